@@ -10,8 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 # Figures that are compared, and whether more is better.
-COMPARED = {"requests_per_cpu_second": True, "peak_memory_mb": False, "worker_memory_mb": False, "latency_p99_ms": False}
-SMALLEST = 0.02    # share of the old figure below which nobody cares
+COMPARED = {
+    "requests_per_cpu_second": True,
+    "peak_memory_mb": False,
+    "worker_memory_mb": False,
+    "latency_p99_ms": False,
+}
+SMALLEST = 0.02  # share of the old figure below which nobody cares
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,18 @@ def rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
             for kind, one in kinds.items():
                 whose = "its own" if kind == "own" else f"{kind}'s"
                 how = results.get("pace", "in bursts")  # what was sent in another way is not compared
-                yield f"{case}, {name} at half of {whose} load, {how}", {"latency_p99_ms": _ranges(one)["latency_p99_ms"]}
+                yield (
+                    f"{case}, {name} at half of {whose} load, {how}",
+                    {"latency_p99_ms": _ranges(one)["latency_p99_ms"]},
+                )
 
 
 def _ranges(one: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
     """figure -> median, smallest, largest; a file without ranges is taken at its word."""
-    return {name: (value, *one.get("range", {}).get(name, (value, value))) for name, value in one["figures"].items()}
+    return {
+        name: (value, *one.get("range", {}).get(name, (value, value)))
+        for name, value in one["figures"].items()
+    }
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
@@ -63,5 +74,12 @@ def changes_table(found: list[Change], console: Console) -> None:
     grid = Table("", "figure", "old", "new", "", "", title="Changes beyond the noise")
     for one in found:
         word = "[green]better[/]" if one.better else "[red]worse[/]"
-        grid.add_row(one.where, one.figure, f"{one.old:,.2f}", f"{one.new:,.2f}", f"{one.new / one.old - 1:+.0%}" if one.old else "", word)
+        grid.add_row(
+            one.where,
+            one.figure,
+            f"{one.old:,.2f}",
+            f"{one.new:,.2f}",
+            f"{one.new / one.old - 1:+.0%}" if one.old else "",
+            word,
+        )
     console.print(grid)

@@ -11,9 +11,9 @@ from bench.sites import SITES
 
 ME, APACHE, NGINX = "whimbrel", "apache", "nginx"
 PER_CPU, MEMORY, LATE = "requests_per_cpu_second", "worker_memory_mb", "latency_p99_ms"
-SMALL_MB = 60.0          # memory of the worker after the small cases
-BIG_MULTIPLE = 4.0       # of that of Apache's child, after the big ones
-HELD = 0.95              # share of a rate below which it counts as not held
+SMALL_MB = 60.0  # memory of the worker after the small cases
+BIG_MULTIPLE = 4.0  # of that of Apache's child, after the big ones
+HELD = 0.95  # share of a rate below which it counts as not held
 Found = dict[str, float]
 
 
@@ -29,7 +29,12 @@ class Condition:
 
 def conditions(results: Mapping[str, Any]) -> list[Condition]:
     """All of them, in their order."""
-    return [*_speed(results["cases"]), *_growing(results["cases"]), *_half(results.get("half", {})), *_memory(results["cases"])]
+    return [
+        *_speed(results["cases"]),
+        *_growing(results["cases"]),
+        *_half(results.get("half", {})),
+        *_memory(results["cases"]),
+    ]
 
 
 def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str]) -> Found:
@@ -56,7 +61,10 @@ def _of(case: str, found: Found) -> str:
 
 
 def _speed(cases: Mapping[str, Any]) -> Iterator[Condition]:
-    for name, title, apache, nginx in (("1k", "static file of 1 KB", 4.0, 1.3), ("1k-varied", "the same, each head another", 3.0, 1.0)):
+    for name, title, apache, nginx in (
+        ("1k", "static file of 1 KB", 4.0, 1.3),
+        ("1k-varied", "the same, each head another", 3.0, 1.0),
+    ):
         yield at_least(title, multiples(cases, APACHE, PER_CPU, [name]), apache, APACHE)
         yield at_least(title, multiples(cases, NGINX, PER_CPU, [name]), nginx, NGINX)
     found = multiples(cases, APACHE, PER_CPU, [c.name for c in CASES if not c.http2])
@@ -68,16 +76,30 @@ def _speed(cases: Mapping[str, Any]) -> Iterator[Condition]:
 
 def _growing(cases: Mapping[str, Any]) -> Iterator[Condition]:
     for kind in dict.fromkeys(c.grows for c in CASES if c.grows):
-        yield at_least(kind, multiples(cases, APACHE, PER_CPU, [c.name for c in CASES if c.grows == kind]), 10.0, APACHE)
+        yield at_least(
+            kind, multiples(cases, APACHE, PER_CPU, [c.name for c in CASES if c.grows == kind]), 10.0, APACHE
+        )
 
 
 def _half(cases: Mapping[str, Any]) -> Iterator[Condition]:
-    for kind, title in (("own", "p99 at half of its own full load"), ("apache", "p99 at half of apache's full load")):
-        found = {case: late(row, kind) for case, row in cases.items() if kind in row.get(ME, {}) and "own" in row.get(APACHE, {})}
+    for kind, title in (
+        ("own", "p99 at half of its own full load"),
+        ("apache", "p99 at half of apache's full load"),
+    ):
+        found = {
+            case: late(row, kind)
+            for case, row in cases.items()
+            if kind in row.get(ME, {}) and "own" in row.get(APACHE, {})
+        }
         worse = {case: value for case, value in found.items() if value > 1.0}
         shown = worse or dict([max(found.items(), key=lambda item: item[1])] if found else [])
-        text = ", ".join(f"{value:.2f} ({case})" if value != float("inf") else f"rate not held ({case})" for case, value in shown.items())
-        yield Condition(title, "no worse than apache's at half of its own", text, not worse if found else None)
+        text = ", ".join(
+            f"{value:.2f} ({case})" if value != float("inf") else f"rate not held ({case})"
+            for case, value in shown.items()
+        )
+        yield Condition(
+            title, "no worse than apache's at half of its own", text, not worse if found else None
+        )
 
 
 def late(row: Mapping[str, Any], kind: str) -> float:
@@ -87,13 +109,25 @@ def late(row: Mapping[str, Any], kind: str) -> float:
 
 
 def _memory(cases: Mapping[str, Any]) -> Iterator[Condition]:
-    names = [name for name in cases if name in BY_NAME and MEMORY in cases[name].get(ME, {}).get("figures", {})]
+    names = [
+        name for name in cases if name in BY_NAME and MEMORY in cases[name].get(ME, {}).get("figures", {})
+    ]
     small = {name: cases[name][ME]["figures"][MEMORY] for name in names if not SITES[BY_NAME[name].site].big}
     most = max(small, key=lambda case: small[case], default="")
     text = f"{small[most]:.1f} MB{_of(most, small)}" if small else ""
-    yield Condition("memory (PSS) of the worker, small cases", f"under {SMALL_MB:g} MB", text, small[most] < SMALL_MB if small else None)
+    yield Condition(
+        "memory (PSS) of the worker, small cases",
+        f"under {SMALL_MB:g} MB",
+        text,
+        small[most] < SMALL_MB if small else None,
+    )
     big = multiples(cases, APACHE, MEMORY, [name for name in names if SITES[BY_NAME[name].site].big])
     above = {case: value for case, value in big.items() if value >= BIG_MULTIPLE}
     shown = above or big
     text = ", ".join(f"{value:.2f} ({case})" for case, value in shown.items())
-    yield Condition("memory (PSS) of the worker, big cases", f"under {BIG_MULTIPLE:g} times apache's", text, not above if big else None)
+    yield Condition(
+        "memory (PSS) of the worker, big cases",
+        f"under {BIG_MULTIPLE:g} times apache's",
+        text,
+        not above if big else None,
+    )

@@ -11,7 +11,11 @@ USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
 BCRYPT = "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"  # "myPassword" of the manual (misc/password_encryptions)
 FILES = {
-    "1k.html": 1024, "100k.html": 100 * 1024, "10m.bin": 10 * 1024 * 1024, "private/1k.html": 1024, "sealed/1k.html": 1024,
+    "1k.html": 1024,
+    "100k.html": 100 * 1024,
+    "10m.bin": 10 * 1024 * 1024,
+    "private/1k.html": 1024,
+    "sealed/1k.html": 1024,
     "deep/a/b/c/d/1k.html": 1024,
 }
 CGI = '#!/bin/sh\nIFS= read -r line\nprintf "Content-Type: text/plain\\r\\n\\r\\n%s" "$line"\n'
@@ -23,8 +27,13 @@ FORM = "name=whimbrel&place=mudflat&month=4"
 # What a browser sends; a name that is in no answer's way.
 BROWSER = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
-    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "Accept-Language": "en-US,en;q=0.5",
-    "Accept-Encoding": "gzip, deflate, br", "DNT": "1", "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Upgrade-Insecure-Requests": "1",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+    "Accept-Language": "en-US,en;q=0.5",
+    "Accept-Encoding": "gzip, deflate, br",
+    "DNT": "1",
+    "Sec-Fetch-Dest": "document",
+    "Sec-Fetch-Mode": "navigate",
+    "Upgrade-Insecure-Requests": "1",
 }
 
 
@@ -66,21 +75,63 @@ CASES = (
     Case("100k", "/100k.html", length=100 * 1024, servers=EVERY, half=True),
     Case("10m", "/10m.bin", length=10 * 1024 * 1024, connections=8, servers=EVERY),
     Case("404", "/no/such/page.html", status=404, servers=EVERY, half=True),
-    Case("304", "/1k.html", status=304, length=0, headers={"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"}),
+    Case(
+        "304",
+        "/1k.html",
+        status=304,
+        length=0,
+        headers={"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"},
+    ),
     Case("redirect", "/list", status=301),
     Case("index", "/list/", servers=HTTPD, half=True),
     Case("auth", "/private/1k.html", length=1024, headers={"Authorization": basic()}, grows="hashes"),
-    Case("auth-bcrypt", "/sealed/1k.html", length=1024, headers={"Authorization": basic("myName", "myPassword")}, servers=HTTPD, grows="hashes"),
+    Case(
+        "auth-bcrypt",
+        "/sealed/1k.html",
+        length=1024,
+        headers={"Authorization": basic("myName", "myPassword")},
+        servers=HTTPD,
+        grows="hashes",
+    ),
     Case("ssi", "/page.shtml", length=1024 + len("<html></html>\n"), servers=HTTPD),
     Case("server-status", "/server-status", servers=HTTPD),
     Case("1k-fresh", "/1k.html", length=1024, fresh="?q=", servers=EVERY),
     Case("404-fresh", "/no/such/page", status=404, fresh="-", servers=EVERY),
-    Case("cgi-post", "/cgi/echo", length=len(FORM), headers={"Content-Type": "application/x-www-form-urlencoded"}, body=FORM, site="cgi",
-         servers=HTTPD),
-    Case("visitors", "/1k.html", length=1024, headers=BROWSER | {"Connection": "keep-alive"}, visitors=True, site="defaults"),
-    Case("htaccess", "/deep/a/b/c/d/1k.html", length=1024, site="htaccess", servers=HTTPD, half=True, grows=".htaccess"),
+    Case(
+        "cgi-post",
+        "/cgi/echo",
+        length=len(FORM),
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
+        body=FORM,
+        site="cgi",
+        servers=HTTPD,
+    ),
+    Case(
+        "visitors",
+        "/1k.html",
+        length=1024,
+        headers=BROWSER | {"Connection": "keep-alive"},
+        visitors=True,
+        site="defaults",
+    ),
+    Case(
+        "htaccess",
+        "/deep/a/b/c/d/1k.html",
+        length=1024,
+        site="htaccess",
+        servers=HTTPD,
+        half=True,
+        grows=".htaccess",
+    ),
     Case("10k-networks", "/1k.html", length=1024, site="networks", grows="networks"),
-    Case("10k-hosts", "/1k.html", length=1024, site="hosts", headers={"Host": "h9999.example.org"}, grows="hosts"),
+    Case(
+        "10k-hosts",
+        "/1k.html",
+        length=1024,
+        site="hosts",
+        headers={"Host": "h9999.example.org"},
+        grows="hosts",
+    ),
     Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD),
     Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows="rules"),
     Case("1k-redirects", "/gone999.html", status=301, site="redirects", servers=HTTPD, grows="rules"),
@@ -107,7 +158,9 @@ def lay_out(root: Path) -> None:
     folder = root / "htdocs" / "deep"
     for name in ("", "a", "b", "c", "d"):
         folder = folder / name
-        (folder / ".htaccess").write_text(f"AddType text/html .html\nSetEnv LEVEL_{name} yes\n<Files *.secret>\nRequire all denied\n</Files>\n")
+        (folder / ".htaccess").write_text(
+            f"AddType text/html .html\nSetEnv LEVEL_{name} yes\n<Files *.secret>\nRequire all denied\n</Files>\n"
+        )
     (root / "passwd").write_text(f"{USER}:{HASH}\n")
     (root / "passwd-bcrypt").write_text(f"myName:{BCRYPT}\n")
     for path in root.rglob("*"):

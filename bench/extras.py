@@ -17,7 +17,7 @@ from bench.process import Running, cores
 from bench.servers import Server, prepare
 from whimbrel.testing.ports import free_port
 
-RATE = 2000.0    # requests per second beside idle connections
+RATE = 2000.0  # requests per second beside idle connections
 HEAD = b"GET /1k.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -36,7 +36,11 @@ def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[s
     try:
         for number in range(count):
             # a loopback address has about 28,000 ports: one more address for each 10,000
-            client = socket.create_connection(("127.0.0.1", running.server.port), timeout=2, source_address=(f"127.0.1.{1 + number // 10_000}", 0))
+            client = socket.create_connection(
+                ("127.0.0.1", running.server.port),
+                timeout=2,
+                source_address=(f"127.0.1.{1 + number // 10_000}", 0),
+            )
             open_ones.append(client)
             client.sendall(HEAD)
             if not client.recv(65536):
@@ -46,7 +50,10 @@ def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[s
     out = {"(MB)": running.memory().all / 1e6}
     if len(open_ones) == count and shutil.which("h2load"):
         times = h2load.ask(running.server, BY_NAME["1k"], seconds, core, RATE)
-        out |= {f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99), f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999)}
+        out |= {
+            f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99),
+            f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999),
+        }
     alive = sum(_alive(client) for client in open_ones)
     for client in open_ones:
         client.close()

@@ -19,12 +19,12 @@ from bench.documents import Case
 from bench.process import output_of
 from bench.servers import Server
 
-WARM_UP = 1     # seconds before a rate is measured: all connections have begun
-SPARE = 0.25    # seconds for which a rate goes on after that
-TICK = 10.0     # milliseconds between two moments of a connection, or more where a single request is due later
+WARM_UP = 1  # seconds before a rate is measured: all connections have begun
+SPARE = 0.25  # seconds for which a rate goes on after that
+TICK = 10.0  # milliseconds between two moments of a connection, or more where a single request is due later
 MOST_APART = 20  # milliseconds
 SPREAD = "spread"  # how requests at a rate are sent, in results; older ones that say nothing are of bursts on all connections at once
-STREAMS = 10    # requests at once on a connection of HTTP/2
+STREAMS = 10  # requests at once on a connection of HTTP/2
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,22 @@ def command(server: Server, case: Case, seconds: int, log: Path, rate: float | N
         pace = [f"-D{seconds}"]
     else:
         count, wait = ceil(rate * (WARM_UP + seconds + SPARE)), apart(rate, case.connections)
-        pace = [f"-n{max(count, case.connections)}", f"--rps={rate / case.connections:.4f}", "-r1", f"--rate-period={wait}ms"]
-    return ["h2load", *protocol, f"-c{case.connections}", "-t1", *pace, f"--log-file={log}", *headers, server.url(case.path)]
+        pace = [
+            f"-n{max(count, case.connections)}",
+            f"--rps={rate / case.connections:.4f}",
+            "-r1",
+            f"--rate-period={wait}ms",
+        ]
+    return [
+        "h2load",
+        *protocol,
+        f"-c{case.connections}",
+        "-t1",
+        *pace,
+        f"--log-file={log}",
+        *headers,
+        server.url(case.path),
+    ]
 
 
 def ask(server: Server, case: Case, seconds: int, core: int | None, rate: float | None = None) -> Times:

@@ -40,13 +40,17 @@ def check_answer(case: Case, server: Server) -> None:
     """Asks once and raises WrongAnswer unless status and length are those of the case."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
-        connection.request("POST" if case.body else "GET", server.prefix + case.path, case.body or None, case.headers)
+        connection.request(
+            "POST" if case.body else "GET", server.prefix + case.path, case.body or None, case.headers
+        )
         reply = connection.getresponse()
         body = reply.read()
     finally:
         connection.close()
     if reply.status != case.status or (case.status < 400 and case.length not in (None, len(body))):
-        raise WrongAnswer(f"{server.name} {case.path}: {reply.status}, {len(body)} bytes; expected {case.status}, {case.length}")
+        raise WrongAnswer(
+            f"{server.name} {case.path}: {reply.status}, {len(body)} bytes; expected {case.status}, {case.length}"
+        )
 
 
 def milliseconds(text: str) -> float:
@@ -71,7 +75,9 @@ def done(output: str, case: Case) -> tuple[int, float]:
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     errors = re.search(r"Socket errors: .*", output)
     if (int(bad[1]) if bad else 0) != (0 if case.status < 400 else requests) or errors:
-        raise WrongAnswer(f"{case.path}: {bad[0] if bad else ''} {errors[0] if errors else ''} of {requests} requests")
+        raise WrongAnswer(
+            f"{case.path}: {bad[0] if bad else ''} {errors[0] if errors else ''} of {requests} requests"
+        )
     return requests, milliseconds(match[2]) / 1000
 
 
@@ -110,7 +116,17 @@ def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[
     """Requests, seconds, p50 and p99 of one run of wrk."""
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     before, after = script(case)
-    argv = ["wrk", "-t1", f"-c{case.connections}", f"-d{seconds}s", "--latency", *before, *headers, server.url(case.path), *after]
+    argv = [
+        "wrk",
+        "-t1",
+        f"-c{case.connections}",
+        f"-d{seconds}s",
+        "--latency",
+        *before,
+        *headers,
+        server.url(case.path),
+        *after,
+    ]
     output = output_of(argv, core)
     requests, took = done(output, case)
     return requests, took, percentile(output, "50"), percentile(output, "99")
@@ -124,7 +140,9 @@ def by_h2load(server: Server, case: Case, seconds: int, core: int | None) -> tup
 
 def measure(running: Running, case: Case, seconds: int, core: int | None) -> Sample:
     """Asks *case* for *seconds* over kept-alive connections, as fast as it is answered."""
-    ask: Callable[[Server, Case, int, int | None], tuple[int, float, float, float]] = by_h2load if case.http2 else by_wrk
+    ask: Callable[[Server, Case, int, int | None], tuple[int, float, float, float]] = (
+        by_h2load if case.http2 else by_wrk
+    )
     watch, before = Watch(running), running.cpu_seconds()
     watch.start()
     try:

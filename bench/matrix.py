@@ -19,7 +19,7 @@ from bench.report import BASE, Figures
 from bench.servers import Server, prepare
 from whimbrel.testing.ports import free_port
 
-OWN, OF_BASE = "own", BASE    # half of whose full load
+OWN, OF_BASE = "own", BASE  # half of whose full load
 Rates = dict[str, dict[str, float]]
 
 
@@ -52,14 +52,20 @@ class Plan:
 
     def steps(self) -> int:
         """How many measurements there are."""
-        return int(self.options.rounds) * sum(len(self.asked(c)) + sum(len(kinds(n, self.servers)) for n in self.halved(c)) for c in self.cases)
+        return int(self.options.rounds) * sum(
+            len(self.asked(c)) + sum(len(kinds(n, self.servers)) for n in self.halved(c)) for c in self.cases
+        )
 
     def run(self) -> None:
         """Measures all of it; raises NotStarted or WrongAnswer."""
         mine, other = cores()
         for site in dict.fromkeys(c.site for c in self.cases):
             cases = [c for c in self.cases if c.site == site]
-            servers = [prepare(name, self.root, free_port(), site) for name in self.servers if any(name in c.servers for c in cases)]
+            servers = [
+                prepare(name, self.root, free_port(), site)
+                for name in self.servers
+                if any(name in c.servers for c in cases)
+            ]
             with ExitStack() as stack:
                 running = {s.name: stack.enter_context(Running(s, mine)) for s in servers}
                 for case in cases:
@@ -87,7 +93,9 @@ class Plan:
                         self.say(f"round {number + 1}: {case.name}, {name} at {rate:,.0f} a second")
                         times = h2load.ask(running[name].server, case, self.options.seconds, core, rate)
                         found = paced(times, rate, self.options.seconds)
-                        self.half.setdefault(case.name, {}).setdefault(name, {}).setdefault(kind, []).append(found)
+                        self.half.setdefault(case.name, {}).setdefault(name, {}).setdefault(kind, []).append(
+                            found
+                        )
 
 
 def kinds(name: str, servers: list[str]) -> tuple[str, ...]:
@@ -98,14 +106,21 @@ def kinds(name: str, servers: list[str]) -> tuple[str, ...]:
 def rates(samples: Mapping[str, list[Sample]]) -> Rates:
     """server -> kind -> requests per second: half of the medians of what was answered at full load."""
     halves = {name: median(s.requests / s.seconds for s in rows) / 2 for name, rows in samples.items()}
-    return {name: {kind: halves[name if kind == OWN else BASE] for kind in kinds(name, list(halves))} for name in halves}
+    return {
+        name: {kind: halves[name if kind == OWN else BASE] for kind in kinds(name, list(halves))}
+        for name in halves
+    }
 
 
 def paced(times: h2load.Times, rate: float, seconds: int) -> Figures:
     """The figures of one run at a rate; `held` is the share of it that was answered."""
     return {
-        "requests_per_second": rate, "held": times.count / seconds / rate, "latency_p50_ms": times.at(0.5), "latency_p99_ms": times.at(0.99),
-        "latency_p999_ms": times.at(0.999), "latency_worst_ms": times.at(1.0),
+        "requests_per_second": rate,
+        "held": times.count / seconds / rate,
+        "latency_p50_ms": times.at(0.5),
+        "latency_p99_ms": times.at(0.99),
+        "latency_p999_ms": times.at(0.999),
+        "latency_worst_ms": times.at(1.0),
     }
 
 

@@ -42,14 +42,28 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
     half = {c.name: results["half"][c.name] for c in CASES if c.name in results.get("half", {})}
     text = INTRODUCTION.format(**results)
     text += "".join(f"* {name}: {line}\n" for name, line in results["servers"].items())
-    text += "\n" + grid(["condition", "wanted", "found", ""], [[c.name, c.wanted, c.found, WORDS[c.met]] for c in conditions(results)], 4)
-    text += "\n## Full load\n\n![Requests per CPU second as multiples of Apache](performance-ratios.svg)\n\n" + _cases(cases)
+    text += "\n" + grid(
+        ["condition", "wanted", "found", ""],
+        [[c.name, c.wanted, c.found, WORDS[c.met]] for c in conditions(results)],
+        4,
+    )
+    text += (
+        "\n## Full load\n\n![Requests per CPU second as multiples of Apache](performance-ratios.svg)\n\n"
+        + _cases(cases)
+    )
     (folder / "performance-ratios.svg").write_text(plot({name: _ratios(row) for name, row in cases.items()}))
     if half:
         text += HALF.format(how=HOW[results.get("pace", "")])
         text += "![p99 in milliseconds at half of Apache's full load](performance-p99.svg)\n\n" + _half(half)
-        (folder / "performance-p99.svg").write_text(plot({name: _late(row) for name, row in half.items()}, line=None))
-    text += _extras(results.get("extras", {})) + "\nRows that come with their modules: " + ", ".join(TO_COME) + ".\n"
+        (folder / "performance-p99.svg").write_text(
+            plot({name: _late(row) for name, row in half.items()}, line=None)
+        )
+    text += (
+        _extras(results.get("extras", {}))
+        + "\nRows that come with their modules: "
+        + ", ".join(TO_COME)
+        + ".\n"
+    )
     (folder / "performance.md").write_text(text)
 
 
@@ -65,7 +79,9 @@ def _ratios(row: Mapping[str, Any]) -> dict[str, float]:
 
 def _late(row: Mapping[str, Any]) -> dict[str, float]:
     """p99 at half of Apache's full load: its own, for Apache."""
-    return {name: kinds.get("apache", kinds["own"])["figures"]["latency_p99_ms"] for name, kinds in row.items()}
+    return {
+        name: kinds.get("apache", kinds["own"])["figures"]["latency_p99_ms"] for name, kinds in row.items()
+    }
 
 
 def _cases(cases: Mapping[str, Any]) -> str:
@@ -74,10 +90,38 @@ def _cases(cases: Mapping[str, Any]) -> str:
         for name, one in servers.items():
             f, ratio = one["figures"], one["ratio_to_apache"].get("requests_per_cpu_second")
             shown = f"{ratio:.2f}" if ratio is not None else ""
-            per_cpu, noise = f"{f['requests_per_cpu_second']:,.0f}", f"{spread(one, 'requests_per_cpu_second'):.0%}"
-            rows.append([case, name, per_cpu, noise, shown, f"{f['requests_per_second']:,.0f}", f"{f['latency_p99_ms']:.2f}",
-                         f"{f['peak_memory_mb']:.1f}", f"{f['worker_memory_mb']:.1f}" if "worker_memory_mb" in f else ""])
-    return grid(["case", "server", "requests per CPU second", "±", "of Apache", "requests per second", "p99 ms", "memory MB", "worker MB"], rows, 2)
+            per_cpu, noise = (
+                f"{f['requests_per_cpu_second']:,.0f}",
+                f"{spread(one, 'requests_per_cpu_second'):.0%}",
+            )
+            rows.append(
+                [
+                    case,
+                    name,
+                    per_cpu,
+                    noise,
+                    shown,
+                    f"{f['requests_per_second']:,.0f}",
+                    f"{f['latency_p99_ms']:.2f}",
+                    f"{f['peak_memory_mb']:.1f}",
+                    f"{f['worker_memory_mb']:.1f}" if "worker_memory_mb" in f else "",
+                ]
+            )
+    return grid(
+        [
+            "case",
+            "server",
+            "requests per CPU second",
+            "±",
+            "of Apache",
+            "requests per second",
+            "p99 ms",
+            "memory MB",
+            "worker MB",
+        ],
+        rows,
+        2,
+    )
 
 
 def _half(cases: Mapping[str, Any]) -> str:

@@ -20,7 +20,9 @@ def plot(rows: Mapping[str, Mapping[str, float]], line: float | None = 1.0, most
         y = _bars(shapes, row, y, scale, most) + GAP
     if line is not None:
         base = LEFT + line * scale
-        shapes.insert(0, f'<line x1="{base:.1f}" y1="0" x2="{base:.1f}" y2="{y}" stroke="#999" stroke-dasharray="3 3"/>')
+        shapes.insert(
+            0, f'<line x1="{base:.1f}" y1="0" x2="{base:.1f}" y2="{y}" stroke="#999" stroke-dasharray="3 3"/>'
+        )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" font-family="sans-serif" font-size="11">'
     return "\n".join([head, *shapes, "</svg>"]) + "\n"
 
@@ -28,7 +30,11 @@ def plot(rows: Mapping[str, Mapping[str, float]], line: float | None = 1.0, most
 def _bars(shapes: list[str], row: Mapping[str, float], y: int, scale: float, most: float) -> int:
     for server, value in row.items():
         width = max(1.0, min(value, most) * scale)
-        shapes.append(f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 3}" fill="{COLOURS.get(server, "#777")}"/>')
-        shapes.append(f'<text x="{LEFT + width + 4:.1f}" y="{y + BAR - 5}">{escape(server)} {value:.2f}</text>')
+        shapes.append(
+            f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR - 3}" fill="{COLOURS.get(server, "#777")}"/>'
+        )
+        shapes.append(
+            f'<text x="{LEFT + width + 4:.1f}" y="{y + BAR - 5}">{escape(server)} {value:.2f}</text>'
+        )
         y += BAR
     return y

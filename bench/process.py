@@ -61,7 +61,13 @@ def first(pid: int) -> None:
 
 def output_of(argv: list[str], core: int | None) -> str:
     """What a load generator prints that runs on *core*; raises CalledProcessError when it fails."""
-    with subprocess.Popen(pinned(argv, core), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        pinned(argv, core),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
         first(process.pid)
         try:
             output = process.communicate()[0]
@@ -99,7 +105,13 @@ class Running:
 
     def __enter__(self) -> Running:
         argv = pinned(self.server.argv, self.core)
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        self.process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         first(self.process.pid)
         end = time.monotonic() + 10
         while time.monotonic() < end and self.process.poll() is None:

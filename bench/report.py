@@ -16,15 +16,29 @@ Figures = dict[str, float]
 BASE = "apache"
 MEMORY = ("peak_memory_mb", "worker_memory_mb")  # of all processes, and of the worker
 WORDS = {True: "met", False: "not met", None: "not measured"}
-HALF_HEADS = ("case", "server", "half of", "requests per second", "p50 ms", "p99 ms", "±", "p99.9 ms", "worst ms")
+HALF_HEADS = (
+    "case",
+    "server",
+    "half of",
+    "requests per second",
+    "p50 ms",
+    "p99 ms",
+    "±",
+    "p99.9 ms",
+    "worst ms",
+)
 COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
 def of_sample(sample: Sample) -> Figures:
     """The figures of one run at full load."""
     return {
-        "requests_per_cpu_second": sample.per_cpu_second, "requests_per_second": sample.requests / sample.seconds, "latency_p50_ms": sample.p50,
-        "latency_p99_ms": sample.p99, "peak_memory_mb": sample.memory.all / 1e6, "worker_memory_mb": sample.memory.worker / 1e6,
+        "requests_per_cpu_second": sample.per_cpu_second,
+        "requests_per_second": sample.requests / sample.seconds,
+        "latency_p50_ms": sample.p50,
+        "latency_p99_ms": sample.p99,
+        "peak_memory_mb": sample.memory.all / 1e6,
+        "worker_memory_mb": sample.memory.worker / 1e6,
     }
 
 
@@ -32,7 +46,10 @@ def summed(rows: Sequence[Figures]) -> dict[str, Any]:
     """The rounds as one: `figures` are medians (the largest of memory), `range` the smallest and the largest of each."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     figures = {name: max(values) if name in MEMORY else median(values) for name, values in columns.items()}
-    return {"figures": figures, "range": {name: [min(values), max(values)] for name, values in columns.items()}}
+    return {
+        "figures": figures,
+        "range": {name: [min(values), max(values)] for name, values in columns.items()},
+    }
 
 
 def ratios(mine: Figures, base: Figures) -> Figures:
@@ -46,13 +63,19 @@ def model(samples: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, An
     for case, servers in samples.items():
         known = {name: summed([of_sample(s) for s in rows]) for name, rows in servers.items() if rows}
         base = known.get(BASE, {}).get("figures", {})
-        out[case] = {name: {**one, "ratio_to_apache": ratios(one["figures"], base) if base else {}} for name, one in known.items()}
+        out[case] = {
+            name: {**one, "ratio_to_apache": ratios(one["figures"], base) if base else {}}
+            for name, one in known.items()
+        }
     return out
 
 
 def model_half(samples: Mapping[str, Mapping[str, Mapping[str, Sequence[Figures]]]]) -> dict[str, Any]:
     """case -> server -> own or apache (half of whose full load) -> {figures, range}."""
-    return {case: {name: {kind: summed(rows) for kind, rows in one.items()} for name, one in servers.items()} for case, servers in samples.items()}
+    return {
+        case: {name: {kind: summed(rows) for kind, rows in one.items()} for name, one in servers.items()}
+        for case, servers in samples.items()
+    }
 
 
 def spread(one: Mapping[str, Any], name: str) -> float:
@@ -70,8 +93,20 @@ def show(results: Mapping[str, Any], console: Console) -> None:
 
 def table(cases: Mapping[str, Any], console: Console) -> None:
     """The figures at full load; in brackets the multiple of apache's."""
-    grid = Table(title="Full load, one core for the server; in brackets: as a multiple of apache; ±: between the rounds")
-    for heading in ("case", "server", "requests per CPU second", "±", "requests/s", "p50 ms", "p99 ms", "peak MB", "worker MB"):
+    grid = Table(
+        title="Full load, one core for the server; in brackets: as a multiple of apache; ±: between the rounds"
+    )
+    for heading in (
+        "case",
+        "server",
+        "requests per CPU second",
+        "±",
+        "requests/s",
+        "p50 ms",
+        "p99 ms",
+        "peak MB",
+        "worker MB",
+    ):
         grid.add_column(heading, justify="left" if heading in ("case", "server") else "right")
     for case, servers in cases.items():
         for name, one in servers.items():
@@ -101,9 +136,24 @@ def half_rows(cases: Mapping[str, Any]) -> Iterator[list[str]]:
             for kind, one in kinds.items():
                 figures = one["figures"]
                 held = "" if figures["held"] >= HELD else f" ({figures['held']:.0%} held)"
-                middle, late, later, worst = (f"{figures[f'latency_{which}_ms']:.2f}" for which in ("p50", "p99", "p999", "worst"))
-                whose, noise = "its own" if kind == "own" else "Apache's", f"{spread(one, 'latency_p99_ms'):.0%}"
-                yield [case, name, whose, f"{figures['requests_per_second']:,.0f}{held}", middle, late, noise, later, worst]
+                middle, late, later, worst = (
+                    f"{figures[f'latency_{which}_ms']:.2f}" for which in ("p50", "p99", "p999", "worst")
+                )
+                whose, noise = (
+                    "its own" if kind == "own" else "Apache's",
+                    f"{spread(one, 'latency_p99_ms'):.0%}",
+                )
+                yield [
+                    case,
+                    name,
+                    whose,
+                    f"{figures['requests_per_second']:,.0f}{held}",
+                    middle,
+                    late,
+                    noise,
+                    later,
+                    worst,
+                ]
 
 
 def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
@@ -133,4 +183,6 @@ def short(value: float) -> str:
 
 def cells(values: Figures, multiples: Figures) -> list[str]:
     """``12,345 (2.10)`` for each figure."""
-    return [short(v) + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()]
+    return [
+        short(v) + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()
+    ]

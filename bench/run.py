@@ -45,14 +45,29 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cases", default=",".join(c.name for c in CASES))
     parser.add_argument("--servers", default=",".join(NAMES))
-    parser.add_argument("--half", action=argparse.BooleanOptionalAction, default=True, help="latency at half of full load")
-    parser.add_argument("--idle", type=int, default=10_000, help="idle connections whose memory is measured, 0 for none")
-    parser.add_argument("--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections")
+    parser.add_argument(
+        "--half", action=argparse.BooleanOptionalAction, default=True, help="latency at half of full load"
+    )
+    parser.add_argument(
+        "--idle", type=int, default=10_000, help="idle connections whose memory is measured, 0 for none"
+    )
+    parser.add_argument(
+        "--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections"
+    )
     parser.add_argument("--json", type=Path, default=RESULTS, help="where the figures go")
     parser.add_argument("--docs", type=Path, help="write the page of figures and plots to this folder")
-    parser.add_argument("--compare", type=Path, metavar="OLD.json", help="say what got better or worse since that run")
-    parser.add_argument("--from", dest="earlier", type=Path, metavar="OLD.json", help="measure nothing, report that run again")
-    parser.add_argument("--color", action=argparse.BooleanOptionalAction, default=None, help="as the terminal and NO_COLOR say, else")
+    parser.add_argument(
+        "--compare", type=Path, metavar="OLD.json", help="say what got better or worse since that run"
+    )
+    parser.add_argument(
+        "--from", dest="earlier", type=Path, metavar="OLD.json", help="measure nothing, report that run again"
+    )
+    parser.add_argument(
+        "--color",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="as the terminal and NO_COLOR say, else",
+    )
     return parser.parse_args(argv)
 
 
@@ -69,7 +84,9 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
     os.chmod(root, 0o755)
     lay_out(root)
     if cores()[0] is None:
-        console.print("one core only, or no taskset: server and load generator share it, the figures are rough")
+        console.print(
+            "one core only, or no taskset: server and load generator share it, the figures are rough"
+        )
     plan = Plan(options, root, present(options.servers.split(","), console))
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -84,8 +101,15 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
         progress.update(task, description="start, check, idle connections", completed=plan.steps())
         more = extras(options, root, plan.servers) if options.extras else {}
     return {
-        "machine": platform.processor() or platform.machine(), "cores": os.cpu_count(), "seconds": options.seconds, "rounds": options.rounds,
-        "servers": plan.versions, "cases": model(plan.full), "half": model_half(plan.half), "extras": more, "pace": SPREAD,
+        "machine": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "seconds": options.seconds,
+        "rounds": options.rounds,
+        "servers": plan.versions,
+        "cases": model(plan.full),
+        "half": model_half(plan.half),
+        "extras": more,
+        "pace": SPREAD,
     }
 
 
@@ -114,7 +138,12 @@ def main() -> int:
     options = arguments()
     plain = options.color is False
     width = None if sys.stdout.isatty() else 140
-    console = Console(width=width, no_color=plain or None, highlight=not plain, force_terminal=True if options.color else None)
+    console = Console(
+        width=width,
+        no_color=plain or None,
+        highlight=not plain,
+        force_terminal=True if options.color else None,
+    )
     for name, lost in NEEDED.items() if options.earlier is None else ():
         if shutil.which(name) is None:
             console.print(f"{name} is not on this machine: {lost}")

@@ -73,7 +73,10 @@ DocumentRoot "{root}/htdocs"
 def nginx_text(root: Path, logs: Path, port: int, site: Site) -> str:
     """The same documents, log format (nginx calls it combined, too), password area and single worker."""
     user = "user www-data;\n" if os.getuid() == 0 else ""
-    folders = "".join(f"    {kind}_temp_path {logs}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    folders = "".join(
+        f"    {kind}_temp_path {logs}/{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
     return f"""{user}worker_processes 1;
 daemon off;
 pid {logs}/pid;
@@ -113,11 +116,33 @@ def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
     (root / "mime.types").write_text("text/html html\napplication/octet-stream bin\n")
     if name == "granian":
         (logs / "nothing_else.py").write_text(NOTHING_ELSE)
-        argv = [found, "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--working-dir", str(logs), "--no-ws",
-                "--http", "1", "--backpressure", str(SITES[site].connections),
-                "--static-path-route", "/s", "--static-path-mount", f"{root}/htdocs", "nothing_else:app"]
+        argv = [
+            found,
+            "--interface",
+            "asgi",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--workers",
+            "1",
+            "--working-dir",
+            str(logs),
+            "--no-ws",
+            "--http",
+            "1",
+            "--backpressure",
+            str(SITES[site].connections),
+            "--static-path-route",
+            "/s",
+            "--static-path-mount",
+            f"{root}/htdocs",
+            "nothing_else:app",
+        ]
         return Server(name, argv, port, [found, "--version"], "/s")
     conf.write_text((nginx_text if name == "nginx" else httpd_text)(root, logs, port, SITES[site]))
     if name == "nginx":
-        return Server(name, [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"], port, [found, "-v"])
+        return Server(
+            name, [found, "-p", str(logs), "-c", str(conf), "-e", f"{logs}/error_log"], port, [found, "-v"]
+        )
     return Server(name, [found, "-d", str(root), "-f", str(conf), "-DFOREGROUND"], port, [found, "-v"])

@@ -41,12 +41,16 @@ def _hosts(root: Path) -> str:
 
 def _redirects(_root: Path) -> str:
     """A thousand rules, all of which a request for the last page goes through."""
-    return "RewriteEngine On\n" + "".join(f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND))
+    return "RewriteEngine On\n" + "".join(
+        f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND)
+    )
 
 
 def _rules(_root: Path) -> str:
     """The same with files in the place of redirects."""
-    return "RewriteEngine On\n" + "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND))
+    return "RewriteEngine On\n" + "".join(
+        f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND)
+    )
 
 
 BROWSERS = """BrowserMatch "Mozilla/2" nokeepalive
@@ -62,7 +66,8 @@ LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" c
 SITES = {
     "plain": Site(
         ("autoindex", "include", "status"),
-        lambda root: f"""<Directory "{root}/htdocs">
+        lambda root: (
+            f"""<Directory "{root}/htdocs">
     Options +Indexes +Includes +FollowSymLinks
     IndexOptions FancyIndexing
     AddType text/html .shtml
@@ -77,24 +82,55 @@ SITES = {
 <Location /server-status>
     SetHandler server-status
 </Location>
-"""),
-    "htaccess": Site(("env",), lambda root: f'<Directory "{root}/htdocs">\n    AllowOverride All\n</Directory>\n'),
-    "networks": Site(("authz_host",), _networks, lambda root: "".join(f"        allow {n};\n" for n in networks(root)) + "        deny all;\n",
-                     big=True),
-    "hosts": Site((), _hosts, lambda root: "        server_name " + "\n".join(f"h{n}.example.org" for n in range(MANY)) + ";\n", big=True),
-    "sections": Site((), lambda root: "".join(f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND)),
-                     big=True),
+"""
+        ),
+    ),
+    "htaccess": Site(
+        ("env",), lambda root: f'<Directory "{root}/htdocs">\n    AllowOverride All\n</Directory>\n'
+    ),
+    "networks": Site(
+        ("authz_host",),
+        _networks,
+        lambda root: "".join(f"        allow {n};\n" for n in networks(root)) + "        deny all;\n",
+        big=True,
+    ),
+    "hosts": Site(
+        (),
+        _hosts,
+        lambda root: "        server_name " + "\n".join(f"h{n}.example.org" for n in range(MANY)) + ";\n",
+        big=True,
+    ),
+    "sections": Site(
+        (),
+        lambda root: "".join(
+            f"<Location /part{n}>\n    AddType text/plain .x{n}\n</Location>\n" for n in range(THOUSAND)
+        ),
+        big=True,
+    ),
     "rules": Site(("rewrite",), _rules, big=True),
     "redirects": Site(("rewrite",), _redirects, big=True),
     # mod_cgi for both: the scripts that mod_cgid starts are nobody's children, their CPU time is in no account
-    "cgi": Site(("alias", "cgi"), lambda root: f'''ScriptAlias /cgi/ "{root}/cgi/"
+    "cgi": Site(
+        ("alias", "cgi"),
+        lambda root: (
+            f'''ScriptAlias /cgi/ "{root}/cgi/"
 <Directory "{root}/cgi">
     Require all granted
 </Directory>
-'''),
+'''
+        ),
+    ),
     # What distributions ship: a limit of requests on a connection, patterns for old browsers, sizes in the log.
-    "defaults": Site(("setenvif",), lambda root: "MaxKeepAliveRequests 100\n" + BROWSERS, lambda root: "        keepalive_requests 100;\n"),
-    "idle": Site((), lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n", lambda root: "        keepalive_timeout 600;\n",
-                 connections=16_384),
+    "defaults": Site(
+        ("setenvif",),
+        lambda root: "MaxKeepAliveRequests 100\n" + BROWSERS,
+        lambda root: "        keepalive_requests 100;\n",
+    ),
+    "idle": Site(
+        (),
+        lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n",
+        lambda root: "        keepalive_timeout 600;\n",
+        connections=16_384,
+    ),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
 }

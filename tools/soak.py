@@ -28,9 +28,9 @@ from typing import Any
 from whimbrel.testing.ports import free_port
 
 LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
-HOPELESS = 500          # failures of one client after which it gives up
+HOPELESS = 500  # failures of one client after which it gives up
 MEMORY_PROMISED = 1024  # kilobytes
-WARM = 0.2              # share of the requests before the first look at the memory: caches fill up to their limits
+WARM = 0.2  # share of the requests before the first look at the memory: caches fill up to their limits
 CONFIGURATION = """\
 LoadModule mpm_event_module m/mod_mpm_event.so
 LoadModule authz_core_module m/mod_authz_core.so
@@ -98,9 +98,22 @@ class Server:
         (self.root / "htdocs/i/.htaccess").write_text("IndexOptions FancyIndexing\n")
         (self.root / "htdocs/i/a.txt").write_text("a\n")
         (self.root / "conf/mime.types").write_text("text/plain txt\ntext/html html\n")
-        user = "LoadModule unixd_module m/mod_unixd.so\nUser www-data\nGroup www-data" if os.getuid() == 0 else ""
-        (self.root / "conf/httpd.conf").write_text(CONFIGURATION.format(port=self.port, user=user, root=self.root, workers=workers))
-        command = [sys.executable, "-c", "from whimbrel.cli.httpd import main; main()", "-d", str(self.root), "-DFOREGROUND"]
+        user = (
+            "LoadModule unixd_module m/mod_unixd.so\nUser www-data\nGroup www-data"
+            if os.getuid() == 0
+            else ""
+        )
+        (self.root / "conf/httpd.conf").write_text(
+            CONFIGURATION.format(port=self.port, user=user, root=self.root, workers=workers)
+        )
+        command = [
+            sys.executable,
+            "-c",
+            "from whimbrel.cli.httpd import main; main()",
+            "-d",
+            str(self.root),
+            "-DFOREGROUND",
+        ]
         with (self.root / "stderr").open("wb") as sink:
             self.process = subprocess.Popen(command, stderr=sink)
         end = time.monotonic() + 20
@@ -141,7 +154,11 @@ def connections_of(pid: int) -> set[int]:
 def private_memory(pid: int) -> int:
     """The kilobytes that belong to a process alone."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith(("Private_Clean", "Private_Dirty")))
+    return sum(
+        int(line.split()[1])
+        for line in text.splitlines()
+        if line.startswith(("Private_Clean", "Private_Dirty"))
+    )
 
 
 # the clients -----------------------------------------------------------------------------------------------------------------
@@ -149,7 +166,10 @@ def request(number: int) -> tuple[bytes, bool]:
     """One request: seven of eight are plain, each eighth is one of sixteen kinds; True where the answer has no body whatever its head says."""
     rare, plain = divmod(number, 8)
     if plain:
-        return f"GET /f/{rare % 500}.txt HTTP/1.1\r\nHost: localhost\r\nUser-Agent: agent {plain}\r\n\r\n".encode(), False
+        return (
+            f"GET /f/{rare % 500}.txt HTTP/1.1\r\nHost: localhost\r\nUser-Agent: agent {plain}\r\n\r\n".encode(),
+            False,
+        )
     kind = rare % 16
     more = f"User-Agent: agent {rare % 10_000}\r\n"
     method, path = "GET", f"/f/{rare % 500}.txt"
@@ -263,7 +283,12 @@ def run_clients(server: Server, requests: int, clients: int, depth: int, watch: 
     out: Any = multiprocessing.Queue()
     seen = [multiprocessing.Value("l", 0, lock=False) for _ in range(clients)]
     share = requests // clients
-    processes = [multiprocessing.Process(target=ask_in_process, args=(server.port, n * share, share, depth, seen[n], out)) for n in range(clients)]
+    processes = [
+        multiprocessing.Process(
+            target=ask_in_process, args=(server.port, n * share, share, depth, seen[n], out)
+        )
+        for n in range(clients)
+    ]
     for process in processes:
         process.start()
     tallies: list[Tally] = []
@@ -323,8 +348,10 @@ def restarts(requests: int, clients: int) -> int:
         blamed = [one for one in failed if one[1] not in trouble.excused]
         seconds = time.monotonic() - begun
         kept = len(failed) - len(blamed)
-        print(f"{sum(t.answered for t in tallies)} answered in {seconds:.0f} s, {trouble.restarts} graceful restarts, {trouble.kills} workers "
-              f"killed; {len(failed)} failed, {kept} of them on connections of a killed worker, {len(blamed)} others")
+        print(
+            f"{sum(t.answered for t in tallies)} answered in {seconds:.0f} s, {trouble.restarts} graceful restarts, {trouble.kills} workers "
+            f"killed; {len(failed)} failed, {kept} of them on connections of a killed worker, {len(blamed)} others"
+        )
         for moment, port, what in blamed[:20]:
             print(f"  {moment:.3f} port {port}: {what}")
         log = (server.root / "logs/error_log").read_text(errors="replace")
@@ -355,8 +382,10 @@ def memory(requests: int, clients: int) -> int:
         time.sleep(1)
         seen.append(private_memory(worker))
         failed = [one for tally in tallies for one in tally.failed]
-        print(f"{sum(t.answered for t in tallies)} answered in {time.monotonic() - begun:.0f} s, {len(failed)} failed {failed[:3]}; "
-              f"{seen[0]} kB after {WARM:.0%}, {seen[-1]} kB at the end: {seen[-1] - seen[0]:+} kB; the same worker: {worker in server.workers()}")
+        print(
+            f"{sum(t.answered for t in tallies)} answered in {time.monotonic() - begun:.0f} s, {len(failed)} failed {failed[:3]}; "
+            f"{seen[0]} kB after {WARM:.0%}, {seen[-1]} kB at the end: {seen[-1] - seen[0]:+} kB; the same worker: {worker in server.workers()}"
+        )
         return 1 if failed or seen[-1] - seen[0] >= MEMORY_PROMISED or worker not in server.workers() else 0
     finally:
         server.stop()

@@ -22,7 +22,9 @@ def test_rounds_that_overlap_are_noise() -> None:
 def test_rounds_that_do_not_are_a_change() -> None:
     expected = Change("1k, whimbrel", "requests_per_cpu_second", 1000, 1200, True)
     assert changes(run(ranged(1000, 900, 1100)), run(ranged(1200, 1110, 1300))) == [expected]
-    assert [one.better for one in changes(run(ranged(1200, 1110, 1300)), run(ranged(1000, 900, 1100)))] == [False]
+    assert [one.better for one in changes(run(ranged(1200, 1110, 1300)), run(ranged(1000, 900, 1100)))] == [
+        False
+    ]
 
 
 def test_less_memory_and_shorter_times_are_better() -> None:

@@ -17,7 +17,11 @@ def found(name: str, wanted: str = "", **results: object) -> Condition:
 
 @pytest.mark.parametrize(("per_cpu", "met"), [(4000.0, True), (3990.0, False)])
 def test_a_static_file_against_apache(per_cpu: float, met: bool) -> None:
-    one = found("static file of 1 KB", "4 times apache", cases={"1k": {"whimbrel": full(per_cpu), "apache": full(1000.0)}})
+    one = found(
+        "static file of 1 KB",
+        "4 times apache",
+        cases={"1k": {"whimbrel": full(per_cpu), "apache": full(1000.0)}},
+    )
     assert (one.found, one.met) == (f"{per_cpu / 1000:.2f}", met)
 
 
@@ -33,7 +37,10 @@ def test_what_was_not_measured_is_neither_met_nor_not() -> None:
 
 
 def test_every_case_below_apache_is_named() -> None:
-    cases = {name: {"whimbrel": full(value), "apache": full(1000.0)} for name, value in (("10m", 900.0), ("404", 5000.0), ("ssi", 999.0))}
+    cases = {
+        name: {"whimbrel": full(value), "apache": full(1000.0)}
+        for name, value in (("10m", 900.0), ("404", 5000.0), ("ssi", 999.0))
+    }
     one = found(BELOW, cases=cases)
     assert one.met is False
     assert "0.90 (10m)" in one.found
@@ -42,13 +49,19 @@ def test_every_case_below_apache_is_named() -> None:
 
 
 def test_http2_may_be_below_apache() -> None:
-    cases = {"h2c": {"whimbrel": full(500.0), "apache": full(1000.0)}, "404": {"whimbrel": full(5000.0), "apache": full(1000.0)}}
+    cases = {
+        "h2c": {"whimbrel": full(500.0), "apache": full(1000.0)},
+        "404": {"whimbrel": full(5000.0), "apache": full(1000.0)},
+    }
     one = found(BELOW, cases=cases)
     assert (one.met, one.found) == (True, "5.00 (404)")
 
 
 def test_the_smallest_of_the_cases_that_grow_decides() -> None:
-    cases = {"auth": {"whimbrel": full(9000.0), "apache": full(1000.0)}, "auth-bcrypt": {"whimbrel": full(200_000.0), "apache": full(1000.0)}}
+    cases = {
+        "auth": {"whimbrel": full(9000.0), "apache": full(1000.0)},
+        "auth-bcrypt": {"whimbrel": full(200_000.0), "apache": full(1000.0)},
+    }
     one = found("hashes", cases=cases)
     assert (one.met, one.found) == (False, "9.00 (auth)")
 
@@ -58,7 +71,10 @@ OWN, OF_APACHE = "p99 at half of its own full load", "p99 at half of apache's fu
 
 def test_half_load_is_compared_with_apache_at_half_of_its_own() -> None:
     halves = {"1k": {"whimbrel": {"own": half(4.0), "apache": half(2.0)}, "apache": {"own": half(3.0)}}}
-    assert (found(OWN, cases={}, halves=halves).met, found(OF_APACHE, cases={}, halves=halves).met) == (False, True)
+    assert (found(OWN, cases={}, halves=halves).met, found(OF_APACHE, cases={}, halves=halves).met) == (
+        False,
+        True,
+    )
     assert found(OWN, cases={}, halves=halves).found == "1.33 (1k)"
 
 
@@ -70,7 +86,8 @@ def test_a_rate_that_was_not_held_is_not_met_however_short_the_times() -> None:
 
 def test_memory_of_small_cases_is_absolute_and_of_big_ones_relative() -> None:
     cases = {
-        "1k": {"whimbrel": full(memory=59.0), "apache": full(memory=5.0)}, "10k-hosts": {"whimbrel": full(memory=90.0), "apache": full(memory=50.0)},
+        "1k": {"whimbrel": full(memory=59.0), "apache": full(memory=5.0)},
+        "10k-hosts": {"whimbrel": full(memory=90.0), "apache": full(memory=50.0)},
     }
     assert (found(SMALL, cases=cases).met, found(BIG, cases=cases).met) == (True, True)
     cases["10k-networks"] = {"whimbrel": full(memory=59.0), "apache": full(memory=8.0)}

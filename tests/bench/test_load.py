@@ -48,7 +48,13 @@ def test_answers_with_another_status_are_no_figures() -> None:
 
 def test_times_by_rank() -> None:
     times = h2load.times((f"17952\t200\t{n * 1000}\n" for n in (5, 1, 4, 2, 3)), BY_NAME["1k"])
-    assert (times.count, times.at(0.5), times.at(0.8), times.at(0.81), times.at(1.0)) == (5, 3.0, 4.0, 5.0, 5.0)
+    assert (times.count, times.at(0.5), times.at(0.8), times.at(0.81), times.at(1.0)) == (
+        5,
+        3.0,
+        4.0,
+        5.0,
+        5.0,
+    )
     hundred = h2load.Times([float(n) for n in range(1, 101)])
     assert (hundred.at(0.5), hundred.at(0.99), hundred.at(0.999)) == (50.0, 99.0, 100.0)
 
@@ -85,7 +91,11 @@ def test_the_rate_is_that_of_all_connections_together() -> None:
     assert "-c32" in argv
     assert "--h1" in argv
     assert {"-n13600", "-r1"} <= set(argv)
-    assert not [word for word in h2load.command(SERVER, BY_NAME["h2c"], 3, Path("log"), None) if word.startswith("--rps") or word == "--h1"]
+    assert not [
+        word
+        for word in h2load.command(SERVER, BY_NAME["h2c"], 3, Path("log"), None)
+        if word.startswith("--rps") or word == "--h1"
+    ]
 
 
 def test_urls_never_asked_before_differ_between_runs() -> None:

@@ -30,13 +30,21 @@ def test_every_case_has_its_site_and_is_asked_of_apache() -> None:
 @pytest.mark.parametrize("name", ["1k-rules", "1k-redirects"])
 def test_the_rule_that_applies_is_the_last_of_a_thousand(name: str) -> None:
     case = BY_NAME[name]
-    rules = [line.split()[1] for line in SITES[case.site].httpd(Path("/root")).splitlines() if line.startswith("RewriteRule ")]
+    rules = [
+        line.split()[1]
+        for line in SITES[case.site].httpd(Path("/root")).splitlines()
+        if line.startswith("RewriteRule ")
+    ]
     assert len(rules) == 1000
     assert [number for number, rule in enumerate(rules, 1) if re.search(rule, case.path)] == [1000]
 
 
 def test_rows_that_are_to_come_have_no_module_so_far() -> None:
-    assert [row for row, module in TO_COME.items() if importlib.util.find_spec(f"whimbrel.modules.{module}") is not None] == []
+    assert [
+        row
+        for row, module in TO_COME.items()
+        if importlib.util.find_spec(f"whimbrel.modules.{module}") is not None
+    ] == []
 
 
 def test_half_of_the_median_of_its_own_load_and_of_apaches() -> None:
@@ -48,14 +56,26 @@ def test_half_of_the_median_of_its_own_load_and_of_apaches() -> None:
 
 def test_a_rate_is_held_by_what_was_answered() -> None:
     found = paced(Times([1.0] * 989 + [7.0] * 11), 500.0, 2)
-    assert (found["held"], found["latency_p50_ms"], found["latency_p99_ms"], found["latency_worst_ms"]) == (1.0, 1.0, 7.0, 7.0)
+    assert (found["held"], found["latency_p50_ms"], found["latency_p99_ms"], found["latency_worst_ms"]) == (
+        1.0,
+        1.0,
+        7.0,
+        7.0,
+    )
     assert paced(Times([1.0] * 400), 500.0, 2)["held"] == 0.4
 
 
 def test_medians_but_the_largest_memory() -> None:
-    rows = [sample(1000, memory=5_000_000), sample(3000, memory=9_000_000, worker=3_000_000), sample(2000, memory=6_000_000)]
+    rows = [
+        sample(1000, memory=5_000_000),
+        sample(3000, memory=9_000_000, worker=3_000_000),
+        sample(2000, memory=6_000_000),
+    ]
     one = model({"1k": {"whimbrel": rows, "apache": [sample(500)]}})["1k"]["whimbrel"]
-    assert (one["figures"]["requests_per_cpu_second"], one["range"]["requests_per_cpu_second"]) == (2000.0, [1000.0, 3000.0])
+    assert (one["figures"]["requests_per_cpu_second"], one["range"]["requests_per_cpu_second"]) == (
+        2000.0,
+        [1000.0, 3000.0],
+    )
     assert (one["figures"]["peak_memory_mb"], one["figures"]["worker_memory_mb"]) == (9.0, 9.0)
     assert one["ratio_to_apache"]["requests_per_cpu_second"] == 4.0
     assert spread(one, "requests_per_cpu_second") == 1.0
@@ -63,12 +83,25 @@ def test_medians_but_the_largest_memory() -> None:
 
 
 def test_as_many_steps_as_measurements() -> None:
-    plan = Plan(arguments(["--cases", "1k,304", "--rounds", "2", "--no-half"]), Path("nowhere"), ["whimbrel", "apache", "granian"])
+    plan = Plan(
+        arguments(["--cases", "1k,304", "--rounds", "2", "--no-half"]),
+        Path("nowhere"),
+        ["whimbrel", "apache", "granian"],
+    )
     assert plan.steps() == 2 * (3 + 2)
     assert [plan.halved(case) for case in plan.cases] == [[], []]
 
 
 def test_a_rate_that_was_not_held_is_marked() -> None:
-    figures = {"requests_per_second": 1000.0, "held": 0.8, **{f"latency_{name}_ms": 1.0 for name in ("p50", "p99", "p999", "worst")}}
+    figures = {
+        "requests_per_second": 1000.0,
+        "held": 0.8,
+        **{f"latency_{name}_ms": 1.0 for name in ("p50", "p99", "p999", "worst")},
+    }
     row = {"figures": figures, "range": {name: [value, value] for name, value in figures.items()}}
-    assert next(half_rows({"1k": {"apache": {"own": row}}}))[:4] == ["1k", "apache", "its own", "1,000 (80% held)"]
+    assert next(half_rows({"1k": {"apache": {"own": row}}}))[:4] == [
+        "1k",
+        "apache",
+        "its own",
+        "1,000 (80% held)",
+    ]

@@ -20,15 +20,31 @@ from tests.meta.tree import ROOT
 
 def bench(*words: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "bench.run", *words]
-    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120, env={**os.environ, "COLUMNS": "160"}, check=False)
+    return subprocess.run(
+        argv,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "160"},
+        check=False,
+    )
 
 
 def test_the_page_tells_conditions_and_figures(tmp_path: Path) -> None:
     cases = {"1k": {"whimbrel": full(5000.0, 40.0), "apache": full(1000.0)}}
-    write_page(tmp_path, run(cases, {"1k": {"whimbrel": {"own": half(4.0), "apache": half(2.0)}, "apache": {"own": half(3.0)}}}))
+    write_page(
+        tmp_path,
+        run(
+            cases, {"1k": {"whimbrel": {"own": half(4.0), "apache": half(2.0)}, "apache": {"own": half(3.0)}}}
+        ),
+    )
     text = (tmp_path / "performance.md").read_text()
     assert "| static file of 1 KB | at least 4 times apache | 5.00 | met |" in text
-    assert "| p99 at half of its own full load | no worse than apache's at half of its own | 1.33 (1k) | not met |" in text
+    assert (
+        "| p99 at half of its own full load | no worse than apache's at half of its own | 1.33 (1k) | not met |"
+        in text
+    )
     assert "| 1k | whimbrel | 5,000 |" in text
     assert "| 1k | whimbrel | Apache's | 500 |" in text
     for name in ("performance-ratios.svg", "performance-p99.svg"):
@@ -56,10 +72,23 @@ def test_an_earlier_run_is_reported_and_compared(tmp_path: Path) -> None:
     assert "\x1b[" in bench("--from", str(new), "--color").stdout
 
 
-@pytest.mark.skipif(not shutil.which("wrk") or not shutil.which("h2load"), reason="wrk or h2load is not on this machine")
+@pytest.mark.skipif(
+    not shutil.which("wrk") or not shutil.which("h2load"), reason="wrk or h2load is not on this machine"
+)
 def test_a_short_run_measures(tmp_path: Path) -> None:
-    done = bench("--seconds", "1", "--rounds", "1", "--cases", "1k,404-fresh,cgi-post", "--servers", "whimbrel", "--no-extras",
-                 "--json", str(tmp_path / "out.json"))
+    done = bench(
+        "--seconds",
+        "1",
+        "--rounds",
+        "1",
+        "--cases",
+        "1k,404-fresh,cgi-post",
+        "--servers",
+        "whimbrel",
+        "--no-extras",
+        "--json",
+        str(tmp_path / "out.json"),
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     results = json.loads((tmp_path / "out.json").read_text())
     assert set(results["cases"]) == {"1k", "404-fresh", "cgi-post"}

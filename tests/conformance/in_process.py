@@ -1,7 +1,7 @@
 """The recorded cases asked of an engine in this process: no server and no socket, the same comparison.
 
 The server root is built as for a real program; `start` reads the configuration into an engine, and the bytes
-of a request go through `whimbrel.testing.wire.Client` instead of a socket.
+of a request go through `whimbrel.testing.client.Client` instead of a socket.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from tests.conformance.client import Client as RecordedClient
 from tests.conformance.evaluate import Result, evaluate_site
 from tests.conformance.program import MODULE_DIRECTORY
 from tests.conformance.site import BUILT_IN, Modules, Site
+from whimbrel.base.dialect import DIALECTS
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.load import load as load_configuration
 from whimbrel.config.messages import format_error
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import DIALECTS
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
-from whimbrel.octets import from_system
-from whimbrel.request.engine import Engine
-from whimbrel.request.record import Connection
-from whimbrel.testing.standin import FakeRuntime
-from whimbrel.testing.wire import TestClient
+from whimbrel.testing.client import TestClient
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 CLIENT_PORT = 50000
 

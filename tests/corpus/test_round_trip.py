@@ -12,6 +12,7 @@ from whimbrel.syntax.tree import parse
 
 LEAST = 30
 
+
 @pytest.mark.parametrize("rules", [V22_LINES, V24_LINES], ids=["2.2", "2.4"])
 def test_every_file_comes_back(rules: LineRules) -> None:
     assert len(files()) > LEAST
@@ -19,7 +20,7 @@ def test_every_file_comes_back(rules: LineRules) -> None:
         data = path.read_bytes()
         document = parse(data, rules)
         ranges = list(document.ranges())
-        assert [start for start, _ in ranges] == [0, *(end for _, end in ranges)][:len(ranges)], path
+        assert [start for start, _ in ranges] == [0, *(end for _, end in ranges)][: len(ranges)], path
         assert b"".join(data[start:end] for start, end in ranges) == data, path
 
 

@@ -19,9 +19,15 @@ from tests.corpus.configurations import roots
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
 # Debian's binary has these built in and refuses to load them; other builds do not.
 BUILT_IN = re.compile(rb"(?im)^(?=[ \t]*LoadModule[ \t]+(?:log_config|logio|version|watchdog|unixd)_module)")
-WHIMBREL = [sys.executable, "-c", "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['apache2', *sys.argv[1:]]))"]
+WHIMBREL = [
+    sys.executable,
+    "-c",
+    "import sys; from whimbrel.cli.httpd import run; sys.exit(run(['apache2', *sys.argv[1:]]))",
+]
 
-needs_apache = pytest.mark.skipif(not (APACHE.is_file() and MODULES.is_dir()), reason="no apache2 of Debian on this machine to compare with")
+needs_apache = pytest.mark.skipif(
+    not (APACHE.is_file() and MODULES.is_dir()), reason="no apache2 of Debian on this machine to compare with"
+)
 
 
 def copied(root: Path, main: str, to: Path) -> Path:
@@ -38,7 +44,12 @@ def copied(root: Path, main: str, to: Path) -> Path:
         os.chmod(folder, 0o755)
     (to / "logs").mkdir(exist_ok=True)
     (where / "lib").mkdir(exist_ok=True)
-    for name, target in (("modules", MODULES), ("lib/apache", MODULES), ("logs", to / "logs"), ("run", to / "logs")):
+    for name, target in (
+        ("modules", MODULES),
+        ("lib/apache", MODULES),
+        ("logs", to / "logs"),
+        ("run", to / "logs"),
+    ):
         if not os.path.lexists(where / name):
             (where / name).symlink_to(target)
     return where
@@ -48,9 +59,17 @@ def asked(command: list[str], root: Path, main: str) -> tuple[int, str]:
     """The status and the text of -t, times and process numbers left out."""
     logs = str(root.parent / "logs")
     environment = {
-        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C", "APACHE_RUN_USER": "daemon", "APACHE_RUN_GROUP": "daemon",
-        "APACHE_PID_FILE": f"{logs}/pid", "APACHE_RUN_DIR": logs, "APACHE_LOCK_DIR": logs, "APACHE_LOG_DIR": logs, "APACHE_CONFDIR": str(root),
-        "PYTHONPATH": os.pathsep.join(sys.path)}
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG": "C",
+        "APACHE_RUN_USER": "daemon",
+        "APACHE_RUN_GROUP": "daemon",
+        "APACHE_PID_FILE": f"{logs}/pid",
+        "APACHE_RUN_DIR": logs,
+        "APACHE_LOCK_DIR": logs,
+        "APACHE_LOG_DIR": logs,
+        "APACHE_CONFDIR": str(root),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     argv = [*command, "-d", str(root), "-f", str(root / main), "-t"]
     done = subprocess.run(argv, capture_output=True, env=environment, cwd=root, timeout=60, check=False)
     text = (done.stdout + done.stderr).decode("utf-8", "replace")
@@ -60,7 +79,9 @@ def asked(command: list[str], root: Path, main: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("dialect", ["2.2", "2.4", "guide"])
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
-def test_a_tree_loads_or_fails_with_a_message(name: str, root: Path, main: str, dialect: str, tmp_path: Path) -> None:
+def test_a_tree_loads_or_fails_with_a_message(
+    name: str, root: Path, main: str, dialect: str, tmp_path: Path
+) -> None:
     status, text = asked([*WHIMBREL, "--dialect", dialect], copied(root, main, tmp_path), main)
     assert "Traceback" not in text
     assert status == 0 if text.endswith("Syntax OK\n") else status == 1
@@ -73,7 +94,9 @@ LINE = re.compile(r"Syntax error on line (\d+) of ([^\n]+?):(?=\s)")
 
 def without_the_culprit(text: str, where: Path) -> bool:
     """Make a comment of the line that a message names last; False when it names none in the tree."""
-    places = [(int(number), Path(file)) for number, file in LINE.findall(text) if Path(file).is_relative_to(where)]
+    places = [
+        (int(number), Path(file)) for number, file in LINE.findall(text) if Path(file).is_relative_to(where)
+    ]
     if not places:
         return False
     number, path = places[-1]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.configurations import files, roots
-from whimbrel.cli.conf_options import sources
+from whimbrel.base.latin1 import from_system
+from whimbrel.cli.options import sources
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system
-from whimbrel.upgrade.backup_places import read_by_includes
+from whimbrel.upgrade.apply.backup_paths import read_by_includes
+from whimbrel.upgrade.apply.transaction import undo, write
+from whimbrel.upgrade.check.fixpoint import NO_FIXPOINT, UpgradeResult, upgrade
 from whimbrel.upgrade.model import InputContext, Style, UpgradeOptions
-from whimbrel.upgrade.passes import NO_FIXPOINT, UpgradeResult, upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
-from whimbrel.upgrade.writing import undo, write
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 LEAST = 30
 WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
@@ -28,9 +28,15 @@ def checked(sources: Sources, wishes: UpgradeOptions) -> UpgradeResult:
     """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
     estate = read_config_tree(sources, wishes)
     result = upgrade(estate)
-    assert not [finding for finding in result.findings if finding.rule == NO_FIXPOINT or finding.message.startswith("after the upgrade")]
+    assert not [
+        finding
+        for finding in result.findings
+        if finding.rule == NO_FIXPOINT or finding.message.startswith("after the upgrade")
+    ]
     after = estate.reparse(result.files, estate)
-    assert {path: file.document.bytes for path, file in after.files.items() if path in result.files} == result.files
+    assert {
+        path: file.document.bytes for path, file in after.files.items() if path in result.files
+    } == result.files
     assert not upgrade(after).files
     for path, data in result.files.items():
         kept_around_edits(estate.files[path].document.bytes, data, result, path)
@@ -96,4 +102,7 @@ def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
 def test_every_tree(name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path) -> None:
     where = shutil.copytree(root, tmp_path / "root", symlinks=True)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    assert from_system(str(where / main)) in checked(Sources(options=options, is_relocated=True), wishes).tree.files
+    assert (
+        from_system(str(where / main))
+        in checked(Sources(options=options, is_relocated=True), wishes).tree.files
+    )

@@ -12,22 +12,34 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.configurations import roots
-from tests.corpus.test_trees import APACHE, BUILT_IN, LINE, MODULES, asked, copied, needs_apache, without_the_culprit
+from tests.corpus.test_trees import (
+    APACHE,
+    BUILT_IN,
+    LINE,
+    MODULES,
+    asked,
+    copied,
+    needs_apache,
+    without_the_culprit,
+)
+from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system, to_bytes
-from whimbrel.upgrade.built_in_modules import is_windows
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.files.built_in_modules import is_windows
 from whimbrel.upgrade.model import Style, UpgradeOptions
-from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
 HERE_ALONE = re.compile(
     r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) name|is not a directory|must be a valid directory|"
-    r"Unable to (?:open|find)|Could not resolve|Missing suexec binary|SSLCertificate")
-CHECKED = re.compile(r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n")
+    r"Unable to (?:open|find)|Could not resolve|Missing suexec binary|SSLCertificate"
+)
+CHECKED = re.compile(
+    r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n"
+)
 """What httpd says once it has read everything and misses folders."""
 UNSET = re.compile(r"(?m)^\[core:warn\] AH00111:.*\n")
 USERS = re.compile(rb"(?im)^([ \t]*(?:User|Group)[ \t]+)\S+")
@@ -41,13 +53,21 @@ def laid_out(root: Path, main: str, to: Path) -> Path:
         if path.is_symlink() or not path.is_file():
             continue
         data = path.read_bytes()
-        target = path.parent / data.decode("latin-1").strip() if len(data) < 200 and b"\0" not in data else path
+        target = (
+            path.parent / data.decode("latin-1").strip() if len(data) < 200 and b"\0" not in data else path
+        )
         if data.strip() and len(data.split()) == 1 and b"/" in data and target.is_file() and target != path:
             path.unlink()
             path.symlink_to(data.decode("latin-1").strip())
             continue
         data = USERS.sub(rb"\1daemon", data)
-        path.write_bytes(re.sub(rb"(?im)^([ \t]*ServerRoot[ \t]+).*?(\r?)$", lambda found: found[1] + str(where).encode() + found[2], data))
+        path.write_bytes(
+            re.sub(
+                rb"(?im)^([ \t]*ServerRoot[ \t]+).*?(\r?)$",
+                lambda found: found[1] + str(where).encode() + found[2],
+                data,
+            )
+        )
     return where
 
 
@@ -57,7 +77,9 @@ def foreign(name: str) -> bool:
     modules = {row.source.removesuffix(".c") for row in catalogue("2.4").find(name)}
     if not modules:
         return not catalogue("2.2").find(name)
-    return not any((MODULES / f"{module}.so").is_file() or module in ("core", "http_core") for module in modules)
+    return not any(
+        (MODULES / f"{module}.so").is_file() or module in ("core", "http_core") for module in modules
+    )
 
 
 def of_this_machine(text: str, where: Path) -> bool:
@@ -72,11 +94,15 @@ def of_this_machine(text: str, where: Path) -> bool:
 @needs_apache
 @pytest.mark.parametrize("wishes", WISHES, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
-def test_an_upgraded_tree_starts(name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path) -> None:
+def test_an_upgraded_tree_starts(
+    name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path
+) -> None:
     where = laid_out(root, main, tmp_path)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
     estate = read_config_tree(Sources(options=options), wishes)
-    mpm = ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []  # compiled in there
+    mpm = (
+        ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []
+    )  # compiled in there
     for path, data in upgrade(estate).files.items():
         Path(to_bytes(path).decode()).resolve().write_bytes(data)
     for path in where.rglob("*"):

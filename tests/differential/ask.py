@@ -55,7 +55,9 @@ class Wire(io.BytesIO):
 
 def fetch(port: int, request: Request) -> bytes:
     """Everything that the server sends until it closes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(request.source, 0)) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", port), timeout=30, source_address=(request.source, 0)
+    ) as connection:
         connection.sendall(request.octets())
         parts = []
         while data := connection.recv(65536):
@@ -67,7 +69,9 @@ def comparable(name: str, value: str) -> tuple[str, str]:
     """A header as it counts: Allow in one order (httpd's is that of a hash), what a server makes up for Digest left out."""
     if name.lower() in DIGEST:
         value = re.sub(r'\b(nonce|rspauth)="[^"]*"', r'\1=""', value)
-    return name.lower(), ",".join(sorted(value.replace(" ", "").split(","))) if name.lower() == "allow" else value
+    return name.lower(), ",".join(
+        sorted(value.replace(" ", "").split(","))
+    ) if name.lower() == "allow" else value
 
 
 def answered(port: int, request: Request) -> Request:
@@ -84,8 +88,10 @@ def answered(port: int, request: Request) -> Request:
 
     first, second = md5(f"{user}:{asked['realm']}:{password}"), md5(f"{request.method}:{request.path}")
     proof = md5(f"{first}:{asked['nonce']}:00000001:0a4f113b:auth:{second}")
-    value = (f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", uri="{request.path}", algorithm=MD5, '
-             f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"')
+    value = (
+        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", uri="{request.path}", algorithm=MD5, '
+        f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'
+    )
     return replace(bare, headers={**request.headers, "Authorization": value})
 
 
@@ -101,7 +107,11 @@ def ask(port: int, request: Request) -> Answer:
         body = response.read().decode("latin-1")
     except http.client.IncompleteRead as short:
         body = "(cut short) " + short.partial.decode("latin-1")
-    answer = unsigned(Answer(response.status, response.reason, tuple(headers), body), response.getheader("Server") or "", request.method)
+    answer = unsigned(
+        Answer(response.status, response.reason, tuple(headers), body),
+        response.getheader("Server") or "",
+        request.method,
+    )
     boundary = re.search(r"multipart/byteranges; boundary=(\w+)", response.getheader("Content-Type") or "")
     return unbounded(answer, boundary[1]) if boundary else answer
 
@@ -112,7 +122,9 @@ def unsigned(answer: Answer, product: str, method: str) -> Answer:
     if not signed and not (method == "HEAD" and answer.status >= 300):
         return answer
     headers = tuple(h for h in answer.headers if h[0] != "content-length")
-    return replace(answer, headers=headers, body=answer.body.replace(product, "%PRODUCT%") if signed else answer.body)
+    return replace(
+        answer, headers=headers, body=answer.body.replace(product, "%PRODUCT%") if signed else answer.body
+    )
 
 
 def unbounded(answer: Answer, boundary: str) -> Answer:

@@ -87,30 +87,59 @@ def hosts(draw: st.DrawFn) -> str:
 @st.composite
 def guarded_sites(draw: st.DrawFn) -> Site:
     """A main file that denies the file system and opens the document root, guards of every kind behind it, up to three .htaccess files."""
-    override = draw(st.sampled_from(("", "AllowOverride All\n", "AllowOverride All\n", "AllowOverride None\n", "AllowOverride AuthConfig\n",
-                                     "AllowOverride Limit\n")))
-    opened = draw(st.sampled_from(("Require all granted\n", "Require all granted\n", "Order allow,deny\nAllow from all\n", "")))
-    shut = draw(st.sampled_from(("Require all denied\n", "Require all denied\n", "Order deny,allow\nDeny from all\n", "")))
+    override = draw(
+        st.sampled_from(
+            (
+                "",
+                "AllowOverride All\n",
+                "AllowOverride All\n",
+                "AllowOverride None\n",
+                "AllowOverride AuthConfig\n",
+                "AllowOverride Limit\n",
+            )
+        )
+    )
+    opened = draw(
+        st.sampled_from(
+            ("Require all granted\n", "Require all granted\n", "Order allow,deny\nAllow from all\n", "")
+        )
+    )
+    shut = draw(
+        st.sampled_from(
+            ("Require all denied\n", "Require all denied\n", "Order deny,allow\nDeny from all\n", "")
+        )
+    )
     base = f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n{override}{opened}</Directory>\n'
-    server = "".join(f"{line}\n" for line in draw(st.lists(st.sampled_from(guards.SERVER), max_size=2, unique=True)))
+    server = "".join(
+        f"{line}\n" for line in draw(st.lists(st.sampled_from(guards.SERVER), max_size=2, unique=True))
+    )
     sections = "".join(draw(st.lists(section(), min_size=1, max_size=3)))
     files = draw(st.lists(st.sampled_from(HTACCESS), max_size=3, unique=True))
     text = st.one_of(body(), body(), body().map(lambda t: inside(guards.INNER[0], t)))
-    return Site(guards.ALIASES + base + server + sections + draw(hosts()), {name: draw(text) + "\n" for name in files})
+    return Site(
+        guards.ALIASES + base + server + sections + draw(hosts()), {name: draw(text) + "\n" for name in files}
+    )
 
 
 @st.composite
 def guarded_requests(draw: st.DrawFn) -> Request:
     """One request, with or without credentials; one in six answers a Digest challenge."""
     user = draw(st.sampled_from(guards.PASSWORDS))
-    headers = draw(st.fixed_dictionaries({}, optional={
-        "User-Agent": st.sampled_from(("Good", "Good", "Other")),
-        "X-Key": st.sampled_from(("k1", "")),
-        "Host": st.just("other.example"),
-    }))
+    headers = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "User-Agent": st.sampled_from(("Good", "Good", "Other")),
+                "X-Key": st.sampled_from(("k1", "")),
+                "Host": st.just("other.example"),
+            },
+        )
+    )
     return Request(
         draw(st.sampled_from(guards.PATHS)),
         draw(st.sampled_from(("GET", "GET", "GET", "HEAD", "POST", "OPTIONS", "TRACE", "DELETE"))),
-        headers, user, draw(st.sampled_from(("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3"))),
+        headers,
+        user,
+        draw(st.sampled_from(("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3"))),
         digest=draw(st.sampled_from((False, False, False, False, False, True))) and ":" in user,
     )

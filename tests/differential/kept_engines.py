@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from tests.differential.kept_grammar import MODULES
 from tests.performance.site import Driving, Wire
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import Dialect
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.request.engine import Engine
-from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import WorkerState
-from whimbrel.testing.standin import FakeRuntime
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.state import WorkerState
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 MTIME: Final = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
 BEGIN: Final = 1_790_000_000.5
@@ -42,34 +42,54 @@ AddLanguage de .de
 """
 OPEN: Final = {
     "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n'
-           '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\nRequire all granted\n</Directory>\n'
-           "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n</Location>\n",
+    '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\nRequire all granted\n</Directory>\n'
+    "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n</Location>\n",
     "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n</Directory>\n'
-           "<Location /status>\nSetHandler server-status\n</Location>\n",
+    "<Location /status>\nSetHandler server-status\n</Location>\n",
 }
 SSI: Final = """<!--#set var="q" value="$QUERY_STRING" --><!--#echo var="q" -->
 <!--#if expr="$HTTP_COOKIE = /k=one/" -->cookie<!--#endif --><!--#include virtual="/a.txt?own" -->
 """
 FILES: Final = {
-    "htdocs/index.html": "front\n", "htdocs/a.txt": "plain a\n", "htdocs/b.txt": "plain b\n", "htdocs/c.html": "<p>c</p>\n",
-    "htdocs/page.html.en": "english\n", "htdocs/page.html.de": "deutsch\n", "htdocs/dir/index.html": "dir\n", "htdocs/dir/a.txt": "dir a\n",
-    "htdocs/dir/c.html": "dir c\n", "htdocs/dir/sub/a.txt": "dir sub a\n", "htdocs/list/one.txt": "1\n",
+    "htdocs/index.html": "front\n",
+    "htdocs/a.txt": "plain a\n",
+    "htdocs/b.txt": "plain b\n",
+    "htdocs/c.html": "<p>c</p>\n",
+    "htdocs/page.html.en": "english\n",
+    "htdocs/page.html.de": "deutsch\n",
+    "htdocs/dir/index.html": "dir\n",
+    "htdocs/dir/a.txt": "dir a\n",
+    "htdocs/dir/c.html": "dir c\n",
+    "htdocs/dir/sub/a.txt": "dir sub a\n",
+    "htdocs/list/one.txt": "1\n",
     "htdocs/list/two.html": "<title>t</title>2\n",
-    "htdocs/list/b/x.txt": "x\n", "htdocs/list/README.html": "read\n",
+    "htdocs/list/b/x.txt": "x\n",
+    "htdocs/list/README.html": "read\n",
     "htdocs/map.var": "URI: page.html.en\nContent-Type: text/html\nContent-Language: en\n\n"
-                      "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
+    "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
     "htdocs/ssi.shtml": '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n',
     "htdocs/ssi2.shtml": SSI,
     "htdocs/asis.asis": "Status: 200 Fine\nContent-Type: text/plain\nX-As: is\n\nas it is\n",
     "htdocs/img.map": "base referer\ndefault nocontent\nrect one.html 1,1 5,5\npoint two.html 9,9\n",
-    "htdocs/odd.foo": "odd\n", "htdocs/x.act": "act\n",
+    "htdocs/odd.foo": "odd\n",
+    "htdocs/x.act": "act\n",
     "htdocs/err.html": "error\n",
     "htdocs/err.shtml": '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n',
-    "htdocs/two.txt": "two\n", "htdocs/one": "uno\n", "htdocs/cern/a.txt": "meta\n", "htdocs/cern/.web/a.txt.meta": "X-Meta: yes\n",
-    "htdocs/members/a.txt": "members\n", "users/alice/html/index.html": "alice\n", "users/alice/html/a.txt": "alice a\n",
-    "hosts/vh.test/a.txt": "vh a\n", "hosts/localhost/a.txt": "lh a\n", "hosts/vh.test/index.html": "vh\n",
-    "conf/users": "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n", "conf/map.txt": "one two\ntwo b\nk=one a\n",
-    "conf/mime.types": "text/html html shtml\ntext/plain txt\ntext/foo foo\n", "conf/magic": "0 string plain text/magic\n", "logs/.keep": "",
+    "htdocs/two.txt": "two\n",
+    "htdocs/one": "uno\n",
+    "htdocs/cern/a.txt": "meta\n",
+    "htdocs/cern/.web/a.txt.meta": "X-Meta: yes\n",
+    "htdocs/members/a.txt": "members\n",
+    "users/alice/html/index.html": "alice\n",
+    "users/alice/html/a.txt": "alice a\n",
+    "hosts/vh.test/a.txt": "vh a\n",
+    "hosts/localhost/a.txt": "lh a\n",
+    "hosts/vh.test/index.html": "vh\n",
+    "conf/users": "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n",
+    "conf/map.txt": "one two\ntwo b\nk=one a\n",
+    "conf/mime.types": "text/html html shtml\ntext/plain txt\ntext/foo foo\n",
+    "conf/magic": "0 string plain text/magic\n",
+    "logs/.keep": "",
 }
 
 
@@ -99,7 +119,9 @@ def loads(root: Path, dialect: Dialect) -> str:
     return "".join(good)
 
 
-def configured(root: Path, dialect: Dialect, preamble: str, blocks: list[str]) -> tuple[Configuration, list[str]] | None:
+def configured(
+    root: Path, dialect: Dialect, preamble: str, blocks: list[str]
+) -> tuple[Configuration, list[str]] | None:
     """The configuration of as many of *blocks* as are accepted, and those; None where it can't start."""
     left = [block.replace("@", str(root)) for block in blocks]
     head = (preamble + BASE + OPEN[dialect.name]).replace("@", str(root))
@@ -173,13 +195,21 @@ class Pair:
     @property
     def open(self) -> bool:
         """Whether both take one more request."""
-        return all(one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer for one in (self.kept, self.made))
+        return all(
+            one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer
+            for one in (self.kept, self.made)
+        )
 
     @property
     def same(self) -> bool:
         """Whether both are in the same state."""
         (one, first), (other, second) = self.kept, self.made
-        return (one._state, first.closed, one._buffer, one.connection.served) == (other._state, second.closed, other._buffer, other.connection.served)
+        return (one._state, first.closed, one._buffer, one.connection.served) == (
+            other._state,
+            second.closed,
+            other._buffer,
+            other.connection.served,
+        )
 
 
 class Server:
@@ -219,6 +249,7 @@ class Server:
 
 def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[str, bytes]]]:
     """Answer and log lines with what no two requests have in common made equal."""
+
     def mask(data: bytes) -> bytes:
         return OTHERS.sub(b"N", ID.sub(b"ID", data))
 

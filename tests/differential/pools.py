@@ -176,5 +176,10 @@ PATHS = pool(r"""
 /a.txt?q=1
 /dir/.htaccess
 """)
-NEGATED = ("Require not ip 127.0.0.2", "Require not user bob", "Require not method POST", "<RequireNone>\nRequire env good\n</RequireNone>")
+NEGATED = (
+    "Require not ip 127.0.0.2",
+    "Require not user bob",
+    "Require not method POST",
+    "<RequireNone>\nRequire env good\n</RequireNone>",
+)
 CONTAINERS = ("RequireAll", "RequireAny")

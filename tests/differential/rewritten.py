@@ -124,14 +124,28 @@ def rule(draw: st.DrawFn) -> str:
     """One RewriteRule with its conditions."""
     lines = [f"RewriteCond {text}" for text in draw(st.lists(st.sampled_from(CONDITIONS), max_size=2))]
     flags = draw(st.lists(st.sampled_from(FLAGS), max_size=2, unique=True))
-    lines.append(f"RewriteRule {draw(st.sampled_from(PATTERNS))} {draw(st.sampled_from(RESULTS))}" + (f" [{','.join(flags)}]" if flags else ""))
+    lines.append(
+        f"RewriteRule {draw(st.sampled_from(PATTERNS))} {draw(st.sampled_from(RESULTS))}"
+        + (f" [{','.join(flags)}]" if flags else "")
+    )
     return "\n".join(lines)
 
 
 @st.composite
 def block(draw: st.DrawFn) -> str:
     """The rules of a folder, maybe with a base or with those of outer folders."""
-    head = draw(st.sampled_from(("", "", "RewriteBase /\n", "RewriteBase /dir/\n", "RewriteOptions Inherit\n", "RewriteOptions InheritBefore\n")))
+    head = draw(
+        st.sampled_from(
+            (
+                "",
+                "",
+                "RewriteBase /\n",
+                "RewriteBase /dir/\n",
+                "RewriteOptions Inherit\n",
+                "RewriteOptions InheritBefore\n",
+            )
+        )
+    )
     return "RewriteEngine On\n" + head + "\n".join(draw(st.lists(rule(), min_size=1, max_size=3))) + "\n"
 
 
@@ -139,7 +153,10 @@ def block(draw: st.DrawFn) -> str:
 def rewritten_sites(draw: st.DrawFn) -> Site:
     """Rules at server level and in up to two .htaccess files; two documents of server-parsed elements."""
     server = "\n".join(draw(st.lists(rule(), max_size=2))) + "\n"
-    files = {name: draw(block()) for name in draw(st.lists(st.sampled_from((".htaccess", "dir/.htaccess")), max_size=2, unique=True))}
+    files = {
+        name: draw(block())
+        for name in draw(st.lists(st.sampled_from((".htaccess", "dir/.htaccess")), max_size=2, unique=True))
+    }
     files[PARSED[0]] = "".join(draw(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=5)))
     files[PARSED[1]] = '(<!--#echo var="QUERY_STRING" -->|<!--#echo var="v" -->)'
     return Site(HEAD + server, files)

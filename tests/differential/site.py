@@ -20,13 +20,25 @@ mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile
 alias autoindex dir env headers include mime rewrite setenvif
 """.split()
 FILES = {
-    "index.html": "front\n", "a.txt": "plain a\n", "a.html": "<p>a</p>\n", "odd.ext": "?\n", "sp ace.txt": "space\n", ".hidden": "dot\n",
-    "dir/index.html": "dir\n", "dir/b.txt": "b\n" * 40, "dir/sub/c.txt": "c\n", "dir/sub/first.htm": "first\n",
-    "list/one.txt": "1\n", "list/two.html": "2\n", "list/deep/three.txt": "3\n",
+    "index.html": "front\n",
+    "a.txt": "plain a\n",
+    "a.html": "<p>a</p>\n",
+    "odd.ext": "?\n",
+    "sp ace.txt": "space\n",
+    ".hidden": "dot\n",
+    "dir/index.html": "dir\n",
+    "dir/b.txt": "b\n" * 40,
+    "dir/sub/c.txt": "c\n",
+    "dir/sub/first.htm": "first\n",
+    "list/one.txt": "1\n",
+    "list/two.html": "2\n",
+    "list/deep/three.txt": "3\n",
 }
 HTACCESS = (".htaccess", "dir/.htaccess", "dir/sub/.htaccess", "list/.htaccess")
 PARSED = ("page.shtml", "inner.shtml")
-PASSWORDS = "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
+PASSWORDS = (
+    "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
+)
 SECOND = "carol:{SHA}YRWLWWiP+wSzEgfVcCl3bbLttVc=\nbob:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"  # godwit, and bob with alice's password
 DIGESTS = (
     "alice:realm:91827fd82f2f972aa8fec7e25c5f137b\nbob:realm:c65295c2ad77148936fdbad5eb07f79f\n"
@@ -49,7 +61,9 @@ class Program:
 
 
 APACHE = Program("apache2", ("/usr/sbin/apache2",), "/usr/lib/apache2/modules")
-WHIMBREL = Program("whimbrel", (str(Path(sys.executable).with_name("whimbrel-httpd")),), "/usr/lib/apache2/modules")
+WHIMBREL = Program(
+    "whimbrel", (str(Path(sys.executable).with_name("whimbrel-httpd")),), "/usr/lib/apache2/modules"
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,11 @@ class Running:
         self.logs = root.parent / f"{program.name}-{self.port}"
         self.logs.mkdir(mode=0o755)
         self.conf = self.logs / "httpd.conf"
-        text = site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%PORT%", str(self.port))
+        text = (
+            site.conf.replace("%ROOT%", str(root / "htdocs"))
+            .replace("%BASE%", str(root))
+            .replace("%PORT%", str(self.port))
+        )
         self.conf.write_text(self._preamble() + text)
         self.started = False
 
@@ -109,7 +127,14 @@ class Running:
     def __enter__(self) -> Running:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
         with (self.logs / "said").open("wb") as sink:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, cwd=self.logs, start_new_session=True)
+            self.process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                cwd=self.logs,
+                start_new_session=True,
+            )
         end = time.monotonic() + 15
         while time.monotonic() < end and self.process.poll() is None:
             with socket.socket() as probe:
@@ -122,9 +147,20 @@ class Running:
     @property
     def said(self) -> str:
         """What it printed on its standard output and error, without its own name and places."""
-        text = (self.logs / "said").read_text("latin-1").replace(str(self.conf), "%CONF%").replace(str(self.port), "%PORT%")
-        lines = [line.partition("] AH")[1] and "AH" + line.partition("] AH")[2] or line for line in text.splitlines()]
-        return "\n".join(line.removeprefix("apache2: ").removeprefix("whimbrel-httpd: ").removeprefix("httpd: ") for line in lines)
+        text = (
+            (self.logs / "said")
+            .read_text("latin-1")
+            .replace(str(self.conf), "%CONF%")
+            .replace(str(self.port), "%PORT%")
+        )
+        lines = [
+            line.partition("] AH")[1] and "AH" + line.partition("] AH")[2] or line
+            for line in text.splitlines()
+        ]
+        return "\n".join(
+            line.removeprefix("apache2: ").removeprefix("whimbrel-httpd: ").removeprefix("httpd: ")
+            for line in lines
+        )
 
     def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.differential.ask import Request
-from tests.differential.pools import ACCESS, AUTH, CONTAINERS, FILEINFO, INDEXES, LIMITS, NEGATED, OPTIONS, OVERRIDE, PATHS, REQUIRE, SECTIONS, SERVER
+from tests.differential.pools import (
+    ACCESS,
+    AUTH,
+    CONTAINERS,
+    FILEINFO,
+    INDEXES,
+    LIMITS,
+    NEGATED,
+    OPTIONS,
+    OVERRIDE,
+    PATHS,
+    REQUIRE,
+    SECTIONS,
+    SERVER,
+)
 from tests.differential.site import HTACCESS, Site
 
 LINES = (ACCESS, REQUIRE, FILEINFO, INDEXES, OPTIONS, (AUTH,))
@@ -33,7 +47,14 @@ def limited(draw: st.DrawFn) -> str:
 @st.composite
 def body(draw: st.DrawFn, override: bool) -> str:
     """The lines of a section; with *override* an AllowOverride may be among them.  Lines that ask for a user bring a password area along."""
-    lines = draw(st.lists(st.one_of(any_line, any_line, any_line, container(), limited()), min_size=1, max_size=6, unique=True))
+    lines = draw(
+        st.lists(
+            st.one_of(any_line, any_line, any_line, container(), limited()),
+            min_size=1,
+            max_size=6,
+            unique=True,
+        )
+    )
     if override and draw(st.booleans()):
         lines.append(draw(st.sampled_from(OVERRIDE)))
     text = "\n".join(lines)
@@ -50,9 +71,20 @@ def section(draw: st.DrawFn) -> str:
 @st.composite
 def sites(draw: st.DrawFn) -> Site:
     """A main file that denies the file system, opens the document root, and then does anything; with up to three .htaccess files."""
-    override = draw(st.sampled_from(("", "AllowOverride All\n", "AllowOverride None\n", "AllowOverride AuthConfig FileInfo Indexes Limit Options\n")))
+    override = draw(
+        st.sampled_from(
+            (
+                "",
+                "AllowOverride All\n",
+                "AllowOverride None\n",
+                "AllowOverride AuthConfig FileInfo Indexes Limit Options\n",
+            )
+        )
+    )
     base = f'<Directory />\nRequire all denied\n</Directory>\n<Directory "%ROOT%">\n{override}Require all granted\n</Directory>\n'
-    server = "".join(f"{line}\n" for line in draw(st.lists(st.sampled_from(SERVER + FILEINFO), max_size=4, unique=True)))
+    server = "".join(
+        f"{line}\n" for line in draw(st.lists(st.sampled_from(SERVER + FILEINFO), max_size=4, unique=True))
+    )
     sections = "".join(draw(st.lists(section(), max_size=4)))
     files = draw(st.lists(st.sampled_from(HTACCESS), max_size=2, unique=True))
     return Site(base + server + sections, {name: draw(body(False)) + "\n" for name in files})
@@ -65,14 +97,19 @@ def requests(draw: st.DrawFn) -> Request:
     if draw(st.booleans()):
         return Request(path)
     headers = draw(
-        st.fixed_dictionaries({}, optional={
-            "User-Agent": st.sampled_from(("Good", "Other")),
-            "Referer": st.just("http://Example.org/"),
-            "X-Key": st.sampled_from(("k1", "")),
-            "Range": st.sampled_from(("bytes=0-3", "bytes=-5", "bytes=2-3,5-6", "bytes=900-")),
-            "If-Modified-Since": st.sampled_from(("Sun, 13 Sep 2020 12:26:40 GMT", "Sat, 12 Sep 2020 12:26:40 GMT")),
-            "If-None-Match": st.sampled_from(("*", '"8-5af3106da4000"')),
-        })
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "User-Agent": st.sampled_from(("Good", "Other")),
+                "Referer": st.just("http://Example.org/"),
+                "X-Key": st.sampled_from(("k1", "")),
+                "Range": st.sampled_from(("bytes=0-3", "bytes=-5", "bytes=2-3,5-6", "bytes=900-")),
+                "If-Modified-Since": st.sampled_from(
+                    ("Sun, 13 Sep 2020 12:26:40 GMT", "Sat, 12 Sep 2020 12:26:40 GMT")
+                ),
+                "If-None-Match": st.sampled_from(("*", '"8-5af3106da4000"')),
+            },
+        )
     )
     return Request(
         path,

@@ -28,8 +28,10 @@ TEXTS = {  # name, what the password file holds, what the group file holds
     "crlf": (f"\r\n{ALICE}\r\n".encode(), b"wardens: alice\r\n"),
     "longline": (b"x" * 20_000 + f":y\n{ALICE}\n".encode(), b"x: " + b"y " * 20_000 + b"\nwardens: alice\n"),
     "nohash": (b"alice:\nbob:plain\n", b"wardens:\n"),
-    "huge": (b"".join(b"u%d:{SHA}x\n" % n for n in range(LINES)) + f"{ALICE}\n".encode(), b"".join(b"g%d: u%d\n" % (n, n) for n in range(LINES))
-             + b"wardens: alice\n"),
+    "huge": (
+        b"".join(b"u%d:{SHA}x\n" % n for n in range(LINES)) + f"{ALICE}\n".encode(),
+        b"".join(b"g%d: u%d\n" % (n, n) for n in range(LINES)) + b"wardens: alice\n",
+    ),
 }
 PLACES = (*TEXTS, "missing", "folder", "closed", "looped")
 DBM = ("good", "cutpag", "noise", "nodir", "nopag", "emptypag", "closedpag")
@@ -71,12 +73,23 @@ def configuration() -> str:
         text += area(f"pw-{name}", f"AuthUserFile {name}.pw\nRequire valid-user\n")
         text += area(f"gr-{name}", f"AuthUserFile passwd\nAuthGroupFile {name}.gr\nRequire group wardens\n")
     for name in DBM:
-        text += area(f"dp-{name}", f"AuthBasicProvider dbm\nAuthDBMType SDBM\nAuthDBMUserFile {name}_dp\nRequire valid-user\n")
-        text += area(f"dg-{name}", f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\nRequire dbm-group wardens\n")
+        text += area(
+            f"dp-{name}",
+            f"AuthBasicProvider dbm\nAuthDBMType SDBM\nAuthDBMUserFile {name}_dp\nRequire valid-user\n",
+        )
+        text += area(
+            f"dg-{name}",
+            f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\nRequire dbm-group wardens\n",
+        )
     return text
 
 
-ALL_PLACES = [f"{kind}-{name}" for kinds, names in ((("pw", "gr"), PLACES), (("dp", "dg"), DBM)) for kind in kinds for name in names]
+ALL_PLACES = [
+    f"{kind}-{name}"
+    for kinds, names in ((("pw", "gr"), PLACES), (("dp", "dg"), DBM))
+    for kind in kinds
+    for name in names
+]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +103,10 @@ def ports() -> Iterator[tuple[int, int]]:
         documents(root)
         htaccess(root, {})
         spoiled(root)
-        one, other = (stack.enter_context(Running(program, Site(configuration()), root)) for program in (APACHE, WHIMBREL))
+        one, other = (
+            stack.enter_context(Running(program, Site(configuration()), root))
+            for program in (APACHE, WHIMBREL)
+        )
         assert one.started and other.started, other.said
         yield one.port, other.port
 

@@ -12,22 +12,34 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.kept_engines import BEGIN, FILES, MTIME, Clock, Pair, Server, configured, ids, lay_out, loads, masked
+from tests.differential.kept_engines import (
+    BEGIN,
+    FILES,
+    MTIME,
+    Clock,
+    Pair,
+    Server,
+    configured,
+    ids,
+    lay_out,
+    loads,
+    masked,
+)
 from tests.differential.kept_grammar import Clients, Texts
-from whimbrel.dialect import DIALECTS, V24, Dialect
-from whimbrel.http.asked import TrackedHeaders
-from whimbrel.http.headers import Headers
-from whimbrel.modules.mod_unique_id import IdGenerator
-from whimbrel.request import kept as kept_answers
-from whimbrel.request.expressions import RequestView
-from whimbrel.request.record import Request
+from whimbrel.base.dialect import DIALECTS, V24, Dialect
+from whimbrel.engine.cache import entry as kept_answers
+from whimbrel.engine.expressions import RequestView
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.modules.metadata.mod_unique_id import IdGenerator
 
 SEEDS = int(os.environ.get("WHIMBREL_KEPT_SEEDS", "14"))
 FIRST = int(os.environ.get("WHIMBREL_KEPT_FIRST", "0"))
 REQUESTS = 200
 ADDRESSES = ("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "10.0.0.2")
 CHANGING = ("htdocs/a.txt", "htdocs/b.txt", "htdocs/dir/index.html")
-CLOCKED = ("whimbrel.server.service", "whimbrel.server.answering")
+CLOCKED = ("whimbrel.server.worker.state", "whimbrel.server.http1.writer")
 
 
 @pytest.fixture
@@ -37,8 +49,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     for module in CLOCKED:
         monkeypatch.setattr(f"{module}.time", lambda: made.now)
     numbers = itertools.count()
-    monkeypatch.setattr(IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-")  # which can be told from all else
-    monkeypatch.setattr("whimbrel.modules.mod_usertrack.random.SystemRandom", lambda: random.Random(1))
+    monkeypatch.setattr(
+        IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-"
+    )  # which can be told from all else
+    monkeypatch.setattr(
+        "whimbrel.modules.metadata.mod_usertrack.random.SystemRandom", lambda: random.Random(1)
+    )
     return made
 
 
@@ -57,14 +73,21 @@ class Play:
         self.texts = Texts(self.chance)
         self.root, self.clock = root, clock
         self._own_files()
-        if self.chance.random() < 0.7:  # answers that told the id are not kept, and a line in the error log tells it
+        if (
+            self.chance.random() < 0.7
+        ):  # answers that told the id are not kept, and a line in the error log tells it
             preamble = "".join(line for line in preamble.splitlines(keepends=True) if "unique_id" not in line)
         made = configured(root, dialect, preamble, self.texts.blocks())
         self.blocks: list[str] = []
         self.servers: list[Server] = []
         if made is not None:
             self.blocks = made[1]
-            self.servers = [Server(made[0], clock), Server(again[0] if (again := configured(root, dialect, preamble, made[1])) else made[0], clock)]
+            self.servers = [
+                Server(made[0], clock),
+                Server(
+                    again[0] if (again := configured(root, dialect, preamble, made[1])) else made[0], clock
+                ),
+            ]
         self.clients = Clients(self.texts)
         self.pairs: list[Pair] = []
         self.port = 4000
@@ -176,9 +199,17 @@ def _address(view: RequestView) -> str:
 
 
 FORGETFUL = {
-    "query": (Request, "args", property(lambda r: r.untracked_args, lambda r, query: setattr(r, "untracked_args", query))),
+    "query": (
+        Request,
+        "args",
+        property(lambda r: r.untracked_args, lambda r, query: setattr(r, "untracked_args", query)),
+    ),
     "client": (RequestView, "client", _address),
-    "lists": (Request, "client_in", lambda r, addresses: (r.connection.useragent_ip or r.connection.client_ip) in addresses),
+    "lists": (
+        Request,
+        "client_in",
+        lambda r, addresses: (r.connection.useragent_ip or r.connection.client_ip) in addresses,
+    ),
     "values": (TrackedHeaders, "get_classified", Headers.get_classified),
     "fields": (TrackedHeaders, "get", Headers.get),
     "files": (kept_answers, "unchanged", lambda _notes, _turn: True),
@@ -187,7 +218,9 @@ FORGETFUL = {
 
 
 @pytest.mark.parametrize("what", FORGETFUL)
-def test_what_is_not_noted_is_found(root: Path, what: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_noted_is_found(
+    root: Path, what: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who asks for something without a note of it gives somebody the answer of another: the plays above would tell."""
     monkeypatch.setattr(*FORGETFUL[what])
     preamble = loads(root, V24)

@@ -60,8 +60,12 @@ def comparable(data: bytes, port: int) -> str:
     """An answer without what differs where both are right: identity, time, a hash's order, the framing of what a program writes."""
     shown = data.decode("latin-1").replace(str(port), "PORT")
     shown = re.sub(r"(Date|Last-Modified|ETag|Server): .*?\r\n", "", shown)
-    shown = re.sub(r"Allow: (.*?)\r", lambda found: "Allow: " + ",".join(sorted(found[1].split(","))) + "\r", shown)
-    shown = re.sub(r"Transfer-Encoding: chunked\r\n((?:[^\r]+\r\n)*)\r\n2\r\n(\d\|)\r\n0\r\n\r\n", r"\1\r\n\2", shown)
+    shown = re.sub(
+        r"Allow: (.*?)\r", lambda found: "Allow: " + ",".join(sorted(found[1].split(","))) + "\r", shown
+    )
+    shown = re.sub(
+        r"Transfer-Encoding: chunked\r\n((?:[^\r]+\r\n)*)\r\n2\r\n(\d\|)\r\n0\r\n\r\n", r"\1\r\n\2", shown
+    )
     return re.sub(r"Content-Length: 2\r\n((?:[^\r]+\r\n)*)\r\n(\d\|)", r"\1\r\n\2", shown)
 
 
@@ -70,7 +74,10 @@ def asked(program: Program, mode: str, root: Path) -> Answers:
     conf = CONF.format(mode=mode).replace("%MODULES%", program.module_dir)
     with Running(program, Site(conf), root) as running, ThreadPoolExecutor(8) as pool:
         assert running.started, running.said
-        found = {name: pool.submit(exchange, running.port, text.encode("latin-1")) for name, text in {**FRAMING, **HEADS, **LINES}.items()}
+        found = {
+            name: pool.submit(exchange, running.port, text.encode("latin-1"))
+            for name, text in {**FRAMING, **HEADS, **LINES}.items()
+        }
         return {name: comparable(one.result(), running.port) for name, one in found.items()}
 
 

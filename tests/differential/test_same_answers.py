@@ -34,7 +34,9 @@ def check_same(first: Program, second: Program, site: Site, questions: list[Requ
         documents(root)
         htaccess(root, site.htaccess)
         one, other = (stack.enter_context(Running(program, site, root)) for program in (first, second))
-        shown = f"\n{site.conf}\n{site.htaccess}\n{first.name} said: {one.said}\n{second.name} said: {other.said}"
+        shown = (
+            f"\n{site.conf}\n{site.htaccess}\n{first.name} said: {one.said}\n{second.name} said: {other.said}"
+        )
         assert one.started == other.started, shown
         if not one.started:
             assert one.said == other.said, shown
@@ -48,9 +50,16 @@ def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None
     """Hypothesis' settings: some fixed examples, or as many random ones as the time allows."""
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     if SECONDS:
-        return settings(max_examples=int(SECONDS * 3) + 1, deadline=None, suppress_health_check=quiet, database=None)
+        return settings(
+            max_examples=int(SECONDS * 3) + 1, deadline=None, suppress_health_check=quiet, database=None
+        )
     return settings(
-        max_examples=examples, deadline=None, suppress_health_check=quiet, database=None, derandomize=True, phases=(Phase.generate,)
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=quiet,
+        database=None,
+        derandomize=True,
+        phases=(Phase.generate,),
     )
 
 
@@ -73,7 +82,9 @@ def _apache() -> None:
 
 general = st.tuples(sites(), st.lists(requests(), min_size=15, max_size=25))
 guarded = st.tuples(guarded_sites(), st.lists(guarded_requests(), min_size=20, max_size=35))
-rewritten = st.tuples(rewritten_sites(), st.lists(rewritten_requests(), min_size=8, max_size=13, unique_by=lambda r: r.path))
+rewritten = st.tuples(
+    rewritten_sites(), st.lists(rewritten_requests(), min_size=8, max_size=13, unique_by=lambda r: r.path)
+)
 either = st.one_of(general, guarded, guarded, rewritten)
 whimbrel_clock, apache_clock = Clock(), Clock()
 

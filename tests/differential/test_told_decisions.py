@@ -12,21 +12,21 @@ from tests.differential.ask import Request
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.site import MODULES, Site, documents, htaccess
 from tests.differential.test_same_answers import Clock, bounded
-from tests.unit.request.explaining import steps
+from tests.unit.engine.explain.explaining import steps
+from whimbrel.base.dialect import DIALECTS
+from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import DIALECTS
-from whimbrel.errors import ConfigError, StartError
-from whimbrel.http.head import HeadLimits, ParserOptions, read_head
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.explain.decisions import NOT_EVALUATED, Decision
+from whimbrel.engine.explain.explainer import Explained, Explainer
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.request import Connection
+from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
 from whimbrel.modules import ALL
-from whimbrel.request.body import RequestBody
-from whimbrel.request.decisions import NOT_EVALUATED, Decision
-from whimbrel.request.engine import Engine
-from whimbrel.request.explain import Explained, Explainer
-from whimbrel.request.record import Connection
-from whimbrel.testing.standin import FakeRuntime, run_sync
-from whimbrel.testing.wire import TestClient
+from whimbrel.testing.client import TestClient
+from whimbrel.testing.fake_runtime import FakeRuntime, run_sync
 
 NO_USER = "denied (no authenticated user yet)"
 NEGATED = {"granted": "denied", "denied": "neutral", NO_USER: "neutral"}
@@ -39,14 +39,20 @@ def loaded(site: Site, root: Path) -> Configuration:
     loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
     head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\n'
     head += f'DocumentRoot "{root}/htdocs"\n'
-    text = site.conf.replace("%ROOT%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%PORT%", "8080")
+    text = (
+        site.conf.replace("%ROOT%", str(root / "htdocs"))
+        .replace("%BASE%", str(root))
+        .replace("%PORT%", "8080")
+    )
     (root / "httpd.conf").write_text(head + text)
     return load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, DIALECTS["2.4"])
 
 
 def plain(configuration: Configuration, request: Request) -> int:
     """The status of the answer."""
-    client = TestClient(Engine(configuration, FakeRuntime()), Connection(request.source, 5000, "127.0.0.1", 8080))
+    client = TestClient(
+        Engine(configuration, FakeRuntime()), Connection(request.source, 5000, "127.0.0.1", 8080)
+    )
     return int(client.send(request.octets()).split(b" ", 2)[1])
 
 
@@ -55,7 +61,9 @@ def explained(configuration: Configuration, request: Request) -> Explained:
     head = read_head(request.octets(), HeadLimits(), ParserOptions())
     assert head is not None
     explainer = Explainer(configuration, FakeRuntime())
-    told: Explained = run_sync(explainer.explain(Connection(request.source, 5000, "127.0.0.1", 8080), head, RequestBody(0)))
+    told: Explained = run_sync(
+        explainer.explain(Connection(request.source, 5000, "127.0.0.1", 8080), head, RequestBody(0))
+    )
     return told
 
 
@@ -65,14 +73,20 @@ def folded(step: Decision) -> str:
     every = step.what in ("<RequireAll>", "<RequireNotAll>", "AuthMerging All", "AuthMerging NotAll")
     order = ("denied", NO_USER, "granted") if every else ("granted", NO_USER, "denied")
     result = next((verdict for verdict in order if verdict in found), "neutral")
-    return NEGATED.get(result, result) if step.what.endswith(("None>", "NotAll>", "None", "NotAll")) else result
+    return (
+        NEGATED.get(result, result) if step.what.endswith(("None>", "NotAll>", "None", "NotAll")) else result
+    )
 
 
 def check_tree(root: Decision, status: int) -> None:
     """The root says what the access phases answered, each container what its rules come to, and every asked line has a place."""
     assert root.verdict == ("granted" if status == 0 else "denied")
     for step in steps(root):
-        if step.what.startswith(("<Require", "AuthMerging ")) and step.verdict != NOT_EVALUATED and not step.detail:
+        if (
+            step.what.startswith(("<Require", "AuthMerging "))
+            and step.verdict != NOT_EVALUATED
+            and not step.detail
+        ):
             if all(child.verdict != "general error" for child in step.children):
                 assert step.verdict == folded(step), step
         if step.what.startswith("Require ") or " from " in step.what:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.catalogue import catalogue
 from whimbrel.config.check import check
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.htaccess import Override, parse
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import DIALECTS, V24, Dialect
 from whimbrel.modules import ALL
 
 MPM = {"2.2": b"", "2.4": b"LoadModule mpm_event_module m/mod_mpm_event.so\n"}
@@ -29,7 +29,11 @@ LONG = 2.0  # seconds
 @cache
 def loading(version: str) -> bytes:
     """LoadModule lines for all modules that load without another one's symbols, one MPM among them."""
-    rows = [row for row in catalogue(version).modules if not row.is_static and row.kind != "mpm" and not row.needs and row.file in ALL]
+    rows = [
+        row
+        for row in catalogue(version).modules
+        if not row.is_static and row.kind != "mpm" and not row.needs and row.file in ALL
+    ]
     return MPM[version] + "".join(f"LoadModule {row.identifier} m/{row.file}.so\n" for row in rows).encode()
 
 
@@ -48,36 +52,113 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def names(version: str) -> list[str]:
     """Directives whose lines nobody outside has to be asked about: no name service, no file to read in."""
-    asking = {"include", "includeoptional", "<virtualhost", "namevirtualhost", "listen", "loadfile", "remoteipinternalproxy", "remoteiptrustedproxy",
-              "remoteipinternalproxylist", "remoteiptrustedproxylist", "proxysourceaddress", "error"}
+    asking = {
+        "include",
+        "includeoptional",
+        "<virtualhost",
+        "namevirtualhost",
+        "listen",
+        "loadfile",
+        "remoteipinternalproxy",
+        "remoteiptrustedproxy",
+        "remoteipinternalproxylist",
+        "remoteiptrustedproxylist",
+        "proxysourceaddress",
+        "error",
+    }
     return sorted({row.name for row in catalogue(version) if row.name.lower() not in asking})
 
 
-WORD = st.sampled_from([
-    b"on", b"off", b"none", b"all", b"-1", b"0", b"99999999999999999999", b"+Indexes", b"/", b"*", b"^/(.*)$", b"(", b"[", b"~", b'"', b"'", b'"a b"',
-    b"\\", b"%{HTTP_HOST}", b"%{", b"${x}", b"env=!a", b"expr=", b"-f", b"==", b">", b"<", b"text/html", b"\xff\xfe", b"user", b"granted", b"R=301,L",
-    b"[L]", b"%t %h", b"dbm:x", b"|/bin/true", b"!a", b"a=b", b"5s", b"1.2.3.4/33", b"::/129", b"http://[", b"\x01", b"9" * 5000,
-]) | st.binary(max_size=8).map(lambda raw: raw.replace(b"\n", b" "))
+WORD = st.sampled_from(
+    [
+        b"on",
+        b"off",
+        b"none",
+        b"all",
+        b"-1",
+        b"0",
+        b"99999999999999999999",
+        b"+Indexes",
+        b"/",
+        b"*",
+        b"^/(.*)$",
+        b"(",
+        b"[",
+        b"~",
+        b'"',
+        b"'",
+        b'"a b"',
+        b"\\",
+        b"%{HTTP_HOST}",
+        b"%{",
+        b"${x}",
+        b"env=!a",
+        b"expr=",
+        b"-f",
+        b"==",
+        b">",
+        b"<",
+        b"text/html",
+        b"\xff\xfe",
+        b"user",
+        b"granted",
+        b"R=301,L",
+        b"[L]",
+        b"%t %h",
+        b"dbm:x",
+        b"|/bin/true",
+        b"!a",
+        b"a=b",
+        b"5s",
+        b"1.2.3.4/33",
+        b"::/129",
+        b"http://[",
+        b"\x01",
+        b"9" * 5000,
+    ]
+) | st.binary(max_size=8).map(lambda raw: raw.replace(b"\n", b" "))
 
 
 def line(version: str) -> st.SearchStrategy[bytes]:
-    return st.builds(lambda name, words: name.encode() + b" " + b" ".join(words) + (b">" if name[0] == "<" else b"") + b"\n",
-                     st.sampled_from(names(version)), st.lists(WORD, max_size=5))
+    return st.builds(
+        lambda name, words: (
+            name.encode() + b" " + b" ".join(words) + (b">" if name[0] == "<" else b"") + b"\n"
+        ),
+        st.sampled_from(names(version)),
+        st.lists(WORD, max_size=5),
+    )
 
 
 def text(version: str) -> st.SearchStrategy[bytes]:
     """Lines, some of them in sections that are closed as they should be."""
+
     def closed(head: bytes, body: bytes, rest: bytes) -> bytes:
         return b"<%s>\n%s</%s>\n%s" % (head, body, head.split()[0], rest)
 
-    section = st.sampled_from([b"Directory /", b"Location /x", b"Files x", b"If true", b"Limit GET", b"RequireAll", b"IfModule core.c", b"Proxy *"])
+    section = st.sampled_from(
+        [
+            b"Directory /",
+            b"Location /x",
+            b"Files x",
+            b"If true",
+            b"Limit GET",
+            b"RequireAll",
+            b"IfModule core.c",
+            b"Proxy *",
+        ]
+    )
     return st.recursive(
         st.lists(line(version), max_size=4).map(b"".join),
-        lambda inner: st.builds(closed, section, inner, inner), max_leaves=4)
+        lambda inner: st.builds(closed, section, inner, inner),
+        max_leaves=4,
+    )
 
 
-RELAXED = settings(max_examples=int(os.environ.get("WHIMBREL_FUZZ", "150")), deadline=None,
-                   suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+RELAXED = settings(
+    max_examples=int(os.environ.get("WHIMBREL_FUZZ", "150")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 
 
 @RELAXED
@@ -143,7 +224,9 @@ def unreadable(folder: Path) -> bytes:
 
 
 def doubling(_folder: Path) -> bytes:
-    return b"Define v0 xxxxxxxxxx\n" + b"".join(b"Define v%d ${v%d}${v%d}\n" % (n, n - 1, n - 1) for n in range(1, 40))
+    return b"Define v0 xxxxxxxxxx\n" + b"".join(
+        b"Define v%d ${v%d}${v%d}\n" % (n, n - 1, n - 1) for n in range(1, 40)
+    )
 
 
 NESTED = b"<Directory />\n%s</Directory>\n"
@@ -155,7 +238,12 @@ HARD: dict[str, tuple[Make, int]] = {
     "10 MB of words": (lambda _: NESTED % (b"Options " + b"None " * 2_000_000 + b"\n"), 1),
     "sections": (lambda _: NESTED % (b"<Files x>\n" * 10_000 + b"</Files>\n" * 10_000), 0),
     "conditions": (lambda _: b"<If true>\n" * 10_000 + b"</If>\n" * 10_000, 0),
-    "requirements": (lambda _: NESTED % (b"<RequireAll>\n" * 10_000 + b"Require all granted\n" + b"</RequireAll>\n" * 10_000), 0),
+    "requirements": (
+        lambda _: (
+            NESTED % (b"<RequireAll>\n" * 10_000 + b"Require all granted\n" + b"</RequireAll>\n" * 10_000)
+        ),
+        0,
+    ),
     "skipped sections": (lambda _: b"<IfModule no.c>\n" * 10_000 + b"</IfModule>\n" * 10_000, 0),
     "open sections": (lambda _: b"<Directory />\n" * 10_000, 1),
     "a file that includes itself": (looping, 1),

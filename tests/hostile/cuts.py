@@ -25,14 +25,14 @@ from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.mutations import mutate
 from tests.hostile.server import WHIMBREL, Server, Site
+from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V24
+from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.request.engine import Engine
-from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.service import WorkerState
-from whimbrel.testing.standin import FakeRuntime
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.state import WorkerState
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 NOW = 1_790_000_000.5
 MTIME = 1_600_000_000

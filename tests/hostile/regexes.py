@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from tests.hostile.measure import Budget, Measure, Result
-from whimbrel.regex import RegexError, compile_regex
+from whimbrel.base.regex import RegexError, compile_regex
 
 SLOWEST = 50.0  # times the search of PCRE's interpreter, which is what httpd runs
 GRACE = 0.05  # seconds that any search may take on a busy machine
@@ -97,7 +97,7 @@ class _Limit:
 
 
 def _end_only(text: str) -> str:
-    from whimbrel import regex
+    from whimbrel.base import regex
 
     return regex._end_only(text, r"\z")
 

@@ -18,12 +18,13 @@ from typing import Final
 from tests.differential.kept_engines import BEGIN, Clock, Server, masked
 from tests.hostile.changes_on_disk import CHANGES, OLD, Ground
 from tests.hostile.measure import Budget, Measure, Result
+from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V24
 from whimbrel.modules import ALL
-from whimbrel.server import answering, service
-from whimbrel.server.imports import import_everything
+from whimbrel.server.http1 import writer
+from whimbrel.server.master.preload import import_everything
+from whimbrel.server.worker import state
 
 NOBODY: Final = 65534
 MODULES: Final = (
@@ -192,7 +193,7 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
         elsewhere.rmdir()
         elsewhere = None
     ground, clock = Ground(root, chance, elsewhere=elsewhere), Clock(max(BEGIN, time.time() + 10))
-    real, times = pwd.getpwnam, [(module, module.time) for module in (service, answering)]
+    real, times = pwd.getpwnam, [(module, module.time) for module in (state, writer)]
 
     def entry(name: str) -> pwd.struct_passwd:
         if name in ("u", "v", "w"):

@@ -17,12 +17,12 @@ import pytest
 from tests.hostile.cuts import Desk, Wire, lay_out
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
-from whimbrel.request import books
-from whimbrel.request.books import ResponseCache
-from whimbrel.request.engine import Engine
-from whimbrel.request.open_files import FdCache
-from whimbrel.request.plan import Plan, PlanCache
-from whimbrel.server.protocol import MAX_AHEAD, HttpProtocol
+from whimbrel.engine.cache import index
+from whimbrel.engine.cache.fd_cache import FdCache
+from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.plan.plan import Plan, PlanCache
+from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
 
 TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"
 UNITS = {"kB": 1024, "MB": 1024 * 1024}
@@ -122,7 +122,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     root = tmp_path_factory.mktemp("bounds")
     lay_out(root)
     smaller = pytest.MonkeyPatch()
-    smaller.setattr(books, "MAX_BYTES", books.MAX_BYTES // SMALLER)
+    smaller.setattr(index, "MAX_BYTES", index.MAX_BYTES // SMALLER)
     desk = Desk(root)
     wires: dict[int, Any] = {}
     for number, head in enumerate(hostile(HEADS)):
@@ -149,10 +149,13 @@ def _of_engine(name: str) -> Callable[[Desk], object]:
 
 HELD: dict[str, Callable[[Desk], object]] = {
     "Engine.response_cache: answers": lambda desk: [
-        (b.by_head, b._old_by_head, b._young_generation, b._old_generation) for b in desk.engine.response_cache.indexes()
+        (b.by_head, b._old_by_head, b._young_generation, b._old_generation)
+        for b in desk.engine.response_cache.indexes()
     ],
     "Engine.response_cache: sets of fields": lambda desk: desk.engine.response_cache._sets,
-    "Engine.response_cache: request lines": lambda desk: [list(book._lines) for book in desk.engine.response_cache.indexes()],
+    "Engine.response_cache: request lines": lambda desk: [
+        list(book._lines) for book in desk.engine.response_cache.indexes()
+    ],
     "Engine.response_cache: heads seen once": lambda desk: desk.engine.response_cache.seen,
     "Engine.log_lines": _of_engine("log_lines"),
     "Engine.escaped_fields": _of_engine("escaped_fields"),
@@ -177,7 +180,11 @@ def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
 
 def test_something_was_kept(filled: Desk) -> None:
     indexes = list(filled.engine.response_cache.indexes())
-    generations = [one for book in indexes for one in (book.by_head, book._old_by_head, book._young_generation, book._old_generation)]
+    generations = [
+        one
+        for book in indexes
+        for one in (book.by_head, book._old_by_head, book._young_generation, book._old_generation)
+    ]
     assert len(indexes) > 100
     assert sum(map(len, generations)) > 10
     assert len(filled.service._listeners) == 2 or len(filled.service._listeners) == 1
@@ -233,7 +240,7 @@ def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
 
 
 def test_descriptors_are_bounded(tmp_path: Path) -> None:
-    from whimbrel.request.files import stat_signature
+    from whimbrel.engine.deps.files import stat_signature
 
     files = FdCache()
     for number in range(300):

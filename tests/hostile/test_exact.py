@@ -7,7 +7,7 @@ import pytest
 from tests.hostile import regexes, stale, wire
 from tests.hostile.measure import Budget
 from tests.hostile.server import APACHE, WHIMBREL, Server, Site
-from whimbrel.request.files import Dependencies
+from whimbrel.engine.deps.files import Dependencies
 
 
 def test_searches_end() -> None:

@@ -20,7 +20,12 @@ def test_nine_files_of_ten_are_small() -> None:
 
 
 def test_no_file_is_huge() -> None:
-    huge = [f"{s.name}: {s.lines}" for folder in ("src", "tests", "bench") for s in sources(folder) if s.lines > LARGEST_FILE]
+    huge = [
+        f"{s.name}: {s.lines}"
+        for folder in ("src", "tests", "bench")
+        for s in sources(folder)
+        if s.lines > LARGEST_FILE
+    ]
     assert_none(huge)
 
 
@@ -29,5 +34,10 @@ def test_median_function() -> None:
 
 
 def test_no_function_is_huge() -> None:
-    huge = [f"{s.name}:{f.lineno} {f.name}: {length(f)}" for s in sources("src") for f in functions(s.tree) if length(f) > LARGEST_FUNCTION]
+    huge = [
+        f"{s.name}:{f.lineno} {f.name}: {length(f)}"
+        for s in sources("src")
+        for f in functions(s.tree)
+        if length(f) > LARGEST_FUNCTION
+    ]
     assert_none(huge)

@@ -39,6 +39,7 @@ def contexts(where: int) -> int:
 
 def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str]]:
     """The module's own rows for one version, by name."""
+
     def row(d: AnyDirective) -> tuple[str, str, int, str]:
         return d.name, shape(d.args.name), contexts(int(d.where)), d.help
 
@@ -54,5 +55,9 @@ def test_rows_of_module_files(version: str) -> None:
         rows = catalogue(version).module_rows(module.source)
         listed = {r.name.lower(): (r.name, shape(r.args), contexts(r.where), r.help) for r in rows}
         ours = declared(module, version)
-        wrong += [f"{module.source} {ours.get(n)} != {listed.get(n)}" for n in sorted(ours.keys() | listed.keys()) if ours.get(n) != listed.get(n)]
+        wrong += [
+            f"{module.source} {ours.get(n)} != {listed.get(n)}"
+            for n in sorted(ours.keys() | listed.keys())
+            if ours.get(n) != listed.get(n)
+        ]
     assert wrong == []

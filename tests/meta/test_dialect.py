@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 from tests.meta.tree import PACKAGE, assert_none, sources
-from whimbrel.dialect import DIALECTS, GUIDE, V22, V24, Dialect
+from whimbrel.base.dialect import DIALECTS, GUIDE, V22, V24, Dialect
 
 ROW = re.compile(r"C(?:0[1-9]|[1-4]\d|5[0-4])|X(?:0[1-9]|1\d|2[0-4])|wire|added|unlisted")
 SWITCHES = [f for f in dataclasses.fields(Dialect) if f.name != "name"]
@@ -27,7 +27,11 @@ VERSION_READERS = {
 
 def uses(tree: ast.AST) -> set[str]:
     """The attributes that are read of something called dialect: ``dialect.x``, ``scope.dialect.x``."""
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _called(node.value) == "dialect"}
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and _called(node.value) == "dialect"
+    }
 
 
 def _called(node: ast.expr) -> str:
@@ -50,17 +54,24 @@ def test_every_switch_says_what_it_means() -> None:
 
 
 def test_every_switch_makes_a_difference() -> None:
-    assert_none([f.name for f in SWITCHES if getattr(V22, f.name) == getattr(V24, f.name) == getattr(GUIDE, f.name)])
+    assert_none(
+        [f.name for f in SWITCHES if getattr(V22, f.name) == getattr(V24, f.name) == getattr(GUIDE, f.name)]
+    )
 
 
 def test_the_dialects_are_known_by_name() -> None:
     assert {name: d.name for name, d in DIALECTS.items()} == {"2.2": "2.2", "2.4": "2.4", "guide": "guide"}
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("new = scope.dialect.pages_22", {"pages_22"}), ("if dialect.version < (2, 4): pass", {"version"}), ("self.old = old", set()),
-    ("'dialect.pages_22'", set()),
-])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("new = scope.dialect.pages_22", {"pages_22"}),
+        ("if dialect.version < (2, 4): pass", {"version"}),
+        ("self.old = old", set()),
+        ("'dialect.pages_22'", set()),
+    ],
+)
 def test_uses_are_found_in_code_alone(text: str, found: set[str]) -> None:
     assert uses(ast.parse(text)) == found
 

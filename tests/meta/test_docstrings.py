@@ -31,7 +31,9 @@ def undocumented(source: Source) -> Iterator[str]:
         if bare(node):
             yield f"{source.name}:{node.lineno} {node.name}"
         if isinstance(node, ast.ClassDef) and not node.bases:
-            yield from (f"{source.name}:{m.lineno} {node.name}.{m.name}" for m in public(node.body) if bare(m))
+            yield from (
+                f"{source.name}:{m.lineno} {node.name}.{m.name}" for m in public(node.body) if bare(m)
+            )
 
 
 def test_every_module_has_a_docstring() -> None:
@@ -39,7 +41,14 @@ def test_every_module_has_a_docstring() -> None:
 
 
 def test_every_test_module_has_a_docstring() -> None:
-    assert_none([s.name for folder in ("tests", "bench") for s in sources(folder) if s.text.strip() and ast.get_docstring(s.tree) is None])
+    assert_none(
+        [
+            s.name
+            for folder in ("tests", "bench")
+            for s in sources(folder)
+            if s.text.strip() and ast.get_docstring(s.tree) is None
+        ]
+    )
 
 
 def test_public_behaviour_has_a_docstring() -> None:

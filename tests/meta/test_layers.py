@@ -17,7 +17,9 @@ def test_import_contracts_hold() -> None:
 
 
 def test_no_global_statement() -> None:
-    found = [f"{s.name}:{n.lineno}" for s in sources("src") for n in ast.walk(s.tree) if isinstance(n, ast.Global)]
+    found = [
+        f"{s.name}:{n.lineno}" for s in sources("src") for n in ast.walk(s.tree) if isinstance(n, ast.Global)
+    ]
     assert_none(found)
 
 

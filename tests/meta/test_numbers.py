@@ -10,52 +10,95 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2] / "src/whimbrel"
 PACKAGES: Final = ("http", "request", "server", "modules", "expr")
-METHODS: Final = frozenset({"isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace",
-    "splitlines", "upper", "casefold", "swapcase"})
+METHODS: Final = frozenset(
+    {
+        "isdigit",
+        "isdecimal",
+        "isnumeric",
+        "isalpha",
+        "isalnum",
+        "isspace",
+        "splitlines",
+        "upper",
+        "casefold",
+        "swapcase",
+    }
+)
 WITH_BLANKS: Final = frozenset({"strip", "lstrip", "rstrip", "split", "rsplit"})
 # Arguments of int() and float() that are numbers already, or digits of which a pattern bounds the count; a reason for each group.
-NUMBERS: Final = re.compile("|".join((
-    r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|keep_alive_timeout|timeout|graceful_timeout|serial|known)(?:\(\))?",  # numbers
-    r".*\b(?:time|now)\b(?:\(\))? [*/-] .*", r"\(?r\.engine\.runtime\.now\(\).*", r"'inf'", r"rate \* STEP",
-    r"first_request\(r\)\.time \* 1e6",
-    r"(?:row|worker|t|p|self\.totals)\.get\(.*\)", r"s\.now", r"level < levels", r"found",
-    r"max\(0, conf\.graceful_timeout\)", r"_LONGEST",
-    r"moment \* 1_000_000", r"row\['?\w+'?\]", r"moment \* 1000000", r"self\.totals\.get.*", r"atoi\(.*\)",
-    r"core\.\w+",  # results of other calls
-    r"Where\..*",  # bits
-)))
+NUMBERS: Final = re.compile(
+    "|".join(
+        (
+            r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|keep_alive_timeout|timeout|graceful_timeout|serial|known)(?:\(\))?",  # numbers
+            r".*\b(?:time|now)\b(?:\(\))? [*/-] .*",
+            r"\(?r\.engine\.runtime\.now\(\).*",
+            r"'inf'",
+            r"rate \* STEP",
+            r"first_request\(r\)\.time \* 1e6",
+            r"(?:row|worker|t|p|self\.totals)\.get\(.*\)",
+            r"s\.now",
+            r"level < levels",
+            r"found",
+            r"max\(0, conf\.graceful_timeout\)",
+            r"_LONGEST",
+            r"moment \* 1_000_000",
+            r"row\['?\w+'?\]",
+            r"moment \* 1000000",
+            r"self\.totals\.get.*",
+            r"atoi\(.*\)",
+            r"core\.\w+",  # results of other calls
+            r"Where\..*",  # bits
+        )
+    )
+)
 # Digits of which a pattern bounds the count, or that only the administrator writes; by file and argument.
 BOUNDED: Final = {
-    "http/dates.py": "two or four digits", "http/url.py": "two hexadecimal digits",
+    "http/dates.py": "two or four digits",
+    "http/url.py": "two hexadecimal digits",
     "http/chunked.py": "hexadecimal, bounded by the pattern",
-    "http/request_line.py": "one digit", "http/ranges.py": "at most 18 digits",
+    "http/request_line.py": "one digit",
+    "http/ranges.py": "at most 18 digits",
     "http/head.py": "a port of at most five digits",
-    "modules/patterns.py": "one digit", "modules/mod_vhost_alias.py": "one digit",
+    "modules/patterns.py": "one digit",
+    "modules/mod_vhost_alias.py": "one digit",
     "modules/mod_rewrite/template.py": "one digit",
-    "modules/mod_negotiation/accept.py": "one digit", "modules/mod_include/page.py": "one digit",
+    "modules/mod_negotiation/accept.py": "one digit",
+    "modules/mod_include/page.py": "one digit",
     "modules/mod_include/texts.py": "nine digits",
-    "modules/mod_session.py": "two hexadecimal digits", "expr/functions.py": "two hexadecimal digits",
+    "modules/mod_session.py": "two hexadecimal digits",
+    "expr/functions.py": "two hexadecimal digits",
     "expr/lexer.py": "three octal digits",
-    "expr/parser.py": "one digit", "expr/networks.py": "at most 15 characters",
+    "expr/parser.py": "one digit",
+    "expr/networks.py": "at most 15 characters",
     "modules/mod_unique_id.py": "an address of the system",
-    "modules/magic_file.py": "written by the administrator", "modules/mod_mime_magic.py": "eight bytes",
+    "modules/magic_file.py": "written by the administrator",
+    "modules/mod_mime_magic.py": "eight bytes",
     "modules/mod_version.py": "nine digits",
     "modules/dbd_drivers.py": "written by the administrator; refused at the start",
     "modules/core/log_format.py": "written by the administrator",
     "modules/mod_log_config/writer.py": "written by the administrator",
-    "server/systemd.py": "from the service manager", "server/pidfile.py": "256 bytes",
+    "server/systemd.py": "from the service manager",
+    "server/pidfile.py": "256 bytes",
     "server/children.py": "from the master's own control pipe",
-    "modules/mod_imagemap.py": "a float of C's form", "modules/mpm.py": "a float, checked",
+    "modules/mod_imagemap.py": "a float of C's form",
+    "modules/mpm.py": "a float, checked",
     "modules/mod_status/json_face.py": "a float of the form of the pattern",
     "server/privileges.py": "written by the administrator",
     "server/scoreboard_text.py": "a number already, of bounded size",
 }
-WORDS_OF_THE_CODE: Final = frozenset({"server/imports.py", "modules/mod_rewrite/flags.py", "expr/grammar.py",
-    "expr/lexer.py"})  # constants
+WORDS_OF_THE_CODE: Final = frozenset(
+    {"server/imports.py", "modules/mod_rewrite/flags.py", "expr/grammar.py", "expr/lexer.py"}
+)  # constants
 # Names of variables as keys of a table, or of ASCII only: on hot paths.
 KEYS: Final = {("modules/mod_include/variables.py", "upper"), ("modules/cgi_environment.py", "upper")}
-BYTES: Final = {("server/dump.py", "splitlines"), ("server/pidfile.py", "strip"),
-    ("server/pidfile.py", "isdigit"), ("server/children.py", "splitlines"), ("server/children.py", "strip"), ("server/children.py", "isdigit")}
+BYTES: Final = {
+    ("server/dump.py", "splitlines"),
+    ("server/pidfile.py", "strip"),
+    ("server/pidfile.py", "isdigit"),
+    ("server/children.py", "splitlines"),
+    ("server/children.py", "strip"),
+    ("server/children.py", "isdigit"),
+}
 
 
 def _calls(path: Path) -> Iterator[ast.Call]:
@@ -72,8 +115,12 @@ def _problems(path: Path) -> Iterator[str]:
         where = f"{name}:{call.lineno}: {ast.unparse(call)}"
         if isinstance(call.func, ast.Attribute):
             method, blank = call.func.attr, not call.args or ast.unparse(call.args[0]) == "None"
-            if (method in METHODS or (method in WITH_BLANKS and blank)) and not _constant(call.func.value) and (name, method) not in {*BYTES, *KEYS} \
-                    and name not in WORDS_OF_THE_CODE:
+            if (
+                (method in METHODS or (method in WITH_BLANKS and blank))
+                and not _constant(call.func.value)
+                and (name, method) not in {*BYTES, *KEYS}
+                and name not in WORDS_OF_THE_CODE
+            ):
                 yield where
         elif isinstance(call.func, ast.Name) and call.func.id in ("int", "float") and call.args:
             if NUMBERS.fullmatch(ast.unparse(call.args[0])) is None and name not in BOUNDED:
@@ -81,7 +128,12 @@ def _problems(path: Path) -> Iterator[str]:
 
 
 def test_only_one_module_reads_numbers_letters_and_blanks() -> None:
-    found = [problem for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")) for problem in _problems(path)]
+    found = [
+        problem
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for problem in _problems(path)
+    ]
     assert found == []
 
 
@@ -91,11 +143,16 @@ def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
     for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
         for call in _calls(path):
             name = ast.unparse(call.func)
-            if name != "pattern" and not re.fullmatch(r"re\.(compile|search|match|fullmatch|sub|split|findall|finditer)", name):
+            if name != "pattern" and not re.fullmatch(
+                r"re\.(compile|search|match|fullmatch|sub|split|findall|finditer)", name
+            ):
                 continue
             first = call.args[0] if call.args else None
             text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
-            if re.search(r"(?<!\\)(?:\\\\)*\\[swbSWB]",
-                text) and "ASCII" not in ast.unparse(call) and "re.A" not in ast.unparse(call):
+            if (
+                re.search(r"(?<!\\)(?:\\\\)*\\[swbSWB]", text)
+                and "ASCII" not in ast.unparse(call)
+                and "re.A" not in ast.unparse(call)
+            ):
                 found.append(f"{path.relative_to(ROOT)}:{call.lineno}: {text}")
     assert found == []

@@ -32,7 +32,10 @@ def test_locks_pin_what_the_project_names() -> None:
 
 
 def test_the_locks_agree() -> None:
-    versions = [set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(), re.M)) for name in ("requirements.lock", "requirements-dev.lock")]
+    versions = [
+        set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(), re.M))
+        for name in ("requirements.lock", "requirements-dev.lock")
+    ]
     assert versions[0] <= versions[1]
 
 
@@ -48,7 +51,9 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 def test_commands_are_declared() -> None:
     own = ("httpd", "htpasswd", "htdbm", "htdigest", "httxt2dbm", "rotatelogs", "logresolve")
-    assert PROJECT["scripts"] == {"whimbrel": "whimbrel.cli.entry:main"} | {f"whimbrel-{name}": f"whimbrel.cli.{name}:main" for name in own}
+    assert PROJECT["scripts"] == {"whimbrel": "whimbrel.cli.entry:main"} | {
+        f"whimbrel-{name}": f"whimbrel.cli.{name}:main" for name in own
+    }
 
 
 def test_licence_is_the_declared_one() -> None:

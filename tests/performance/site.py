@@ -9,17 +9,17 @@ from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
+from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.model import ServerSpec
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V24
+from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.request.engine import Engine
-from whimbrel.server.protocol import HttpProtocol
-from whimbrel.server.scoreboard import Scoreboard, ServerInfo, SharedScoreboard
-from whimbrel.server.service import WorkerState
-from whimbrel.server.worker import Worker
-from whimbrel.testing.standin import FakeRuntime
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.scoreboard import Scoreboard, ServerInfo, SharedScoreboard
+from whimbrel.server.worker.state import WorkerState
+from whimbrel.server.worker.worker import Worker
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 NOW = 1_790_000_000.5
 MTIME = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
@@ -130,10 +130,18 @@ Protocols h2c http/1.1
 def lay_out(root: Path) -> None:
     """The documents and the configuration."""
     files = {
-        "htdocs/1k.html": "x" * 1024, "htdocs/private/1k.html": "x" * 1024, "htdocs/deep/a/b/c/d/1k.html": "x" * 1024, "htdocs/page.shtml": SSI,
-        "htdocs/clock.shtml": UNKEPT_SSI, "passwd": "bench:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n",
-        "logs/.keep": "", "conf/mime.types": "text/html html shtml\n",
-        **{f"htdocs/deep/{folder}.htaccess": "AddType text/html .html\nSetEnv A b\n" for folder in ("", "a/", "a/b/", "a/b/c/", "a/b/c/d/")},
+        "htdocs/1k.html": "x" * 1024,
+        "htdocs/private/1k.html": "x" * 1024,
+        "htdocs/deep/a/b/c/d/1k.html": "x" * 1024,
+        "htdocs/page.shtml": SSI,
+        "htdocs/clock.shtml": UNKEPT_SSI,
+        "passwd": "bench:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n",
+        "logs/.keep": "",
+        "conf/mime.types": "text/html html shtml\n",
+        **{
+            f"htdocs/deep/{folder}.htaccess": "AddType text/html .html\nSetEnv A b\n"
+            for folder in ("", "a/", "a/b/", "a/b/c/", "a/b/c/d/")
+        },
         **{f"htdocs/list/document-{number:02}.html": "" for number in range(40)},
     }
     for name, text in files.items():
@@ -158,7 +166,9 @@ class Site:
 
     def __init__(self, root: Path) -> None:
         lay_out(root)
-        self.engine = Engine(load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, V24), Still())
+        self.engine = Engine(
+            load(LoadOptions(server_root=str(root), file=str(root / "httpd.conf")), ALL, V24), Still()
+        )
         self.loop = Loop()
         self.problems: list[BaseException] = []
         self.engine.turns.length = float("inf")  # a profiler makes all work long

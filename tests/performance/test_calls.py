@@ -20,9 +20,10 @@ import pytest
 from hpack import Encoder
 
 from tests.performance.site import NOW, Site, heads
-from whimbrel.http.http2 import PREFACE
-from whimbrel.request.engine import Engine
-from whimbrel.server import answering, service
+from whimbrel.engine.engine import Engine
+from whimbrel.http.http2.protocol import PREFACE
+from whimbrel.server.http1 import writer
+from whimbrel.server.worker import state
 
 TABLE = Path(__file__).with_name("CALLS.tsv")
 ROUNDS = 20
@@ -32,7 +33,10 @@ CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
     "unkept: other query each time": (200, lambda: heads("/1k.html?#")),
     "unkept: not found": (404, lambda: heads("/none/#.html")),
     "unkept: range": (206, lambda: heads("/1k.html?range#", "Range: bytes=0-99")),
-    "unkept: not modified": (304, lambda: heads("/1k.html?since#", "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT")),
+    "unkept: not modified": (
+        304,
+        lambda: heads("/1k.html?since#", "If-Modified-Since: Sun, 13 Sep 2020 12:26:40 GMT"),
+    ),
     "unkept: 1000 rules, none applies": (404, lambda: heads("/never/asked/#", host="rules")),
     "unkept: 1000 rules, the last applies": (200, lambda: heads("/old999.html?#", host="rules")),
     "ssi": (200, lambda: heads("/page.shtml")),
@@ -51,7 +55,10 @@ CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
 def promised() -> dict[str, int]:
     """The table."""
     lines = TABLE.read_text().splitlines()
-    return {case: int(count) for case, count in (line.split("\t") for line in lines if line and not line.startswith("#"))}
+    return {
+        case: int(count)
+        for case, count in (line.split("\t") for line in lines if line and not line.startswith("#"))
+    }
 
 
 def calls_of(work: Callable[[], None]) -> int:
@@ -106,7 +113,7 @@ def calls_per_request(site: Site, feed: Iterator[bytes], status: int, *, forgets
 def site() -> Iterator[Site]:
     # Not pytest's folder: how deep a document lies counts.
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
-        for module in (service, answering):
+        for module in (state, writer):
             patch.setattr(module, "time", lambda: NOW)
         patch.setattr(os, "times", lambda: os.times_result((1.5, 0.5, 0.0, 0.0, 100.0)))
         yield Site(Path(root))
@@ -126,7 +133,13 @@ def test_calls(site: Site, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def http2_requests() -> Iterator[bytes]:
     """Requests on streams of one connection, as a client sends them that has asked before: the same fields, ever shorter written."""
     encoder = Encoder()
-    fields = [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html"), ("user-agent", "h2load")]
+    fields = [
+        (":method", "GET"),
+        (":scheme", "http"),
+        (":authority", "localhost"),
+        (":path", "/1k.html"),
+        ("user-agent", "h2load"),
+    ]
     for number in itertools.count(1, 2):
         block = encoder.encode(fields)
         yield len(block).to_bytes(3) + b"\x01\x05" + number.to_bytes(4) + block

@@ -12,14 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.base.dialect import V24
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V24
 from whimbrel.modules import ALL
 
 LINES = 400
-START = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in ("mpm_event", "authz_core", "authz_host", "mime", "rewrite"))
+START = "".join(
+    f"LoadModule {name}_module modules/mod_{name}.so\n"
+    for name in ("mpm_event", "authz_core", "authz_host", "mime", "rewrite")
+)
 START += 'ServerName localhost\nListen 127.0.0.1:8080\nDocumentRoot "{root}"\nTypesConfig "{root}/types"\n'
 
 
@@ -33,11 +36,18 @@ def loaded(root: Path, text: str) -> Configuration:
 
 
 def networks(count: int) -> str:
-    return '<Directory "{root}">\n' + "".join(f"Require ip 10.{n // 250}.{n % 250}.0/24\n" for n in range(count)) + "</Directory>\n"
+    return (
+        '<Directory "{root}">\n'
+        + "".join(f"Require ip 10.{n // 250}.{n % 250}.0/24\n" for n in range(count))
+        + "</Directory>\n"
+    )
 
 
 def hosts(count: int) -> str:
-    return "".join(f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "{{root}}"\n</VirtualHost>\n' for n in range(count))
+    return "".join(
+        f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "{{root}}"\n</VirtualHost>\n'
+        for n in range(count)
+    )
 
 
 def sections(count: int) -> str:
@@ -45,10 +55,14 @@ def sections(count: int) -> str:
 
 
 def rules(count: int) -> str:
-    return "RewriteEngine On\n" + "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(count))
+    return "RewriteEngine On\n" + "".join(
+        f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(count)
+    )
 
 
-@pytest.mark.parametrize(("written", "most"), [(networks, 450), (hosts, 1250), (sections, 1250), (rules, 1900)])
+@pytest.mark.parametrize(
+    ("written", "most"), [(networks, 450), (hosts, 1250), (sections, 1250), (rules, 1900)]
+)
 def test_bytes(tmp_path: Path, written: Callable[[int], str], most: int) -> None:
     texts = written(LINES), written(2 * LINES)
     kept = [loaded(tmp_path, texts[0])]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import whimbrel
 from tests.performance.test_calls import calls_of
+from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V24
 from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
 from whimbrel.testing.ports import free_port
@@ -24,16 +24,28 @@ from whimbrel.testing.ports import free_port
 HEAVY = frozenset(
     "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd dis email h2 hashlib html http inspect "
     "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal socket ssl subprocess tempfile threading "
-    "tokenize traceback typer urllib urllib.parse uuid uvloop weakref zlib".split())
+    "tokenize traceback typer urllib urllib.parse uuid uvloop weakref zlib".split()
+)
 # Ours that only answer requests, or only serve.
-SERVING = ("whimbrel.http.head", "whimbrel.http.http2", "whimbrel.expr.parser", "whimbrel.modules.passwords", "whimbrel.modules.core.handler",
-           "whimbrel.request.engine", "whimbrel.request.plan", "whimbrel.request.process", "whimbrel.request.record", "whimbrel.server",
-           "whimbrel.cli.control")
+SERVING = (
+    "whimbrel.http.syntax.head",
+    "whimbrel.http.http2.protocol",
+    "whimbrel.expr.parser",
+    "whimbrel.modules.support.auth.passwords",
+    "whimbrel.modules.core.handler",
+    "whimbrel.engine.engine",
+    "whimbrel.engine.plan.plan",
+    "whimbrel.engine.pipeline.process",
+    "whimbrel.engine.request",
+    "whimbrel.server",
+    "whimbrel.cli.signals",
+)
 MOST = 117  # of our modules
 MOST_TO_SERVE = 378  # of all modules, Python's own first ones not counted
 NOT_TO_SERVE = frozenset(
     "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random secrets shutil sqlite3 tempfile timeit "
-    "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2".split())
+    "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2.connection".split()
+)
 CALLS_PER_HOST = 150
 MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status".split()
 PLAIN = """ServerName localhost
@@ -82,9 +94,12 @@ def imported(root: Path, *, serves: bool = False) -> list[str]:
     code = (
         f"import os, sys; before = set(sys.modules); from whimbrel.cli.httpd import run; {ready}"
         f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(path)!r}, {'-X' if serves else '-t'!r}]); "
-        "print(status, *sorted(set(sys.modules) - before))")
+        "print(status, *sorted(set(sys.modules) - before))"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(whimbrel.__file__).parent.parent)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     status, *names = done.stdout.split()
     assert (status, done.stderr) == ("0", "" if serves else "Syntax OK\n")
     return names
@@ -92,7 +107,7 @@ def imported(root: Path, *, serves: bool = False) -> list[str]:
 
 def test_a_check_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     names = imported(tmp_path)
-    assert "whimbrel.modules.mod_include" in names
+    assert "whimbrel.modules.filters.mod_include" in names
     assert not HEAVY & set(names)
     assert not [name for name in names if name.startswith(SERVING)]
     ours = [name for name in names if name.startswith("whimbrel")]
@@ -101,7 +116,7 @@ def test_a_check_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
 
 def test_a_server_imports_nothing_that_its_configuration_cannot_ask_for(tmp_path: Path) -> None:
     names = imported(tmp_path, serves=True)
-    assert "whimbrel.request.process" in names
+    assert "whimbrel.engine.pipeline.process" in names
     assert not NOT_TO_SERVE & set(names)
     assert len(names) <= MOST_TO_SERVE
 
@@ -113,13 +128,18 @@ def check(options: LoadOptions) -> None:
 
 def hosts(count: int) -> str:
     """That many virtual hosts."""
-    return "".join(f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "htdocs"\n</VirtualHost>\n' for n in range(count))
+    return "".join(
+        f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "htdocs"\n</VirtualHost>\n'
+        for n in range(count)
+    )
 
 
 def test_what_a_virtual_host_costs(tmp_path: Path) -> None:
     """The calls of a thousand hosts more, for each of them; the second reading counts, when everything is imported and compiled."""
     counts = []
     for count in (500, 500, 1500):
-        options = LoadOptions(server_root=str(tmp_path), file=str(written(tmp_path, hosts(count))), check_only=True)
+        options = LoadOptions(
+            server_root=str(tmp_path), file=str(written(tmp_path, hosts(count))), check_only=True
+        )
         counts.append(calls_of(partial(check, options)))
     assert 0 < (counts[2] - counts[1]) / 1000 <= CALLS_PER_HOST

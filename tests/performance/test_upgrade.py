@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.checking import check, parse_selection
+from whimbrel.upgrade.check.check import check, parse_selection
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import UpgradeOptions
-from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 HOSTS = 300
 BOUND = 60.0
@@ -71,7 +71,9 @@ def server(root: Path, hosts: int) -> LoadOptions:
     (root / "conf/httpd.conf").write_text(MAIN.format(root=root, modules=lines))
     for number in range(hosts):
         (root / f"www/h{number}/admin").mkdir(parents=True)
-        (root / f"www/h{number}/.htaccess").write_text("Order allow,deny\nAllow from all\nDeny from 10.0.0.1\n")
+        (root / f"www/h{number}/.htaccess").write_text(
+            "Order allow,deny\nAllow from all\nDeny from 10.0.0.1\n"
+        )
         text = HOST.format(root=root, number=number, octet=number % 250)
         (root / f"conf/sites/h{number:03}.conf").write_text(text)
     return LoadOptions(server_root=str(root))

@@ -46,14 +46,31 @@ class Running:
         self.changes = ""  # Python that runs before the server: it may change what a test needs changed
 
     def command(self, *more: str) -> list[str]:
-        return [sys.executable, "-c", f"{self.changes}\nfrom whimbrel.cli.httpd import main; main()", "-d", str(self.root), *more]
+        return [
+            sys.executable,
+            "-c",
+            f"{self.changes}\nfrom whimbrel.cli.httpd import main; main()",
+            "-d",
+            str(self.root),
+            *more,
+        ]
 
     def run(self, *more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*more), capture_output=True, text=True, cwd=self.root, env=self.environment, timeout=60, check=False)
+        return subprocess.run(
+            self.command(*more),
+            capture_output=True,
+            text=True,
+            cwd=self.root,
+            env=self.environment,
+            timeout=60,
+            check=False,
+        )
 
     def start(self, *more: str) -> None:
         with (self.root / "stderr").open("wb") as sink:
-            self.process = subprocess.Popen(self.command("-DFOREGROUND", *more), cwd=self.root, stderr=sink, env=self.environment)
+            self.process = subprocess.Popen(
+                self.command("-DFOREGROUND", *more), cwd=self.root, stderr=sink, env=self.environment
+            )
         self.wait_for(lambda: (self.root / "logs/httpd.pid").exists() or self.ended())
 
     def ended(self) -> bool:
@@ -66,7 +83,9 @@ class Running:
             time.sleep(0.02)
 
     def errors(self) -> str:
-        return "".join(p.read_text() for p in (self.root / "stderr", self.root / "logs/error_log") if p.exists())
+        return "".join(
+            p.read_text() for p in (self.root / "stderr", self.root / "logs/error_log") if p.exists()
+        )
 
     def signal(self, number: int) -> None:
         assert self.process is not None

@@ -15,7 +15,15 @@ pytest.importorskip("h2", reason="the optional package h2 is not installed")
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, DataReceived, Event, InformationalResponseReceived, ResponseReceived, StreamEnded, StreamReset
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    InformationalResponseReceived,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+)
 from tests.server.conftest import Running, everything
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -29,7 +37,7 @@ CustomLog logs/lines lines
 """
 SLOW = "#!/bin/sh\nsleep 1\nprintf 'Content-Type: text/plain\\r\\nConnection: close\\r\\n\\r\\nslow\\n'\n"
 ECHO = "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\ncat\n"
-SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n%s %s %s %s' \"$SERVER_PROTOCOL\" \"$HTTP2\" \"$H2PUSH\" \"$H2_STREAM_ID\"\n"
+SHOW = '#!/bin/sh\nprintf \'Content-Type: text/plain\\r\\n\\r\\n%s %s %s %s\' "$SERVER_PROTOCOL" "$HTTP2" "$H2PUSH" "$H2_STREAM_ID"\n'
 
 
 class Peer:
@@ -37,8 +45,14 @@ class Peer:
 
     def __init__(self, server: Running, *, begin: bool = True) -> None:
         self.socket = server.connect()
-        self.wire = H2Connection(H2Configuration(header_encoding="latin-1", validate_outbound_headers=False, normalize_outbound_headers=False,
-                                                 validate_inbound_headers=False))
+        self.wire = H2Connection(
+            H2Configuration(
+                header_encoding="latin-1",
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+                validate_inbound_headers=False,
+            )
+        )
         self.events: list[Event] = []
         self.closed = False
         if begin:
@@ -48,15 +62,27 @@ class Peer:
     def flush(self) -> None:
         self.socket.sendall(self.wire.data_to_send())
 
-    def ask(self, number: int, path: str = "/", *more: tuple[str, str], method: str = "GET", end: bool = True) -> None:
-        fields = [(":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path), *more]
+    def ask(
+        self, number: int, path: str = "/", *more: tuple[str, str], method: str = "GET", end: bool = True
+    ) -> None:
+        fields = [
+            (":method", method),
+            (":scheme", "http"),
+            (":authority", "localhost"),
+            (":path", path),
+            *more,
+        ]
         self.wire.send_headers(number, fields, end_stream=end)
         self.flush()
 
     def read(self, until: type[Event], count: int = 1, seconds: float = 30.0) -> list[Event]:
         """Read until *count* events of a kind have come, or the server has closed."""
         end = time.monotonic() + seconds
-        while len(found := [e for e in self.events if isinstance(e, until)]) < count and not self.closed and time.monotonic() < end:
+        while (
+            len(found := [e for e in self.events if isinstance(e, until)]) < count
+            and not self.closed
+            and time.monotonic() < end
+        ):
             self.socket.settimeout(max(0.01, end - time.monotonic()))
             try:
                 data = self.socket.recv(1 << 16)
@@ -78,7 +104,9 @@ class Peer:
         return {str(name): str(value) for name, value in answer.headers}
 
     def body(self, number: int) -> bytes:
-        return b"".join(bytes(e.data) for e in self.events if isinstance(e, DataReceived) and e.stream_id == number)
+        return b"".join(
+            bytes(e.data) for e in self.events if isinstance(e, DataReceived) and e.stream_id == number
+        )
 
     def reset(self, number: int) -> int:
         (event,) = [e for e in self.events if isinstance(e, StreamReset) and e.stream_id == number]
@@ -160,7 +188,7 @@ def test_a_body_larger_than_the_window_comes_back(site: Running) -> None:
         if not size:
             peer.read(type(None), seconds=0.05)  # type: ignore[arg-type]
             continue
-        peer.wire.send_data(1, want[at:at + size], end_stream=at + size == len(want))
+        peer.wire.send_data(1, want[at : at + size], end_stream=at + size == len(want))
         peer.flush()
         at += size
     peer.read(StreamEnded)
@@ -189,7 +217,10 @@ def test_an_answer_that_needs_no_body_ends_the_stream(site: Running) -> None:
     assert peer.fields(1)[":status"] == "200" and peer.reset(1) == 0
 
 
-@pytest.mark.parametrize(("more", "code"), [(("connection", "close"), 1), (("content-length", "5"), 1), (("X-A", "1"), 1), (("te", "gzip"), 1)])
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [(("connection", "close"), 1), (("content-length", "5"), 1), (("X-A", "1"), 1), (("te", "gzip"), 1)],
+)
 def test_malformed_requests_end_their_stream_only(site: Running, more: tuple[str, str], code: int) -> None:
     site.start()
     peer = Peer(site)
@@ -229,8 +260,10 @@ def test_upgrade_and_its_announcement(site: Running) -> None:
     peer = Peer(site, begin=False)
     settings = peer.wire.initiate_upgrade_connection()
     assert isinstance(settings, bytes)
-    peer.socket.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: %b\r\n\r\n"
-                        % settings.rstrip(b"="))
+    peer.socket.sendall(
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: %b\r\n\r\n"
+        % settings.rstrip(b"=")
+    )
     want = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
     got = b""
     while len(got) < len(want):
@@ -243,13 +276,19 @@ def test_upgrade_and_its_announcement(site: Running) -> None:
     assert peer.fields(3)[":status"] == "404"
 
 
-@pytest.mark.parametrize("lines", [
-    b"Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n", b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n",
-    b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\nHTTP2-Settings: AAMAAABk\r\n",
-])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Connection: Upgrade\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n",
+        b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n",
+        b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\nHTTP2-Settings: AAMAAABk\r\n",
+    ],
+)
 def test_what_is_no_upgrade_is_answered_in_http_1(site: Running, lines: bytes) -> None:
     site.start()
-    got = site.ask(b"GET / HTTP/1.1\r\nHost: a\r\n%b\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" % lines)
+    got = site.ask(
+        b"GET / HTTP/1.1\r\nHost: a\r\n%b\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" % lines
+    )
     assert got.startswith(b"HTTP/1.1 200 OK")
 
 
@@ -290,19 +329,31 @@ def test_a_graceful_restart_ends_streams_first(site: Running) -> None:
 
 
 FLOODS = {
-    "settings": b"\0\0\0\4\0\0\0\0\0" * 20_000, "ping": b"\0\0\x08\6\0\0\0\0\0abcdefgh" * 20_000,
+    "settings": b"\0\0\0\4\0\0\0\0\0" * 20_000,
+    "ping": b"\0\0\x08\6\0\0\0\0\0abcdefgh" * 20_000,
     "continuation": b"\0\0\1\1\0\0\0\0\1\x82" + (b"\0\x3e\x80\x09\0\0\0\0\1" + b"\0" * 16_000) * 200,
-    "empty data": b"\0\0\x05\1\4\0\0\0\1\x83\x86\x84\x41\x01".ljust(14, b"a") + b"\0\0\0\0\0\0\0\0\1" * 20_000,
+    "empty data": b"\0\0\x05\1\4\0\0\0\1\x83\x86\x84\x41\x01".ljust(14, b"a")
+    + b"\0\0\0\0\0\0\0\0\1" * 20_000,
     "unpacked fields": b"\0\x10\0\1\5\0\0\0\1" + b"\x40\x01a\x7f\x81\x1e" + b"b" * 4090,
-    "wrong preface frame": b"\0\0\0\x99\0\0\0\0\0" * 10 + b"\xff" * 100, "too long": b"\0\x40\1\0\0\0\0\0\1" + b"a" * 16385,
-    "window": b"\0\0\4\x08\0\0\0\0\0\x7f\xff\xff\xff", "window 0": b"\0\0\4\x08\0\0\0\0\0\0\0\0\0", "even": b"\0\0\1\1\5\0\0\0\2\x82",
-    "data before": b"\0\0\1\0\1\0\0\0\1x", "bad hpack": b"\0\0\5\1\5\0\0\0\1\xff\xff\xff\xff\xff", "reset idle": b"\0\0\4\3\0\0\0\0\x09\0\0\0\x08",
+    "wrong preface frame": b"\0\0\0\x99\0\0\0\0\0" * 10 + b"\xff" * 100,
+    "too long": b"\0\x40\1\0\0\0\0\0\1" + b"a" * 16385,
+    "window": b"\0\0\4\x08\0\0\0\0\0\x7f\xff\xff\xff",
+    "window 0": b"\0\0\4\x08\0\0\0\0\0\0\0\0\0",
+    "even": b"\0\0\1\1\5\0\0\0\2\x82",
+    "data before": b"\0\0\1\0\1\0\0\0\1x",
+    "bad hpack": b"\0\0\5\1\5\0\0\0\1\xff\xff\xff\xff\xff",
+    "reset idle": b"\0\0\4\3\0\0\0\0\x09\0\0\0\x08",
 }
 
 
 def sizes(server: Running) -> list[int]:
     """The workers' memory in KB."""
-    return [int(line.split()[1]) for pid in server.workers() for line in Path(f"/proc/{pid}/status").read_text().splitlines() if "VmRSS" in line]
+    return [
+        int(line.split()[1])
+        for pid in server.workers()
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if "VmRSS" in line
+    ]
 
 
 @pytest.mark.parametrize("name", list(FLOODS))
@@ -332,7 +383,11 @@ def test_streams_that_are_given_up_at_once_start_nothing(site: Running) -> None:
     site.start()
     peer = Peer(site)
     for number in range(1, 301, 2):
-        peer.wire.send_headers(number, [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/cgi/slow")], end_stream=True)
+        peer.wire.send_headers(
+            number,
+            [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/cgi/slow")],
+            end_stream=True,
+        )
         peer.wire.reset_stream(number, 8)
     peer.ask(301)
     peer.read(StreamEnded)

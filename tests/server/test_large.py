@@ -192,7 +192,7 @@ def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: Runnin
 
 
 def test_a_slow_client_gets_the_rest_of_a_kept_file(server: Running) -> None:
-    lay(server, "mid.bin", CONTENT[:5 * MIDDLE], 0)
+    lay(server, "mid.bin", CONTENT[: 5 * MIDDLE], 0)
     server.start()
     ask = ASK.replace(b"big", b"mid")
     wire = socket.socket()
@@ -203,7 +203,7 @@ def test_a_slow_client_gets_the_rest_of_a_kept_file(server: Running) -> None:
         wire.sendall(ask * 12)  # more than both sides of the connection hold
         time.sleep(0.1)
         for _ in range(12):
-            assert answer(wire, 5 * MIDDLE) == CONTENT[:5 * MIDDLE]
+            assert answer(wire, 5 * MIDDLE) == CONTENT[: 5 * MIDDLE]
     wire.close()
     server.wait_for(lambda: len(access_log(server)) == 24)
     assert all(f" 200 {5 * MIDDLE}" in line for line in access_log(server))

@@ -36,7 +36,10 @@ def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> 
     (server.root / "conf/extra.conf").write_text("ErrorDocument 401 http://x.test/\n")
     server.start()
     assert "AH00113: " in (server.root / "stderr").read_text()
-    assert "cannot use a full URL in a 401 ErrorDocument directive --- ignoring!" in (server.root / "logs/error_log").read_text()
+    assert (
+        "cannot use a full URL in a 401 ErrorDocument directive --- ignoring!"
+        in (server.root / "logs/error_log").read_text()
+    )
 
 
 def test_a_worker_that_dies_is_replaced_and_the_log_says_so(server: Running) -> None:
@@ -64,8 +67,15 @@ def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Runn
     (server.root / "logs/access_log").rename(server.root / "logs/old")
     (server.root / "conf/extra.conf").write_text("Redirect /q http://x.example/\n")
     server.signal(number)
-    server.wait_for(lambda: (server.root / "logs/access_log").exists() and server.errors().count("resuming normal operations") == 2)
-    server.wait_for(lambda: server.get("/q").startswith(b"HTTP/1.1 302 "))  # workers of before may still take a connection
+    server.wait_for(
+        lambda: (
+            (server.root / "logs/access_log").exists()
+            and server.errors().count("resuming normal operations") == 2
+        )
+    )
+    server.wait_for(
+        lambda: server.get("/q").startswith(b"HTTP/1.1 302 ")
+    )  # workers of before may still take a connection
     server.wait_for(lambda: "302" in (server.root / "logs/access_log").read_text())
     assert (server.root / "logs/old").read_text().startswith("127.0.0.1 GET / HTTP/1.1 200 6\n")
 
@@ -78,7 +88,9 @@ def test_a_broken_configuration_at_a_restart_ends_the_parent(server: Running, nu
     assert server.process is not None
     assert server.process.wait(8) == 1
     log = (server.root / "logs/error_log").read_text()
-    assert f"AH00526: Syntax error on line 1 of {server.root}/conf/extra.conf:\nInvalid command 'Bogus'" in log
+    assert (
+        f"AH00526: Syntax error on line 1 of {server.root}/conf/extra.conf:\nInvalid command 'Bogus'" in log
+    )
     assert "Traceback" not in server.errors()
 
 
@@ -148,7 +160,10 @@ def test_a_worker_that_served_its_connections_is_replaced(server: Running) -> No
 
 
 def test_k_start_and_k_stop(server: Running) -> None:
-    assert (server.run("-k", "stop").stdout, server.run("-k", "stop").returncode) == ("httpd (no pid file) not running\n", 0)
+    assert (server.run("-k", "stop").stdout, server.run("-k", "stop").returncode) == (
+        "httpd (no pid file) not running\n",
+        0,
+    )
     done = server.run("-k", "start")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     number = int((server.root / "logs/httpd.pid").read_text())
@@ -169,13 +184,16 @@ def test_a_port_in_use(server: Running) -> None:
     assert done.returncode == 1
     assert done.stderr == (
         f"(98)Address already in use: AH00072: make_sock: could not bind to address 127.0.0.1:{server.port}\n"
-        "no listening sockets available, shutting down\nAH00015: Unable to open logs\n")
+        "no listening sockets available, shutting down\nAH00015: Unable to open logs\n"
+    )
 
 
 def test_a_module_that_cannot_begin_says_so_in_the_log_alone(server: Running) -> None:
     """Before anybody asks which user is to serve."""
     path = server.root / "conf/httpd.conf"
-    path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith(("User", "Group"))))
+    path.write_text(
+        "".join(line for line in path.read_text().splitlines(True) if not line.startswith(("User", "Group")))
+    )
     (server.root / "conf/mime.types").unlink()
     done = server.run("-DFOREGROUND")
     assert (done.returncode, done.stderr) == (1, "")
@@ -198,7 +216,9 @@ def test_a_pid_file_that_cannot_be_written(server: Running) -> None:
     server.start()
     assert server.process is not None
     assert server.process.wait(8) == 1
-    assert f"(2)No such file or directory: AH00099: could not create {server.root}/nodir/pid." in server.errors()
+    assert (
+        f"(2)No such file or directory: AH00099: could not create {server.root}/nodir/pid." in server.errors()
+    )
 
 
 def test_x_is_one_process(server: Running) -> None:
@@ -215,7 +235,9 @@ def test_x_is_one_process(server: Running) -> None:
 def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running) -> None:
     """The package in a folder of root's alone: pages, errors, ranges, bodies and folders are served by www-data all the same."""
     hidden = server.root / "hidden"
-    shutil.copytree(Path(whimbrel.__file__).parent, hidden / "whimbrel", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(whimbrel.__file__).parent, hidden / "whimbrel", ignore=shutil.ignore_patterns("__pycache__")
+    )
     hidden.chmod(0o700)
     server.environment["PYTHONPATH"] = str(hidden)
     server.environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -225,7 +247,10 @@ def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running
     host = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
     assert server.ask(b"GET /big.bin" + host + b"Range: bytes=1-3,9-12\r\n\r\n")[9:12] == b"206"
     assert server.ask(b"GARBAGE\r\n\r\n")[9:12] == b"400"
-    assert server.ask(b"POST /" + host + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")[9:12] == b"200"
+    assert (
+        server.ask(b"POST /" + host + b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")[9:12]
+        == b"200"
+    )
     assert "Traceback" not in server.errors()
     status = Path(f"/proc/{server.workers()[0]}/status").read_text()
     assert "\nUid:\t0" not in status

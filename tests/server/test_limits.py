@@ -21,11 +21,17 @@ def seconds_of(pid: int) -> float:
 
 
 def test_a_worker_out_of_descriptors_does_not_spin_and_recovers(server: Running) -> None:
-    (server.root / "conf/extra.conf").write_text("StartServers 1\nServerLimit 1\nMaxRequestWorkers 25\nThreadsPerChild 25\n")
+    (server.root / "conf/extra.conf").write_text(
+        "StartServers 1\nServerLimit 1\nMaxRequestWorkers 25\nThreadsPerChild 25\n"
+    )
     with (server.root / "stderr").open("wb") as sink:
         server.process = subprocess.Popen(
-            server.command("-DFOREGROUND"), cwd=server.root, stderr=sink, env=server.environment,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+            server.command("-DFOREGROUND"),
+            cwd=server.root,
+            stderr=sink,
+            env=server.environment,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
+        )
     server.wait_for(lambda: (server.root / "logs/httpd.pid").exists() or server.ended())
     worker = server.workers()[0]
     crowd = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(120)]
@@ -55,7 +61,9 @@ def test_a_full_disk_under_the_access_log_costs_no_answer(server: Running) -> No
 
 
 def test_a_full_disk_under_the_error_log_costs_no_answer(server: Running) -> None:
-    text = (server.root / "conf/httpd.conf").read_text().replace("ErrorLog logs/error_log", "ErrorLog /dev/full")
+    text = (
+        (server.root / "conf/httpd.conf").read_text().replace("ErrorLog logs/error_log", "ErrorLog /dev/full")
+    )
     (server.root / "conf/httpd.conf").write_text(text)
     server.start()
     assert server.get("/none")[9:12] == b"404"
@@ -68,9 +76,12 @@ def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: 
     script.write_text(
         f"import os, signal, sys\nopen({str(server.root / 'logs/pid')!r}, 'w').write(str(os.getpid()))\n"
         f"signal.raise_signal(signal.SIGSTOP)\nout = open({str(server.root / 'logs/slow')!r}, 'wb', 0)\n"
-        "while data := os.read(0, 65536):\n    out.write(data)\n")
+        "while data := os.read(0, 65536):\n    out.write(data)\n"
+    )
     long = "x" * 900
-    (server.root / "conf/extra.conf").write_text(f'LogFormat "%r {long}" long\nCustomLog "|{sys.executable} {script}" long\nStartServers 1\n')
+    (server.root / "conf/extra.conf").write_text(
+        f'LogFormat "%r {long}" long\nCustomLog "|{sys.executable} {script}" long\nStartServers 1\n'
+    )
     server.start()
     server.wait_for(lambda: (server.root / "logs/pid").exists() and (server.root / "logs/pid").read_text())
     with server.connect() as wire:
@@ -85,7 +96,12 @@ def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: 
                 break
     count = number + 1
     os.kill(int((server.root / "logs/pid").read_text()), signal.SIGCONT)
-    server.wait_for(lambda: (server.root / "logs/slow").exists() and (server.root / "logs/slow").read_bytes().count(b"\n") >= count)
+    server.wait_for(
+        lambda: (
+            (server.root / "logs/slow").exists()
+            and (server.root / "logs/slow").read_bytes().count(b"\n") >= count
+        )
+    )
     lines = (server.root / "logs/slow").read_text().splitlines()
     assert lines == [f"GET /?{n} HTTP/1.1 {long}" for n in range(count)]
 
@@ -93,21 +109,30 @@ def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: 
 def test_a_log_program_that_dies_is_started_again_and_loses_no_line(server: Running) -> None:
     """`|`, with httpd's message; the lines in between wait in the pipe."""
     script = server.root / "once.py"
-    script.write_text(f"import os\nline = os.read(0, 4096)\nopen({str(server.root / 'logs/once')!r}, 'ab').write(line)\n")
-    (server.root / "conf/extra.conf").write_text(f'CustomLog "|{sys.executable} {script}" "%U"\nStartServers 1\n')
+    script.write_text(
+        f"import os\nline = os.read(0, 4096)\nopen({str(server.root / 'logs/once')!r}, 'ab').write(line)\n"
+    )
+    (server.root / "conf/extra.conf").write_text(
+        f'CustomLog "|{sys.executable} {script}" "%U"\nStartServers 1\n'
+    )
     server.start()
     seen = server.root / "logs/once"
     for number in range(3):
         server.get(f"/{number}")
         server.wait_for(lambda n=number: seen.exists() and seen.read_text().count("\n") == n + 1)
     assert seen.read_text() == "/0\n/1\n/2\n"
-    server.wait_for(lambda: f"AH00106: piped log program '{sys.executable} {script}' failed unexpectedly" in server.errors())
+    server.wait_for(
+        lambda: (
+            f"AH00106: piped log program '{sys.executable} {script}' failed unexpectedly" in server.errors()
+        )
+    )
 
 
 def test_a_global_log_is_written_beside_a_hosts_own(server: Running) -> None:
     """GlobalLog (2.4.19): virtual hosts with a CustomLog of their own write there, too."""
     (server.root / "conf/extra.conf").write_text(
-        f'GlobalLog logs/all "%v %U"\n<VirtualHost 127.0.0.1:{server.port}>\nServerName own.example\nCustomLog logs/own "%U"\n</VirtualHost>\n')
+        f'GlobalLog logs/all "%v %U"\n<VirtualHost 127.0.0.1:{server.port}>\nServerName own.example\nCustomLog logs/own "%U"\n</VirtualHost>\n'
+    )
     server.start()
     server.get("/none")
     server.wait_for(lambda: (server.root / "logs/all").read_text() == "own.example /none\n")

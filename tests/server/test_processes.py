@@ -20,7 +20,7 @@ children.STALL_TIMEOUT, children.WATCH_PERIOD, worker.BEAT_PERIOD = 1.5, 0.2, 0.
 """
 BLOCKING = """
 import time
-from whimbrel.request.engine import Engine
+from whimbrel.engine.engine import Engine
 respond = Engine.respond
 def slow(self, connection, head, body):
     if head.uri.startswith("/block"):
@@ -48,7 +48,7 @@ def program(server: Running, name: str, text: str) -> Path:
 # hostile workers --------------------------------------------------------------------------------------
 HOSTILE = """
 import os, struct
-from whimbrel.server.worker import Worker
+from whimbrel.server.worker.worker import Worker
 refresh = Worker.refresh
 def ruin(self):
     refresh(self)
@@ -63,19 +63,33 @@ Worker.refresh = ruin
 """
 
 
-@pytest.mark.parametrize("data", [
-    "b'garbage'", "b'[' * 40000", "b'1' * 30000", "(b'{' + b'\\x22a\\x22:1,' * 9000)[:32768]", "os.urandom(32768)", "b'{}'",
-], ids=["garbage", "deep", "digits", "truncated", "random", "empty"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        "b'garbage'",
+        "b'[' * 40000",
+        "b'1' * 30000",
+        "(b'{' + b'\\x22a\\x22:1,' * 9000)[:32768]",
+        "os.urandom(32768)",
+        "b'{}'",
+    ],
+    ids=["garbage", "deep", "digits", "truncated", "random", "empty"],
+)
 def test_a_worker_that_was_taken_over_stops_nobody(server: Running, data: str) -> None:
     server.changes = HOSTILE % data
-    configure(server, "LoadModule status_module m/mod_status.so\n<Location /status>\nSetHandler server-status\n</Location>\n")
+    configure(
+        server,
+        "LoadModule status_module m/mod_status.so\n<Location /status>\nSetHandler server-status\n</Location>\n",
+    )
     server.start()
     server.wait_for(server.workers)
     time.sleep(1.2)
     for _ in range(2):
         victim = server.workers()[0]
         os.kill(victim, signal.SIGKILL)
-        server.wait_for(lambda victim=victim: f"child pid {victim} left an unreadable scoreboard slot" in log_of(server))  # type: ignore[misc]
+        server.wait_for(
+            lambda victim=victim: f"child pid {victim} left an unreadable scoreboard slot" in log_of(server)
+        )  # type: ignore[misc]
         assert server.get().endswith(b"hello\n")
     assert server.get("/status").startswith(b"HTTP/1.1 200 "), server.errors()
     server.signal(signal.SIGTERM)
@@ -103,7 +117,7 @@ def test_workers_that_end_at_once_do_not_make_the_master_spin(server: Running, s
     """15 is the status that ends httpd, from a worker that could not begin: here they have begun."""
     server.changes = f"""
 import os
-from whimbrel.server.worker import Worker
+from whimbrel.server.worker.worker import Worker
 beat = Worker._beat
 def end(self):
     beat(self)
@@ -114,10 +128,14 @@ Worker._beat = end
     server.start()
     time.sleep(3.0)
     assert server.process is not None
-    ticks = sum(map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    ticks = sum(
+        map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+    )
     time.sleep(3.0)
     assert not server.ended()
-    later = sum(map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    later = sum(
+        map(int, Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13])
+    )
     assert later - ticks < 60  # hundredths of a second
 
 
@@ -133,7 +151,10 @@ def test_a_blocked_worker_is_replaced_and_the_log_says_where_it_hung(server: Run
         server.wait_for(lambda: blocked not in server.workers() and server.workers())
     assert server.get().endswith(b"hello\n")
     log = log_of(server)
-    assert re.search(rf"\[mpm_event:error\] .*child pid {blocked} has not turned its event loop for [12] seconds, replacing it", log)
+    assert re.search(
+        rf"\[mpm_event:error\] .*child pid {blocked} has not turned its event loop for [12] seconds, replacing it",
+        log,
+    )
     assert f"AH00052: child pid {blocked} exit signal Aborted (6)" in log
     assert "in slow" in log  # the function that slept
 
@@ -141,8 +162,11 @@ def test_a_blocked_worker_is_replaced_and_the_log_says_where_it_hung(server: Run
 def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Running) -> None:
     server.changes = QUICK_WATCH
     program(server, "slow.sh", "while read -r line; do sleep 3; echo $line; done")
-    configure(server, "StartServers 2\nLoadModule rewrite_module m/mod_rewrite.so\nRewriteEngine On\nRewriteMap m prg:slow.sh\n"
-                      "RewriteRule ^/r/(.*) /${m:$1} [R]\n")
+    configure(
+        server,
+        "StartServers 2\nLoadModule rewrite_module m/mod_rewrite.so\nRewriteEngine On\nRewriteMap m prg:slow.sh\n"
+        "RewriteRule ^/r/(.*) /${m:$1} [R]\n",
+    )
     server.start()
     server.wait_for(server.workers)
     workers = server.workers()
@@ -157,7 +181,11 @@ def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Runn
 
 # log programs -------------------------------------------------------------------------------------------
 def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Running) -> None:
-    logger = program(server, "logger.sh", f"echo $$ >> {server.root}/loggers\npwd >> {server.root}/places\nexec cat >> {server.root}/logs/piped")
+    logger = program(
+        server,
+        "logger.sh",
+        f"echo $$ >> {server.root}/loggers\npwd >> {server.root}/places\nexec cat >> {server.root}/logs/piped",
+    )
     configure(server, f'CustomLog "|{logger}" short\n')
     assert server.run("-k", "start").returncode == 0
     master = server.master()
@@ -186,8 +214,16 @@ def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(
     time.sleep(2.5)
     assert 1 <= (server.root / "loggers").read_text().count("x") <= 5
     logger.unlink()
-    server.wait_for(lambda: f"(2)No such file or directory: AH00104: unable to start piped log program '{logger}'" in log_of(server))
-    assert f"(2)No such file or directory: AH00107: piped_log_maintenance: unable to respawn '{logger}'" in log_of(server)
+    server.wait_for(
+        lambda: (
+            f"(2)No such file or directory: AH00104: unable to start piped log program '{logger}'"
+            in log_of(server)
+        )
+    )
+    assert (
+        f"(2)No such file or directory: AH00107: piped_log_maintenance: unable to respawn '{logger}'"
+        in log_of(server)
+    )
     program(server, "logger.sh", f"exec cat >> {server.root}/logs/piped")
     server.wait_for((server.root / "logs/piped").exists)
     assert server.get().endswith(b"hello\n")
@@ -195,7 +231,9 @@ def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(
 
 
 def test_log_programs_of_before_a_graceful_restart_end(server: Running) -> None:
-    logger = program(server, "logger.sh", f"echo $$ >> {server.root}/loggers\nexec cat >> {server.root}/logs/piped")
+    logger = program(
+        server, "logger.sh", f"echo $$ >> {server.root}/loggers\nexec cat >> {server.root}/logs/piped"
+    )
     configure(server, f'CustomLog "|{logger}" short\n')
     server.start()
     server.wait_for((server.root / "loggers").exists)
@@ -229,7 +267,7 @@ def test_a_crash_of_the_interpreter_is_logged(server: Running) -> None:
 
 def test_a_fault_between_signals_is_logged_and_survived(server: Running) -> None:
     server.changes = """
-from whimbrel.server.children import Children
+from whimbrel.server.master.worker_pool import Children
 bury, left = Children.bury, [None]
 def fail(self, generation):
     if left and self.running:
@@ -247,7 +285,7 @@ Children.bury = fail
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
 def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: Running, number: int) -> None:
     server.changes = """
-from whimbrel.cli.starting import Reading
+from whimbrel.cli.bootstrap import Reading
 def fail(self):
     raise RecursionError("too deep")
 Reading.load_again = fail
@@ -270,7 +308,9 @@ def test_a_configuration_that_is_gone_at_a_restart(server: Running) -> None:
     server.signal(signal.SIGHUP)
     assert server.process is not None
     assert server.process.wait(10) == 1
-    assert re.search(r"Could not open configuration file \S*/conf/httpd.conf: No such file or directory", log_of(server))
+    assert re.search(
+        r"Could not open configuration file \S*/conf/httpd.conf: No such file or directory", log_of(server)
+    )
 
 
 @pytest.mark.parametrize("log", ["/dev/full", "|/bin/false", "|/bin/sleep 60"])
@@ -303,11 +343,22 @@ def test_descriptors_that_run_out_at_a_restart_are_logged(server: Running) -> No
 
 # users, directories, dispositions ---------------------------------------------------------------------------
 @ROOT
-@pytest.mark.parametrize(("lines", "alert"), [
-    ("User www-data", r"\(22\)Invalid argument: AH02156: setgid: unable to set group id to Group 4294967295"),
-    ("User #99999\nGroup www-data", r"AH02155: getpwuid: couldn't determine user name from uid 99999, you probably need to modify the User "),
-])
-def test_a_worker_that_cannot_become_its_user_ends_the_server(server: Running, lines: str, alert: str) -> None:
+@pytest.mark.parametrize(
+    ("lines", "alert"),
+    [
+        (
+            "User www-data",
+            r"\(22\)Invalid argument: AH02156: setgid: unable to set group id to Group 4294967295",
+        ),
+        (
+            "User #99999\nGroup www-data",
+            r"AH02155: getpwuid: couldn't determine user name from uid 99999, you probably need to modify the User ",
+        ),
+    ],
+)
+def test_a_worker_that_cannot_become_its_user_ends_the_server(
+    server: Running, lines: str, alert: str
+) -> None:
     path = server.root / "conf/httpd.conf"
     path.write_text(path.read_text().replace("User www-data\nGroup www-data", lines))
     server.start()
@@ -318,7 +369,9 @@ def test_a_worker_that_cannot_become_its_user_ends_the_server(server: Running, l
     assert server.run("-X").returncode == 1
 
 
-@pytest.mark.parametrize(("how", "place"), [(["-k", "start"], "/"), (["-DNO_DETACH"], "/"), (["-DFOREGROUND"], "")])
+@pytest.mark.parametrize(
+    ("how", "place"), [(["-k", "start"], "/"), (["-DNO_DETACH"], "/"), (["-DFOREGROUND"], "")]
+)
 def test_the_directory_of_the_master(server: Running, how: list[str], place: str) -> None:
     if how[0] == "-k":
         assert server.run(*how).returncode == 0
@@ -333,7 +386,12 @@ def test_the_directory_of_the_master(server: Running, how: list[str], place: str
         assert server.get().endswith(b"hello\n")
     finally:
         server.run("-k", "stop")
-        server.wait_for(lambda: not Path(f"/proc/{master}/cmdline").exists() or not Path(f"/proc/{master}/cmdline").read_bytes())
+        server.wait_for(
+            lambda: (
+                not Path(f"/proc/{master}/cmdline").exists()
+                or not Path(f"/proc/{master}/cmdline").read_bytes()
+            )
+        )
 
 
 STANDARD_SIGNALS = (1 << 31) - 1  # 1 to 31: the others are what the environment of the tests makes of them
@@ -352,7 +410,10 @@ def test_cgi_programs_inherit_no_ignored_signals(server: Running) -> None:
     server.start()
     found = dict(re.findall(rb"Sig(Blk|Ign):\t([0-9a-f]+)", server.get("/s")))
     assert [int(found[name], 16) & STANDARD_SIGNALS for name in (b"Blk", b"Ign")] == [0, 0]
-    for number in (signal.SIGINT, signal.SIGWINCH):  # those of a terminal go to all processes of the group: the master decides
+    for number in (
+        signal.SIGINT,
+        signal.SIGWINCH,
+    ):  # those of a terminal go to all processes of the group: the master decides
         for worker in server.workers():
             os.kill(worker, number)
     time.sleep(0.3)
@@ -376,7 +437,10 @@ def test_x_with_threads_has_no_use_for_restarts(server: Running, number: int) ->
     assert server.process.wait(8) == 0
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGUSR1, -signal.SIGUSR1), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGWINCH, 0)])
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGUSR1, -signal.SIGUSR1), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGWINCH, 0)],
+)
 def test_x_with_prefork_ends(server: Running, number: int, status: int) -> None:
     path = server.root / "conf/httpd.conf"
     path.write_text(path.read_text().replace("mpm_event", "mpm_prefork"))
@@ -422,7 +486,9 @@ def test_a_restart_under_load_resets_no_busy_connection(server: Running) -> None
     for restart in range(4):
         time.sleep(0.5)
         server.signal(signal.SIGHUP)
-        server.wait_for(lambda restart=restart: log_of(server).count("resuming normal operations") == restart + 2)  # type: ignore[misc]
+        server.wait_for(
+            lambda restart=restart: log_of(server).count("resuming normal operations") == restart + 2
+        )  # type: ignore[misc]
     time.sleep(0.3)
     over.set()
     for thread in threads:
@@ -443,8 +509,10 @@ def test_a_restart_closes_idle_connections(server: Running) -> None:
 
 
 # RewriteMap prg: ---------------------------------------------------------------------------------------------
-PRG = ('LoadModule rewrite_module m/mod_rewrite.so\nStartServers 2\nRewriteEngine On\nRewriteMap m prg:map.sh\n'
-       "RewriteRule ^/p/(.*) http://e.test/${m:$1|none} [R]\n")
+PRG = (
+    "LoadModule rewrite_module m/mod_rewrite.so\nStartServers 2\nRewriteEngine On\nRewriteMap m prg:map.sh\n"
+    "RewriteRule ^/p/(.*) http://e.test/${m:$1|none} [R]\n"
+)
 
 
 def test_one_program_answers_all_workers(server: Running) -> None:
@@ -482,5 +550,8 @@ def test_a_program_that_cannot_be_started_stops_the_start(server: Running) -> No
     configure(server, PRG)
     assert server.run("-DFOREGROUND").returncode == 1
     path = f"{server.root}/map.sh"
-    assert f"(13)Permission denied: AH00654: mod_rewrite: could not start RewriteMap program {path}" in log_of(server)
+    assert (
+        f"(13)Permission denied: AH00654: mod_rewrite: could not start RewriteMap program {path}"
+        in log_of(server)
+    )
     assert log_of(server).endswith("AH00020: Configuration Failed, exiting\n")

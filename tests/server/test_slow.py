@@ -96,7 +96,11 @@ def test_22_answers_400_to_a_slow_body(server: Running) -> None:
     configure(server, SLOW + "RequestReadTimeout body=1\n")
     main = server.root / "conf/httpd.conf"
     unknown = ("mpm_event", "authz_core", "LogFormat", "CustomLog")
-    main.write_text("".join(line for line in main.read_text().splitlines(True) if not any(word in line for word in unknown)))
+    main.write_text(
+        "".join(
+            line for line in main.read_text().splitlines(True) if not any(word in line for word in unknown)
+        )
+    )
     server.start("--dialect", "2.2")
     with server.connect() as connection:
         connection.sendall(BODY + b"abc")

@@ -46,7 +46,9 @@ def test_another_restart_begins_anew(server: Running) -> None:
 
 def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(server: Running) -> None:
     """httpd 2.4.71 (event) prints ServerLimit times ThreadsPerChild letters."""
-    (server.root / "conf/extra.conf").write_text(STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n")
+    (server.root / "conf/extra.conf").write_text(
+        STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n"
+    )
     server.start()
     assert len(told(server)["Scoreboard"]) == 120
 

@@ -42,10 +42,14 @@ def test_a_socket_that_the_manager_opened(server: Running) -> None:
             "import os, sys\n"
             f"os.dup2({given.fileno()}, 3)\nos.set_inheritable(3, True)\n"
             "os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))\n"
-            "os.execv(sys.argv[1], sys.argv[1:])\n")
+            "os.execv(sys.argv[1], sys.argv[1:])\n"
+        )
         server.process = subprocess.Popen(
-            [sys.executable, "-c", starter, *server.command("-DFOREGROUND")], cwd=server.root, pass_fds=[given.fileno()],
-            stderr=subprocess.DEVNULL)
+            [sys.executable, "-c", starter, *server.command("-DFOREGROUND")],
+            cwd=server.root,
+            pass_fds=[given.fileno()],
+            stderr=subprocess.DEVNULL,
+        )
         server.wait_for(lambda: (server.root / "logs/httpd.pid").exists() or server.ended())
     assert server.get().endswith(b"hello\n")
     assert not os.path.exists(server.root / "notify")

@@ -12,7 +12,9 @@ from tests.server.conftest import Running, everything
 
 def test_keep_alive_until_the_client_says_close(server: Running) -> None:
     server.start()
-    got = server.ask(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 3 + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    got = server.ask(
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 3 + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )
     assert got.count(b"HTTP/1.1 200 OK") == 4
     assert got.count(b"Connection: close") == 1
 
@@ -28,7 +30,8 @@ def test_a_large_file_arrives_whole_between_small_ones(server: Running) -> None:
     server.start()
     want = bytes(range(256)) * 40_000
     got = server.ask(
-        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /big.bin HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /big.bin HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )
     assert got.count(b"hello\n") == 2
     assert want in got
 
@@ -44,7 +47,15 @@ def test_large_files_and_small_ones_that_are_kept_leave_in_order(server: Running
     for _ in range(4):
         got = server.ask(asked + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         sizes = [int(size) for size in re.findall(rb"Content-Length: (\d+)\r\n", got)]
-        assert sizes == [large.st_size, small.st_size, small.st_size, large.st_size, small.st_size, large.st_size, small.st_size]
+        assert sizes == [
+            large.st_size,
+            small.st_size,
+            small.st_size,
+            large.st_size,
+            small.st_size,
+            large.st_size,
+            small.st_size,
+        ]
         heads = sum(len(head) for head in re.findall(rb"HTTP/1.1 200 OK\r\n.*?\r\n\r\n", got, re.DOTALL))
         assert len(got) == heads + sum(sizes)
 
@@ -54,7 +65,12 @@ def test_max_keep_alive_requests(server: Running) -> None:
     server.start()
     for _ in range(3):
         got = server.ask(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n" * 5)
-        assert re.findall(rb"max=[0-9]+|Connection: close", got) == [b"max=3", b"max=2", b"max=1", b"Connection: close"]
+        assert re.findall(rb"max=[0-9]+|Connection: close", got) == [
+            b"max=3",
+            b"max=2",
+            b"max=1",
+            b"Connection: close",
+        ]
 
 
 def test_a_connection_stays_after_a_body_that_was_asked_for(server: Running) -> None:
@@ -101,7 +117,9 @@ def test_every_request_has_one_whole_line_in_the_log(server: Running) -> None:
         server.get(f"/none{number}?" + "q" * number * 50)
     server.stop()
     lines = (server.root / "logs/access_log").read_text().splitlines()
-    assert sorted(lines) == sorted(f"127.0.0.1 GET /none{n}?{'q' * n * 50} HTTP/1.1 404 236" for n in range(50))
+    assert sorted(lines) == sorted(
+        f"127.0.0.1 GET /none{n}?{'q' * n * 50} HTTP/1.1 404 236" for n in range(50)
+    )
 
 
 def test_a_worker_is_small(server: Running) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from whimbrel.request import files
+from whimbrel.engine.deps import files
 
 
 @pytest.fixture(autouse=True)

@@ -25,17 +25,36 @@ class Apache:
         self.root, self.port = root, free_port()
         self.directory = root / f"run-{self.port}"
         self.directory.mkdir()
-        self.argv = [*APACHE.argv, "-d", str(root), "-f", str(root / "conf" / "httpd.conf"), "-DFOREGROUND", *(f"-D{name}" for name in names)]
+        self.argv = [
+            *APACHE.argv,
+            "-d",
+            str(root),
+            "-f",
+            str(root / "conf" / "httpd.conf"),
+            "-DFOREGROUND",
+            *(f"-D{name}" for name in names),
+        ]
         user = ("User www-data", "Group www-data") if os.getuid() == 0 else ()
         lines = [f"LoadModule {name}_module {APACHE.module_dir}/mod_{name}.so" for name in modules]
-        lines += [*user, "ServerName localhost", f"Listen 127.0.0.1:{self.port}", f"PidFile {self.directory}/pid", "StartServers 1",
-                  f"DefaultRuntimeDir {self.directory}", f"ErrorLog {self.directory}/error_log", "MaxKeepAliveRequests 0", "LogLevel crit"]
+        lines += [
+            *user,
+            "ServerName localhost",
+            f"Listen 127.0.0.1:{self.port}",
+            f"PidFile {self.directory}/pid",
+            "StartServers 1",
+            f"DefaultRuntimeDir {self.directory}",
+            f"ErrorLog {self.directory}/error_log",
+            "MaxKeepAliveRequests 0",
+            "LogLevel crit",
+        ]
         for line in lines:
             self.argv += ["-C", line]
 
     def __enter__(self) -> Apache:
         with (self.directory / "output").open("wb") as sink:
-            self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True)
+            self.process = subprocess.Popen(
+                self.argv, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, start_new_session=True
+            )
         end = time.monotonic() + 15
         while time.monotonic() < end and self.process.poll() is None:
             with socket.socket() as probe:
@@ -44,7 +63,9 @@ class Apache:
             time.sleep(0.02)
         self.__exit__()
         log = self.directory / "error_log"
-        raise RuntimeError((self.directory / "output").read_text() + (log.read_text() if log.exists() else ""))
+        raise RuntimeError(
+            (self.directory / "output").read_text() + (log.read_text() if log.exists() else "")
+        )
 
     def __exit__(self, *_error: object) -> None:
         if self.process.poll() is None:
@@ -64,8 +85,10 @@ class Apache:
         found = [0] * len(waiting)
         for client, numbers in by_client.items():
             for at in range(0, len(numbers), _TOGETHER):
-                part = numbers[at:at + _TOGETHER]
-                for number, status in zip(part, self._asked(client, [waiting[number] for number in part]), strict=True):
+                part = numbers[at : at + _TOGETHER]
+                for number, status in zip(
+                    part, self._asked(client, [waiting[number] for number in part]), strict=True
+                ):
                     found[number] = status
         return found
 
@@ -74,8 +97,15 @@ class Apache:
         heads = []
         for number, (path, _, user) in enumerate(questions, 1):
             last = "Connection: close\r\n" if number == len(questions) else ""
-            heads.append(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n" + (f"Authorization: Basic {user}\r\n" if user else "") + last + "\r\n")
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(client, 0)) as connection:
+            heads.append(
+                f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n"
+                + (f"Authorization: Basic {user}\r\n" if user else "")
+                + last
+                + "\r\n"
+            )
+        with socket.create_connection(
+            ("127.0.0.1", self.port), timeout=20, source_address=(client, 0)
+        ) as connection:
             connection.sendall("".join(heads).encode())
             data = b"".join(iter(lambda: connection.recv(65536), b""))
         found = [int(head.split(b" ", 2)[1]) for head in data.split(b"\r\n\r\n") if head.startswith(b"HTTP/")]

@@ -24,16 +24,21 @@ from pathlib import Path
 from tests.differential.site import APACHE
 from tests.upgrade.apache_process import Apache
 from tests.upgrade.split_sections import EXCLUDED, NAMES, Split, split_section
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.model import UpgradeOptions
-from whimbrel.upgrade.passes import UpgradeResult, upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 OLD_MODULES = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
 NEW_MODULES = ("mpm_event", "authn_core", "authz_core", "access_compat")
 CLIENTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
-CREDENTIALS = (None, "YWxpY2U6Y3VybGV3", "Ym9iOmR1bmxpbg==", "YWxpY2U6bm8=")  # alice:curlew, bob:dunlin, alice with a wrong password
+CREDENTIALS = (
+    None,
+    "YWxpY2U6Y3VybGV3",
+    "Ym9iOmR1bmxpbg==",
+    "YWxpY2U6bm8=",
+)  # alice:curlew, bob:dunlin, alice with a wrong password
 PASSWORDS = "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"
 Question = tuple[str, str, "str | None"]
 
@@ -62,10 +67,15 @@ class Outcome:
 
     def text(self) -> str:
         places = Counter(one.place for one in self.sections)
-        lines = [f"{len(self.sections)} sections ({', '.join(f'{count} {place}' for place, count in sorted(places.items()))})",
-                 f"{self.asked} answers compared, {self.different} different, {len(self.unmarked)} of them unmarked, {len(self.opened)} opened",
-                 f"marked: {len(self.marked)} sections ({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)"]
-        lines.append("answers before: " + ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items())))
+        lines = [
+            f"{len(self.sections)} sections ({', '.join(f'{count} {place}' for place, count in sorted(places.items()))})",
+            f"{self.asked} answers compared, {self.different} different, {len(self.unmarked)} of them unmarked, {len(self.opened)} opened",
+            f"marked: {len(self.marked)} sections ({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)",
+        ]
+        lines.append(
+            "answers before: "
+            + ", ".join(f"{count} x {status}" for status, count in sorted(self.statuses.items()))
+        )
         lines += [f"not made: {what}: {why}" for what, why in EXCLUDED.items()]
         lines += [f"changed by a second upgrade: {path}" for path in self.changed_again[:20]]
         return "\n".join([*lines, *self.opened[:20], *self.unmarked[:20]])
@@ -84,9 +94,16 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
             for root in (old, new):
                 _lay_out(root, part)
             found.marked |= make(old, new, part)
-            inputs = [Sources(options=LoadOptions(server_root=from_system(str(new))))] if name == "whole" else [
-                Sources(fragments=(from_system(str(new / _name(one))),)) for one in part]
-            found.changed_again += [path for sources in inputs for path in upgrade(read_config_tree(sources, UpgradeOptions())).files]
+            inputs = (
+                [Sources(options=LoadOptions(server_root=from_system(str(new))))]
+                if name == "whole"
+                else [Sources(fragments=(from_system(str(new / _name(one))),)) for one in part]
+            )
+            found.changed_again += [
+                path
+                for sources in inputs
+                for path in upgrade(read_config_tree(sources, UpgradeOptions())).files
+            ]
             _compare(found, part, old, new)
     return found
 
@@ -108,17 +125,27 @@ def _lay_out(root: Path, sections: Sequence[Split]) -> None:
 
 
 def _filled(lines: Sequence[str], root: Path, file: str = "") -> str:
-    return "".join(line.replace("%DOCS%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%FILE%", file) + "\n" for line in lines)
+    return "".join(
+        line.replace("%DOCS%", str(root / "htdocs")).replace("%BASE%", str(root)).replace("%FILE%", file)
+        + "\n"
+        for line in lines
+    )
 
 
 def _head(root: Path, modules: Sequence[str]) -> str:
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in modules)
-    return f'ServerRoot "{root}"\n{loads}DocumentRoot "{root}/htdocs"\nAuthGroupFile "{root}/groups"\n'.replace(
-        f'AuthGroupFile "{root}/groups"\n', f'<Directory "{root}/htdocs">\nAllowOverride All\nAuthGroupFile "{root}/groups"\n</Directory>\n')
+    return (
+        f'ServerRoot "{root}"\n{loads}DocumentRoot "{root}/htdocs"\nAuthGroupFile "{root}/groups"\n'.replace(
+            f'AuthGroupFile "{root}/groups"\n',
+            f'<Directory "{root}/htdocs">\nAllowOverride All\nAuthGroupFile "{root}/groups"\n</Directory>\n',
+        )
+    )
 
 
 def _name(one: Split) -> str:
-    return f"htdocs/{one.directory}/.htaccess" if one.place.endswith("htaccess") else f"conf/s{one.number}.conf"
+    return (
+        f"htdocs/{one.directory}/.htaccess" if one.place.endswith("htaccess") else f"conf/s{one.number}.conf"
+    )
 
 
 def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
@@ -129,7 +156,11 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
         for one in sections:
             text = _filled(one.text, root)
             if one.place == "main":
-                lines.update(dict.fromkeys(range(main.count("\n") + 1, main.count("\n") + 1 + text.count("\n")), one.number))
+                lines.update(
+                    dict.fromkeys(
+                        range(main.count("\n") + 1, main.count("\n") + 1 + text.count("\n")), one.number
+                    )
+                )
                 main += text
                 continue
             (root / _name(one)).write_text(text)
@@ -138,12 +169,17 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
             elif one.place == "inside":
                 main += _filled(one.header, root, f"conf/s{one.number}.conf")
         (root / "conf" / "httpd.conf").write_text(main)
-    result = upgrade(read_config_tree(Sources(options=LoadOptions(server_root=from_system(str(new)))), UpgradeOptions()))
+    result = upgrade(
+        read_config_tree(Sources(options=LoadOptions(server_root=from_system(str(new)))), UpgradeOptions())
+    )
     _write(result)
     by_file = {str(new / _name(one)): one.number for one in sections if one.place != "main"}
     found = set()
     for finding in result.needs_review:
-        number = by_file.get(finding.place.path, lines.get(finding.place.line) if finding.place.path.endswith("/httpd.conf") else None)
+        number = by_file.get(
+            finding.place.path,
+            lines.get(finding.place.line) if finding.place.path.endswith("/httpd.conf") else None,
+        )
         if finding.place.included_from is not None and number is None:
             number = lines.get(finding.place.included_from.line)
         if number is not None:
@@ -157,8 +193,16 @@ def _marked_headers(result: UpgradeResult, sections: Sequence[Split], root: Path
     source = result.tree.files[path].document.bytes.split(b"\n")
     found = set()
     for finding in result.needs_review:
-        line = source[finding.place.line - 1].decode() if finding.place.path == path and finding.place.line <= len(source) else ""
-        found |= {one.number for one in sections if one.place == "inside" and line.rstrip('">').endswith(f"/{one.directory}")}
+        line = (
+            source[finding.place.line - 1].decode()
+            if finding.place.path == path and finding.place.line <= len(source)
+            else ""
+        )
+        found |= {
+            one.number
+            for one in sections
+            if one.place == "inside" and line.rstrip('">').endswith(f"/{one.directory}")
+        }
     return found
 
 
@@ -166,15 +210,28 @@ def _fragments(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
     """Write both roots and upgrade each file of the new one alone."""
     found = set()
     for root in (old, new):
-        area = [f'<Directory "{root}/htdocs/pw">', *(line.replace("%BASE%", str(root)) for line in (
-            'AuthType Basic', 'AuthName "outer"', 'AuthUserFile "%BASE%/passwd"', 'Require valid-user')), "</Directory>"]
+        area = [
+            f'<Directory "{root}/htdocs/pw">',
+            *(
+                line.replace("%BASE%", str(root))
+                for line in (
+                    "AuthType Basic",
+                    'AuthName "outer"',
+                    'AuthUserFile "%BASE%/passwd"',
+                    "Require valid-user",
+                )
+            ),
+            "</Directory>",
+        ]
         main = _head(root, OLD_MODULES) + "\n".join(area) + "\n"
         for one in sections:
             path = root / _name(one)
             path.write_text(_filled(one.text, root))
             main += f"Include conf/s{one.number}.conf\n" if one.place == "fragment" else ""
             if root is new:
-                result = upgrade(read_config_tree(Sources(fragments=(from_system(str(path)),)), UpgradeOptions()))
+                result = upgrade(
+                    read_config_tree(Sources(fragments=(from_system(str(path)),)), UpgradeOptions())
+                )
                 _write(result)
                 found |= {one.number} if result.needs_review else set()
         (root / "conf" / "httpd.conf").write_text(main)
@@ -189,11 +246,23 @@ def _write(result: UpgradeResult) -> None:
 # questions ------------------------------------------------------------------------------------------
 def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) -> None:
     whole = old.parent.name == "whole"
-    questions = [(one, path, client, user) for one in sections for path in one.paths for client in CLIENTS for user in CREDENTIALS]
+    questions = [
+        (one, path, client, user)
+        for one in sections
+        for path in one.paths
+        for client in CLIENTS
+        for user in CREDENTIALS
+    ]
     for values in itertools.product((False, True), repeat=len(NAMES)):
         names = tuple(name for name, value in zip(NAMES, values, strict=True) if value)
-        with Apache(old, names, NEW_MODULES) as before, Apache(new, names, () if whole else NEW_MODULES) as after, ThreadPoolExecutor(2) as pool:
-            answers = list(pool.map(Apache.statuses, (before, after), [[question[1:] for question in questions]] * 2))
+        with (
+            Apache(old, names, NEW_MODULES) as before,
+            Apache(new, names, () if whole else NEW_MODULES) as after,
+            ThreadPoolExecutor(2) as pool,
+        ):
+            answers = list(
+                pool.map(Apache.statuses, (before, after), [[question[1:] for question in questions]] * 2)
+            )
         for (one, path, client, user), first, second in zip(questions, *answers, strict=True):
             found.asked += 1
             found.statuses[first] += 1
@@ -208,7 +277,9 @@ def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sections", type=int, default=160)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where the files stay, for looking at them")
@@ -220,7 +291,14 @@ def main() -> None:
         found = run(args.sections, args.seed, folder)
     print(found.text())
     print(f"{time.monotonic() - began:.0f} s")
-    sys.exit(bool(found.opened or found.changed_again or found.unmarked or 10 * len(found.marked) > len(found.sections)))
+    sys.exit(
+        bool(
+            found.opened
+            or found.changed_again
+            or found.unmarked
+            or 10 * len(found.marked) > len(found.sections)
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from pathlib import Path
 from tests.conformance.case import Case
 from tests.conformance.cases import packed, read_cases
 from tests.conformance.upgrade_run import FAMILIES, merged_site
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system
-from whimbrel.upgrade.access_control.control import analyze_access
-from whimbrel.upgrade.access_control.states import CONTROL, flatten_directives, has_directive
+from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.access_control.effective import CONTROL, flatten_directives, has_directive
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Finding, UpgradeOptions
-from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
 from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
 """Rules whose findings speak of one section or .htaccess file; C46 is about programs and password files."""
@@ -32,10 +32,17 @@ ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
 def marks(sources: Sources) -> tuple[int, list[Finding]]:
     """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
     estate = read_config_tree(sources, UpgradeOptions())
-    units = [unit for unit in analyze_access(estate).inventory.sections if has_directive(unit.access_lines, CONTROL) and list(flatten_directives(unit.access_lines))]
+    units = [
+        unit
+        for unit in analyze_access(estate).inventory.sections
+        if has_directive(unit.access_lines, CONTROL) and list(flatten_directives(unit.access_lines))
+    ]
     about = {unit.file.path for unit in units}
-    found = {finding.place: finding for finding in upgrade(estate).findings
-             if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about}
+    found = {
+        finding.place: finding
+        for finding in upgrade(estate).findings
+        if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about
+    }
     return len(units), list(found.values())
 
 
@@ -49,21 +56,40 @@ def recorded(path: Path, every: int) -> Iterator[tuple[str, str, int, list[Findi
 def recorded_marks(case: Case) -> tuple[int, list[Finding]]:
     """The sections and marks of one recorded configuration."""
     with merged_site(case) as site:
-        options = LoadOptions(server_root=from_system(site.root), file="conf/httpd.conf", defines=case.defines)
+        options = LoadOptions(
+            server_root=from_system(site.root), file="conf/httpd.conf", defines=case.defines
+        )
         return marks(Sources(options=options))
 
 
 def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
     """The same of every file below a folder, each as a fragment."""
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and "logs" not in path.parts)[::every]:
-        yield (folder.name, str(path.relative_to(folder)), *marks(Sources(fragments=(from_system(str(path)),))))
+    for path in sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and "logs" not in path.parts
+    )[::every]:
+        yield (
+            folder.name,
+            str(path.relative_to(folder)),
+            *marks(Sources(fragments=(from_system(str(path)),))),
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", nargs="*", type=Path, help="recordings, or directories of files (default: the packed recordings)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        help="recordings, or directories of files (default: the packed recordings)",
+    )
     parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1, help=argparse.SUPPRESS)  # `make upgrade-check` passes it to both programs
+    parser.add_argument(
+        "--jobs", type=int, default=1, help=argparse.SUPPRESS
+    )  # `make upgrade-check` passes it to both programs
     parser.add_argument("--show", action="store_true", help="print each mark")
     args, _ = parser.parse_known_args()
     totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -73,7 +99,9 @@ def main() -> None:
                 totals[family_or_all][0] += sections
                 totals[family_or_all][1] += len(marked)
             for finding in marked if args.show else ():
-                print(f"{name}: {finding.place.line}: {finding.rule}: {finding.message}\n    {finding.evidence}")
+                print(
+                    f"{name}: {finding.place.line}: {finding.rule}: {finding.message}\n    {finding.evidence}"
+                )
     print(f"{'sections about access':34}{'all':>10}{'marked':>10}{'share':>10}")
     for family, (sections, count) in sorted(totals.items(), key=lambda one: (one[0] == "ALL", one[0])):
         print(f"{family:34}{sections:>10}{count:>10}{100 * count / max(1, sections):>9.1f}%")

@@ -17,7 +17,7 @@ EXCLUDED = {
     "AuthType without a Require line in force": "2.2.34 lets everybody in, 2.4 answers 500 (AH01627)",
     "Satisfy in one section and Order in another of one request": "2.2.34 merges both, mod_access_compat forgets the outer one",
 }
-PASSWORD = ['AuthType Basic', 'AuthName "area"', 'AuthUserFile "%BASE%/passwd"']
+PASSWORD = ["AuthType Basic", 'AuthName "area"', 'AuthUserFile "%BASE%/passwd"']
 LISTS = ("all", "127.0.0.2", "127.0.0.3", "127.0.0.2 127.0.0.3", "127.0.0.0/30", "10", "127.0.0.4")
 Text = list[str]
 
@@ -57,14 +57,30 @@ def split_section(number: int, chance: random.Random) -> Split:
         found.text = body
         return found
     found.text = _in(f"<{kind}>", body)
-    more = chance.random() if kind.startswith("Directory") and not any("Satisfy" in line for line in body) else 1.0
+    more = (
+        chance.random()
+        if kind.startswith("Directory") and not any("Satisfy" in line for line in body)
+        else 1.0
+    )
     if more < 0.2:
-        found.text = [*found.text[:-1], *_in('<Files "f.html">', ["    " + line for line in _body(chance, names, satisfy=False)]), found.text[-1]]
+        found.text = [
+            *found.text[:-1],
+            *_in('<Files "f.html">', ["    " + line for line in _body(chance, names, satisfy=False)]),
+            found.text[-1],
+        ]
     if chance.random() < 0.3:
         other = _in(f"<{kind}>", _body(chance, names, satisfy=False))
-        found.text = _pair(chance, names, found.text, other) if chance.random() < 0.5 else _block(chance, names, found.text)
+        found.text = (
+            _pair(chance, names, found.text, other)
+            if chance.random() < 0.5
+            else _block(chance, names, found.text)
+        )
     if 0.2 <= more < 0.7:
-        opening = f'<Directory "%DOCS%/{found.directory}/sub">' if more < 0.5 else f"<Location /{found.directory}/sub>"
+        opening = (
+            f'<Directory "%DOCS%/{found.directory}/sub">'
+            if more < 0.5
+            else f"<Location /{found.directory}/sub>"
+        )
         inner = _in(opening, _body(chance, names, satisfy=False))
         found.text += _block(chance, names, inner) if chance.random() < 0.3 else inner
     return found
@@ -74,25 +90,38 @@ def _body(chance: random.Random, names: list[str], *, satisfy: bool) -> Text:
     items: list[Text] = []
     if satisfy or chance.random() < 0.85:
         items.append([f"Order {chance.choice(('allow,deny', 'deny,allow'))}"])
-        items += [[f"{chance.choice(('Allow', 'Deny'))} from {chance.choice(LISTS)}"] for _ in range(chance.randint(0, 3))]
+        items += [
+            [f"{chance.choice(('Allow', 'Deny'))} from {chance.choice(LISTS)}"]
+            for _ in range(chance.randint(0, 3))
+        ]
     if satisfy:
         items.append([*PASSWORD, _require(chance), "Satisfy Any"])
     elif chance.random() < 0.5:
-        required = [_require(chance)] if chance.random() < 0.6 else _pair(chance, names, [_require(chance)], [_require(chance)])
+        required = (
+            [_require(chance)]
+            if chance.random() < 0.6
+            else _pair(chance, names, [_require(chance)], [_require(chance)])
+        )
         items.append([*PASSWORD, *required])
     if not items:
         items.append(["Order deny,allow"])
     chance.shuffle(items)
     if chance.random() < 0.15:
         low = chance.randrange(len(items))
-        items[low] = _in(f"<{chance.choice(('Limit GET', 'Limit POST', 'LimitExcept POST'))}>", items[low]) \
-            if items[low][0].startswith(("Order", "Allow", "Deny")) else items[low]
+        items[low] = (
+            _in(f"<{chance.choice(('Limit GET', 'Limit POST', 'LimitExcept POST'))}>", items[low])
+            if items[low][0].startswith(("Order", "Allow", "Deny"))
+            else items[low]
+        )
     for _ in range(chance.randint(1, 3)):
         low = chance.randrange(len(items))
         high = chance.randint(low + 1, len(items))
         chosen = [line for item in items[low:high] for line in item]
         if chance.random() < 0.3:
-            other = [f"Order {chance.choice(('allow,deny', 'deny,allow'))}", f"Allow from {chance.choice(LISTS)}"]
+            other = [
+                f"Order {chance.choice(('allow,deny', 'deny,allow'))}",
+                f"Allow from {chance.choice(LISTS)}",
+            ]
             items[low:high] = [_pair(chance, names, chosen, other)]
         else:
             items[low:high] = [_block(chance, names, chosen)]

@@ -19,8 +19,14 @@ from tests.conformance.upgrade_run import DEFECTS, SAME, Outcome, detail, is_upg
 
 CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
 FLOORS = {
-    "authz-single": 99.5, "authz-nested": 97.0, "authz-targeted": 99.5, "authz-passwords": 99.5, "authz-authoritative": 99.5,
-    "config-htaccess": 99.0, "config-vhost": 99.0, "core-rewrite": 99.0,
+    "authz-single": 99.5,
+    "authz-nested": 97.0,
+    "authz-targeted": 99.5,
+    "authz-passwords": 99.5,
+    "authz-authoritative": 99.5,
+    "config-htaccess": 99.0,
+    "config-vhost": 99.0,
+    "core-rewrite": 99.0,
 }
 """Percentages of equal answers.  A few configurations of authz-nested hold all that changes there, so that a sample may have more than its share."""
 ENTRIES = exempt(Path(__file__).with_name("EXCEPT.tsv"))
@@ -46,7 +52,9 @@ def test_answers_are_equal(family: str) -> None:
     outcomes = upgraded(spread(cases, CASES))
     different = [detail(one) for one in outcomes if one.verdict != SAME]
     assert not [one for one in outcomes if one.verdict in DEFECTS], different
-    assert percentage(sum(one.equal for one in outcomes), sum(one.answers for one in outcomes)) >= FLOORS[family], different
+    assert (
+        percentage(sum(one.equal for one in outcomes), sum(one.answers for one in outcomes)) >= FLOORS[family]
+    ), different
 
 
 def covered(entry: Exempt) -> list[Case]:

@@ -11,18 +11,27 @@ from tests.conformance.cases import packed, spread
 from tests.corpus.configurations import CONFIGURATIONS, LARGER_SET
 from tests.upgrade.marks import alone, marks, recorded, recorded_marks
 from tests.upgrade.test_equal_answers import CASES, upgradable
-from whimbrel.octets import from_system
+from whimbrel.base.latin1 import from_system
 from whimbrel.upgrade.model import Finding
-from whimbrel.upgrade.reading import Sources
+from whimbrel.upgrade.source.reading import Sources
 
-FAMILIES = ("authz-single", "authz-nested", "authz-targeted", "authz-passwords", "authz-authoritative", "authz-extra")
+FAMILIES = (
+    "authz-single",
+    "authz-nested",
+    "authz-targeted",
+    "authz-passwords",
+    "authz-authoritative",
+    "authz-extra",
+)
 MOST = 1 / 20
 
 
 def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
     conf = tmp_path / "httpd.conf"
-    conf.write_text("<Location /a>\nOrder allow,deny\nAllow from all\n</Location>\n<Location /b>\nOptions None\n</Location>\n"
-                    "<Location /c>\nAuthType Basic\nAuthName x\nAuthUserFile u\nAuthzSVNAccessFile a\nSatisfy Any\nRequire valid-user\n</Location>\n")
+    conf.write_text(
+        "<Location /a>\nOrder allow,deny\nAllow from all\n</Location>\n<Location /b>\nOptions None\n</Location>\n"
+        "<Location /c>\nAuthType Basic\nAuthName x\nAuthUserFile u\nAuthzSVNAccessFile a\nSatisfy Any\nRequire valid-user\n</Location>\n"
+    )
     sections, marked = marks(Sources(fragments=(from_system(str(conf)),)))
     assert sections == 2
     assert [finding.place.line for finding in marked] == [8]
@@ -44,7 +53,9 @@ def test_marks_of_a_packed_family_are_counted() -> None:
 def test_files() -> None:
     """The configurations of the repository; and every fourth file of a larger set, where one is present."""
     own = [one[1:] for one in alone(CONFIGURATIONS, 1)]
-    check_share([one for one in own if "broken" not in one[0]], 10)  # a damaged file is always left and marked
+    check_share(
+        [one for one in own if "broken" not in one[0]], 10
+    )  # a damaged file is always left and marked
     if LARGER_SET.is_dir():
         check_share([one[1:] for one in alone(LARGER_SET / "files", 4)], 50)
 
@@ -53,4 +64,6 @@ def check_share(counted: list[tuple[str, int, list[Finding]]], least: int) -> No
     """Fail if more than `MOST` of the sections are marked, or not more than *least* sections are counted."""
     sections, marked = sum(count for _, count, _ in counted), sum(len(found) for *_, found in counted)
     assert sections > least
-    assert marked <= sections * MOST, [(name, str(finding.place.line), finding.message) for name, _, found in counted for finding in found]
+    assert marked <= sections * MOST, [
+        (name, str(finding.place.line), finding.message) for name, _, found in counted for finding in found
+    ]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
-from whimbrel.modules.networks import Network, Networks
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.net import Network, Networks
 
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 Range = tuple[bool, int, int]
@@ -46,7 +46,9 @@ class HostIn:
         """Whether a client of that name is meant; None: its name is not known.  `client_names.in_domain` for many domains at once."""
         if name is None:
             return False
-        starts = (at for at in range(len(name) + 1) if at == 0 or name[at - 1] == "." or name[at:at + 1] == ".")
+        starts = (
+            at for at in range(len(name) + 1) if at == 0 or name[at - 1] == "." or name[at : at + 1] == "."
+        )
         return any(name[at:] in self.domains for at in starts)
 
 
@@ -111,7 +113,19 @@ class Opaque:
     user: bool = False
 
 
-Atom = AddressSet | IsServerAddress | HostIn | MethodIs | HasCredentials | KnownUser | PasswordValid | UserIn | GroupMember | EnvironmentSet | Opaque
+Atom = (
+    AddressSet
+    | IsServerAddress
+    | HostIn
+    | MethodIs
+    | HasCredentials
+    | KnownUser
+    | PasswordValid
+    | UserIn
+    | GroupMember
+    | EnvironmentSet
+    | Opaque
+)
 
 
 def address_set(networks: Iterable[Network]) -> AddressSet:

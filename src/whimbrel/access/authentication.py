@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from whimbrel.access.asking import AccessQuery
 from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
-from whimbrel.access.cases import Outcomes, choose_outcomes, constant, first, if_else
-from whimbrel.access.merged import ProviderAlias
-from whimbrel.modules import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
-from whimbrel.modules.auth_api import AUTH_DENIED, AUTH_GENERAL_ERROR, AUTH_GRANTED, AUTH_USER_NOT_FOUND, AuthnProvider
-from whimbrel.modules.mod_auth_basic import AuthBasicDirConfig
-from whimbrel.modules.mod_auth_digest.settings import AuthDigestDirConfig
-from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig
-from whimbrel.modules.mod_authn_dbm import AuthnDbmDirConfig
-from whimbrel.modules.mod_authn_default import AuthnDefaultDirConfig
-from whimbrel.modules.mod_authn_file import AuthnFileDirConfig
+from whimbrel.access.environment import ProviderAlias
+from whimbrel.access.outcomes import Outcomes, choose_outcomes, constant, first, if_else
+from whimbrel.access.query import AccessQuery
+from whimbrel.modules.aaa import mod_auth_basic, mod_auth_digest, mod_authn_core, mod_authn_default
+from whimbrel.modules.aaa.mod_auth_basic import AuthBasicDirConfig
+from whimbrel.modules.aaa.mod_auth_digest.settings import AuthDigestDirConfig
+from whimbrel.modules.aaa.mod_authn_core import AuthnCoreServerConfig
+from whimbrel.modules.aaa.mod_authn_dbm import AuthnDbmDirConfig
+from whimbrel.modules.aaa.mod_authn_default import AuthnDefaultDirConfig
+from whimbrel.modules.aaa.mod_authn_file import AuthnFileDirConfig
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+)
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, OK
 
 # Lines that tell a provider without a model whom it knows.
@@ -27,7 +33,9 @@ Hook = Callable[[AccessQuery], Outcomes]
 def check_user(query: AccessQuery) -> Outcomes:
     """The answer of the phase check_user_id."""
     hooks = (_HOOKS.get(hook.make) for hook in query.settings.plans.hooks[CHECK_USER_ID.index])
-    return first(query.space, [_third_party(query), *(hook(query) for hook in hooks if hook is not None)], DECLINED)
+    return first(
+        query.space, [_third_party(query), *(hook(query) for hook in hooks if hook is not None)], DECLINED
+    )
 
 
 def has_user(query: AccessQuery) -> bool:
@@ -47,7 +55,9 @@ def _basic(query: AccessQuery) -> Outcomes:
     answers = {AUTH_GRANTED: OK, AUTH_DENIED: 401, AUTH_USER_NOT_FOUND: 401, AUTH_GENERAL_ERROR: 500}
     if not settings.authoritative:
         answers |= {AUTH_USER_NOT_FOUND: DECLINED, AUTH_GENERAL_ERROR: DECLINED}
-    return choose_outcomes(query.space, sends, result.map_values(answers.__getitem__), constant(query.space, 401))
+    return choose_outcomes(
+        query.space, sends, result.map_values(answers.__getitem__), constant(query.space, 401)
+    )
 
 
 def _digest(query: AccessQuery) -> Outcomes:
@@ -59,7 +69,12 @@ def _digest(query: AccessQuery) -> Outcomes:
     sends = query.variable(HasCredentials("digest"))
     result = _authn_status(query, query.dir_config(AuthDigestDirConfig).providers, "digest", realm)
     answers = {AUTH_GRANTED: OK, AUTH_GENERAL_ERROR: 500}
-    return choose_outcomes(query.space, sends, result.map_values(lambda value: answers.get(value, 401)), constant(query.space, 401))
+    return choose_outcomes(
+        query.space,
+        sends,
+        result.map_values(lambda value: answers.get(value, 401)),
+        constant(query.space, 401),
+    )
 
 
 def _third_party(query: AccessQuery) -> Outcomes:
@@ -70,7 +85,9 @@ def _third_party(query: AccessQuery) -> Outcomes:
         return constant(query.space, DECLINED)
     assert kind is not None
     area = f"{kind} {query.auth_name()} {query.lines('auth')}"
-    return if_else(query.space, query.variable(HasCredentials(kind)) & query.variable(PasswordValid(kind, area)), OK, 401)
+    return if_else(
+        query.space, query.variable(HasCredentials(kind)) & query.variable(PasswordValid(kind, area)), OK, 401
+    )
 
 
 def _no_user(query: AccessQuery) -> Outcomes:
@@ -98,7 +115,11 @@ def _authn_status(query: AccessQuery, providers: list[AuthnProvider], scheme: st
     bound_providers = providers or ([default] if default is not None else [])
     if not bound_providers:
         return constant(query.space, AUTH_GENERAL_ERROR)
-    return first(query.space, [_provider(query, provider, scheme, realm) for provider in bound_providers], AUTH_USER_NOT_FOUND)
+    return first(
+        query.space,
+        [_provider(query, provider, scheme, realm) for provider in bound_providers],
+        AUTH_USER_NOT_FOUND,
+    )
 
 
 def _provider(query: AccessQuery, provider: AuthnProvider, scheme: str, realm: str) -> Outcomes:
@@ -112,7 +133,11 @@ def _provider(query: AccessQuery, provider: AuthnProvider, scheme: str, realm: s
 def _aliased(query: AccessQuery, alias: ProviderAlias, scheme: str, realm: str) -> Outcomes:
     outer = query.settings.aliases["authnprovideralias"].get(alias.base)
     inner = query.with_alias(alias)
-    return _aliased(inner, outer, scheme, realm) if outer is not None else _provider_status(inner, alias.base, scheme, realm)
+    return (
+        _aliased(inner, outer, scheme, realm)
+        if outer is not None
+        else _provider_status(inner, alias.base, scheme, realm)
+    )
 
 
 def _name(query: AccessQuery, provider: AuthnProvider) -> str:
@@ -134,7 +159,12 @@ def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> 
         return constant(query.space, AUTH_GENERAL_ERROR)
     area += f" realm {realm}" if realm else ""
     known, right = query.variable(KnownUser(scheme, area)), query.variable(PasswordValid(scheme, area))
-    return choose_outcomes(query.space, known, if_else(query.space, right, AUTH_GRANTED, AUTH_DENIED), constant(query.space, AUTH_USER_NOT_FOUND))
+    return choose_outcomes(
+        query.space,
+        known,
+        if_else(query.space, right, AUTH_GRANTED, AUTH_DENIED),
+        constant(query.space, AUTH_USER_NOT_FOUND),
+    )
 
 
 def _area(query: AccessQuery, name: str) -> str | None:
@@ -144,5 +174,9 @@ def _area(query: AccessQuery, name: str) -> str | None:
         return None if file is None or query.unreadable(file.path) else f"file {file.path}"
     if name == "dbm":
         settings = query.dir_config(AuthnDbmDirConfig)
-        return None if not settings.path or query.unreadable_dbm(settings.path, settings.kind) else f"dbm {settings.kind} {settings.path}"
+        return (
+            None
+            if not settings.path or query.unreadable_dbm(settings.path, settings.kind)
+            else f"dbm {settings.kind} {settings.path}"
+        )
     return f"{name} {query.lines(*_PROVIDER_DIRECTIVES.get(name, ('authn', f'auth{name}')))}"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
-from whimbrel.access.asking import AccessQuery
 from whimbrel.access.authentication import check_user, has_user
-from whimbrel.access.cases import Outcomes, constant, if_else
 from whimbrel.access.decision import Function
-from whimbrel.access.lists import is_refused_by_compat
+from whimbrel.access.order_allow_deny import is_refused_by_compat
+from whimbrel.access.outcomes import Outcomes, constant, if_else
 from whimbrel.access.providers import CHECKS, joined_status, status_of
-from whimbrel.modules.allow_deny import AllowDenyDirConfig
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL
-from whimbrel.modules.mod_authz_core.decide import _all, _any
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule
+from whimbrel.access.query import AccessQuery
+from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
+from whimbrel.modules.aaa.mod_authz_core.decide import _all, _any
+from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
+from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED, NEUTRAL
 from whimbrel.registry.phases import DECLINED, OK
 
 _ALL_METHODS: Final = -1
@@ -97,7 +97,9 @@ def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
 def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
     """The statuses of a container's rules; neighbours that only lengthen one list (Require ip, Require ip) are one rule where any will do."""
     statuses = []
-    for key, group in groupby(rule.children, key=lambda child: _list_of(query, child) if rule.op == "or" else None):
+    for key, group in groupby(
+        rule.children, key=lambda child: _list_of(query, child) if rule.op == "or" else None
+    ):
         children = list(group)
         if key is None or len(children) == 1:
             statuses += [rule_status(query, child, user=user, parent=rule.op) for child in children]
@@ -108,6 +110,11 @@ def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
 
 def _list_of(query: AccessQuery, rule: Rule) -> tuple[str, int] | None:
     """Name and methods of a rule that names networks, hosts or users; None of any other."""
-    if rule.provider is None or rule.negate or rule.name not in CHECKS or rule.name in query.settings.aliases["authzprovideralias"]:
+    if (
+        rule.provider is None
+        or rule.negate
+        or rule.name not in CHECKS
+        or rule.name in query.settings.aliases["authzprovideralias"]
+    ):
         return None
     return (rule.name, rule.methods) if rule.name in ("ip", "user", "host") else None

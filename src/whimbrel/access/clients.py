@@ -23,9 +23,9 @@ from whimbrel.access.atoms import (
     PasswordValid,
     UserIn,
 )
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.net import Network
 from whimbrel.config.load import deep_recursion
-from whimbrel.modules.networks import Network
-from whimbrel.records import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.access.decision import Space
@@ -46,7 +46,13 @@ class ClientCredentials:
 
     def __str__(self) -> str:
         groups = f" in {', '.join(self.groups)}" if self.groups else ""
-        return f"as {self.user}{groups}" + ("" if self.is_password_valid else " with a wrong password" if self.is_known_user else ", whom nobody knows")
+        return f"as {self.user}{groups}" + (
+            ""
+            if self.is_password_valid
+            else " with a wrong password"
+            if self.is_known_user
+            else ", whom nobody knows"
+        )
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,12 @@ def possible(space: Space, atoms: Sequence[Atom]) -> Any:
     groups = [a for a in atoms if isinstance(a, UserIn)]
     methods = [a for a in atoms if isinstance(a, MethodIs)]
     result = _one_of(space, sets, list(addresses(sets))) & _one_of(space, names, list(hosts(names)))
-    return result & _one_of(space, groups, list(users(groups))) & _at_most_one(space, methods) & _credentials(space, atoms)
+    return (
+        result
+        & _one_of(space, groups, list(users(groups)))
+        & _at_most_one(space, methods)
+        & _credentials(space, atoms)
+    )
 
 
 def _one_of(space: Space, atoms: Sequence[Atom], signatures: list[Signature]) -> Any:
@@ -151,18 +162,31 @@ def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
         parsed = ipaddress.ip_address(address)
         address_of.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
     for v6 in (False, True):
-        bounds = {0} | {bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)}
-        bounds |= {boundary for s in sets for network in s.holes if network.v6 is v6 for boundary in _boundary_addresses(network)}
+        bounds = {0} | {
+            bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)
+        }
+        bounds |= {
+            boundary
+            for s in sets
+            for network in s.holes
+            if network.v6 is v6
+            for boundary in _boundary_addresses(network)
+        }
         for number in sorted(bounds):
             if not number >> (128 if v6 else 32) and not (v6 and number >> 32 == 0xFFFF):
-                address_of.setdefault(_signature(sets, v6, number), str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)))
+                address_of.setdefault(
+                    _signature(sets, v6, number),
+                    str(ipaddress.IPv6Address(number) if v6 else ipaddress.IPv4Address(number)),
+                )
     return address_of
 
 
 def _boundary_addresses(network: Network) -> set[int]:
     """Some addresses in the network, and some that miss it by one bit."""
     last = network.value | ~network.mask & 0xFFFFFFFF
-    return {network.value, last} | {number ^ 1 << bit for bit in range(32) if network.mask >> bit & 1 for number in (network.value, last)}
+    return {network.value, last} | {
+        number ^ 1 << bit for bit in range(32) if network.mask >> bit & 1 for number in (network.value, last)
+    }
 
 
 def _signature(sets: Sequence[AddressSet], v6: bool, number: int) -> Signature:
@@ -214,7 +238,8 @@ def _client(values: dict[Atom, bool]) -> ExampleClient:
         credentials=_credentials_of(true, values),
         environment=tuple(a.name for a in true if isinstance(a, EnvironmentSet)),
         is_server_address=any(isinstance(a, IsServerAddress) for a in true),
-        opaque_answers=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque)) + open_sets,
+        opaque_answers=tuple((a.text, holds) for a, holds in values.items() if isinstance(a, Opaque))
+        + open_sets,
     )
 
 
@@ -225,7 +250,9 @@ def _address(values: dict[Atom, bool]) -> tuple[str, tuple[tuple[str, bool], ...
     if found is not None:
         return found, ()
     plain = [a for a in sets if not a.holes]
-    questions = tuple((f"in {len(a.holes)} networks with gaps in their masks", values[a]) for a in sets if a.holes)
+    questions = tuple(
+        (f"in {len(a.holes)} networks with gaps in their masks", values[a]) for a in sets if a.holes
+    )
     return addresses(plain)[tuple(values[a] for a in plain)], questions
 
 

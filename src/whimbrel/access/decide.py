@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whimbrel.access import authz24, chain22
-from whimbrel.access.asking import AccessQuery
+from whimbrel.access import authz22, authz24
 from whimbrel.access.atoms import MethodIs
-from whimbrel.access.cases import Outcomes, choose_outcomes
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
+from whimbrel.access.environment import AccessEnvironment, BrokenHtaccess, ModuleSettings
 from whimbrel.access.layers import AccessLayer
-from whimbrel.access.merged import AccessEnvironment, BrokenHtaccess, ModuleSettings
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.access.outcomes import Outcomes, choose_outcomes
+from whimbrel.access.query import AccessQuery
+from whimbrel.base.dialect import Dialect
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.load import deep_recursion
-from whimbrel.dialect import Dialect
-from whimbrel.modules.allow_deny import AllowDenyDirConfig
-from whimbrel.modules.mod_authz_core.settings import AuthzCoreDirConfig, Rule
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
+from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.phases import OK
-from whimbrel.request.plan import Plan
 
 __all__ = ["AccessEnvironment", "decide"]
-_VERDICTS: Final = {OK: AccessVerdict.GRANTED, 401: AccessVerdict.CHALLENGE, 403: AccessVerdict.FORBIDDEN, 500: AccessVerdict.ERROR}
+_VERDICTS: Final = {
+    OK: AccessVerdict.GRANTED,
+    401: AccessVerdict.CHALLENGE,
+    403: AccessVerdict.FORBIDDEN,
+    500: AccessVerdict.ERROR,
+}
 
 
-def decide(chain: Sequence[AccessLayer], dialect: Dialect, environment: AccessEnvironment, space: Space) -> AccessDecision:
+def decide(
+    chain: Sequence[AccessLayer], dialect: Dialect, environment: AccessEnvironment, space: Space
+) -> AccessDecision:
     """The decision of *chain*, which is in httpd's order of merging, outermost first.
 
     Raises ConfigError where the server wouldn't start, Undecided where an answer rests on what no atom stands for.  A .htaccess file with an error
@@ -38,7 +45,9 @@ def decide(chain: Sequence[AccessLayer], dialect: Dialect, environment: AccessEn
         except BrokenHtaccess:
             return AccessDecision(space, {AccessVerdict.ERROR: space.true}, dialect.name)
         cases = _by_method(AccessQuery(space, environment, settings, plan, chain, INVALID))
-    return AccessDecision(space, {_VERDICTS[answer]: function for answer, function in cases.when.items()}, dialect.name)
+    return AccessDecision(
+        space, {_VERDICTS[answer]: function for answer, function in cases.when.items()}, dialect.name
+    )
 
 
 def _by_method(query: AccessQuery) -> Outcomes:
@@ -58,8 +67,10 @@ def _by_method(query: AccessQuery) -> Outcomes:
 
 
 def _for_method(query: AccessQuery, method: int) -> Outcomes:
-    method_query = AccessQuery(query.space, query.environment, query.settings, query.plan, query.chain, method)
-    return chain22.decide(method_query) if query.is_22 else authz24.decide(method_query)
+    method_query = AccessQuery(
+        query.space, query.environment, query.settings, query.plan, query.chain, method
+    )
+    return authz22.decide(method_query) if query.is_22 else authz24.decide(method_query)
 
 
 def _method_masks(plan: Plan, settings: ModuleSettings) -> Iterator[int]:
@@ -83,6 +94,8 @@ def _rule_masks(rule: Rule, settings: ModuleSettings) -> Iterator[int]:
     alias = settings.aliases["authzprovideralias"].get(rule.name)
     if rule.name == "method" or (alias is not None and alias.base == "method"):
         words = rule.args if alias is None else alias.args
-        yield sum(1 << number for number in {settings.configuration.methods.number(name) for name in words.split()})
+        yield sum(
+            1 << number for number in {settings.configuration.methods.number(name) for name in words.split()}
+        )
     for child in rule.children:
         yield from _rule_masks(child, settings)

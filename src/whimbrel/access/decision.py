@@ -8,9 +8,9 @@ from typing import Any
 
 from whimbrel.access import clients
 from whimbrel.access.atoms import Atom
+from whimbrel.access.bdd import Bdd
 from whimbrel.access.clients import ExampleClient
-from whimbrel.access.diagram import Bdd
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 Function = Any
 """A node of a diagram: combines by ``&``, ``|``, ``~``."""
@@ -58,11 +58,16 @@ class Space:
 
     def atoms(self, function: Function) -> list[Atom]:
         """The atoms that *function* depends on, those that were asked for first in front."""
-        return [self._atoms[name] for name in sorted(self.diagram.support(function), key=lambda name: int(name[1:]))]
+        return [
+            self._atoms[name]
+            for name in sorted(self.diagram.support(function), key=lambda name: int(name[1:]))
+        ]
 
     def fixed(self, function: Function, values: Mapping[Atom, bool]) -> Function:
         """*function* with these atoms set."""
-        names = {self._variables[atom].var: value for atom, value in values.items() if atom in self._variables}
+        names = {
+            self._variables[atom].var: value for atom, value in values.items() if atom in self._variables
+        }
         return self.diagram.let(names, function) if names else function
 
     def any_of(self, functions: Iterable[Function]) -> Function:
@@ -97,7 +102,9 @@ class AccessDecision:
 
     def __init__(self, space: Space, when: Mapping[AccessVerdict, Function], name: str = "") -> None:
         self.space, self.name = space, name
-        self.when: dict[AccessVerdict, Function] = {verdict: when.get(verdict, space.false) for verdict in AccessVerdict}
+        self.when: dict[AccessVerdict, Function] = {
+            verdict: when.get(verdict, space.false) for verdict in AccessVerdict
+        }
 
     def is_equivalent(self, other: AccessDecision) -> bool:
         """Whether no possible client gets another verdict."""
@@ -111,7 +118,9 @@ class AccessDecision:
         """One possible client for each pair of verdicts that some client gets; those whom only *other* lets in first, then those it keeps out."""
         if self.when == other.when:
             return
-        for mine, its in sorted(((a, b) for a in AccessVerdict for b in AccessVerdict if a is not b), key=_weight):
+        for mine, its in sorted(
+            ((a, b) for a in AccessVerdict for b in AccessVerdict if a is not b), key=_weight
+        ):
             client = clients.find_client(self.space, self.when[mine], other.when[its])
             if client is not None:
                 yield Counterexample(client, mine, its, (self.name or "before", other.name or "after"))
@@ -119,7 +128,10 @@ class AccessDecision:
     def verdict(self, value_of: Callable[[Atom], bool]) -> AccessVerdict:
         """The verdict on the client for whom *holds* answers; only atoms that matter are asked for."""
         for verdict, function in self.when.items():
-            if self.space.fixed(function, {atom: value_of(atom) for atom in self.space.atoms(function)}) == self.space.true:
+            if (
+                self.space.fixed(function, {atom: value_of(atom) for atom in self.space.atoms(function)})
+                == self.space.true
+            ):
                 return verdict
         raise AssertionError("a decision that isn't total")
 

@@ -6,18 +6,29 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.model import SectionKind
 from whimbrel.directives import node as directives
-from whimbrel.errors import ConfigError, SourceLocation
-from whimbrel.records import dataclass, field
 from whimbrel.syntax import tree
 
 ALIASES: Final = frozenset({"authnprovideralias", "authzprovideralias"})
 CONTAINERS: Final = frozenset({"limit", "limitexcept", "requireall", "requireany", "requirenone"}) | ALIASES
-_WORDS: Final = frozenset({
-    "order", "allow", "deny", "satisfy", "require", "authmerging", "authzsendforbiddenonfailure", "anonymous",
-})
-_FAMILIES: Final = re.compile(r"auth(type|name|userfile|groupfile|basic|digest|dbm|dbd|n|z|default|ldap|form).*|anonymous_.*")
+_WORDS: Final = frozenset(
+    {
+        "order",
+        "allow",
+        "deny",
+        "satisfy",
+        "require",
+        "authmerging",
+        "authzsendforbiddenonfailure",
+        "anonymous",
+    }
+)
+_FAMILIES: Final = re.compile(
+    r"auth(type|name|userfile|groupfile|basic|digest|dbm|dbd|n|z|default|ldap|form).*|anonymous_.*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,9 @@ def lines_of_nodes(nodes: Iterable[directives.Node]) -> tuple[AccessLine, ...]:
     return tuple(_lines(_of_nodes(nodes)))
 
 
-def lines_of_tree(nodes: Iterable[tree.Node], path: str, expand: Callable[[str], str] = lambda text: text) -> tuple[AccessLine, ...]:
+def lines_of_tree(
+    nodes: Iterable[tree.Node], path: str, expand: Callable[[str], str] = lambda text: text
+) -> tuple[AccessLine, ...]:
     """The relevant lines among the nodes of a file's tree at *path*; *expand* replaces ``${NAME}``.  Raises like `lines_of_nodes`."""
     return tuple(_lines(_of_tree(nodes, path, expand)))
 
@@ -82,15 +95,29 @@ class _RawDirective:
 
 def _of_nodes(nodes: Iterable[directives.Node]) -> Iterator[_RawDirective]:
     for node in nodes:
-        yield _RawDirective(node.name.removeprefix("<"), node.args, node.place, node.name.startswith("<"), _of_nodes(node.children))
+        yield _RawDirective(
+            node.name.removeprefix("<"),
+            node.args,
+            node.place,
+            node.name.startswith("<"),
+            _of_nodes(node.children),
+        )
 
 
 def _of_tree(nodes: Iterable[tree.Node], path: str, expand: Callable[[str], str]) -> Iterator[_RawDirective]:
     for node in nodes:
         if isinstance(node, tree.Directive):
-            yield _RawDirective(node.name, expand(node.args), SourceLocation(path, node.number), False, iter(()))
+            yield _RawDirective(
+                node.name, expand(node.args), SourceLocation(path, node.number), False, iter(())
+            )
         elif isinstance(node, tree.Section):
-            yield _RawDirective(node.name, expand(node.args), SourceLocation(path, node.number), True, _of_tree(node.children, path, expand))
+            yield _RawDirective(
+                node.name,
+                expand(node.args),
+                SourceLocation(path, node.number),
+                True,
+                _of_tree(node.children, path, expand),
+            )
 
 
 def _lines(raws: Iterator[_RawDirective]) -> Iterator[AccessLine]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from whimbrel.access.asking import AccessQuery
 from whimbrel.access.atoms import IsServerAddress, Opaque, UserIn
-from whimbrel.access.cases import Outcomes, constant, if_else
 from whimbrel.access.decision import Function
-from whimbrel.access.lists import in_domains, in_environment, in_networks
-from whimbrel.directives.words import words
-from whimbrel.expr.compile import compile_condition, compile_string
+from whimbrel.access.order_allow_deny import in_domains, in_environment, in_networks
+from whimbrel.access.outcomes import Outcomes, constant, if_else
+from whimbrel.access.query import AccessQuery
+from whimbrel.base.net import parse_written
+from whimbrel.directives.tokens import words
+from whimbrel.expr.api import compile_condition, compile_string
 from whimbrel.expr.library import USER
-from whimbrel.modules.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED
-from whimbrel.modules.mod_authz_core.providers import require_words
-from whimbrel.modules.mod_authz_dbm import AuthzDbmDirConfig
-from whimbrel.modules.mod_authz_groupfile import AuthzGroupFileDirConfig
-from whimbrel.modules.networks import parse_written
+from whimbrel.modules.aaa.mod_authz_core.providers import require_words
+from whimbrel.modules.aaa.mod_authz_dbm import AuthzDbmDirConfig
+from whimbrel.modules.aaa.mod_authz_groupfile import AuthzGroupFileDirConfig
+from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GENERAL_ERROR, GRANTED
 
 Check = Callable[[AccessQuery, str, bool], Outcomes]
 _USERLESS: Final = frozenset({"ssl", "ssl-verify-client"})
@@ -38,7 +38,9 @@ def joined_status(query: AccessQuery, name: str, lists: Sequence[str], user: boo
     given = [word for text in texts if text is not None for word in require_words(text)]
     condition = _LISTS[name](query, given)
     open_ones = [args for args, text in zip(lists, texts, strict=True) if text is None]
-    condition = condition | query.space.any_of(query.variable(Opaque(_normal(name, args), user=name == "user")) for args in open_ones)
+    condition = condition | query.space.any_of(
+        query.variable(Opaque(_normal(name, args), user=name == "user")) for args in open_ones
+    )
     return _user_result(query, condition, user) if name == "user" else _result(query, condition)
 
 
@@ -58,12 +60,18 @@ def _opaque(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
     """A provider that is not understood: one that asks for the user unless it is known not to."""
     if name in _USERLESS:
         return _result(query, query.variable(Opaque(_normal(name, args))))
-    return _user_result(query, query.variable(Opaque(_normal(name, args), user=True)) if user else query.space.false, user)
+    return _user_result(
+        query, query.variable(Opaque(_normal(name, args), user=True)) if user else query.space.false, user
+    )
 
 
 def _constant_args(query: AccessQuery, args: str) -> str | None:
     """The words of a line as one text, None where they depend on the request."""
-    return compile_string(args, lookup=query.plan.provider).fixed if any(char in args for char in "%$\\") else args
+    return (
+        compile_string(args, lookup=query.plan.provider).fixed
+        if any(char in args for char in "%$\\")
+        else args
+    )
 
 
 # the lists of one kind ----------------------------------------------------------------------------
@@ -75,7 +83,11 @@ def _users(query: AccessQuery, given: list[str]) -> Function:
     return query.variable(UserIn(frozenset(given))) if given else query.space.false
 
 
-_LISTS: Final[dict[str, Callable[[AccessQuery, list[str]], Function]]] = {"ip": _networks, "host": in_domains, "user": _users}
+_LISTS: Final[dict[str, Callable[[AccessQuery, list[str]], Function]]] = {
+    "ip": _networks,
+    "host": in_domains,
+    "user": _users,
+}
 
 
 def _listed(name: str) -> Check:
@@ -111,7 +123,12 @@ def _local(query: AccessQuery, _args: str, _user: bool) -> Outcomes:
 
 def _forward_dns(query: AccessQuery, args: str, _user: bool) -> Outcomes:
     names = words(args) if _constant_args(query, args) is not None else [args]
-    return _result(query, query.space.any_of(query.variable(Opaque(f"forward-dns {name.lower()}")) for name in dict.fromkeys(names)))
+    return _result(
+        query,
+        query.space.any_of(
+            query.variable(Opaque(f"forward-dns {name.lower()}")) for name in dict.fromkeys(names)
+        ),
+    )
 
 
 def _valid_user(query: AccessQuery, _args: str, user: bool) -> Outcomes:
@@ -126,8 +143,12 @@ def _group(query: AccessQuery, args: str, user: bool) -> Outcomes:
         return constant(query.space, DENIED)
     text = _constant_args(query, args)
     if text is None:
-        return _result(query, query.variable(Opaque(f"{_normal('group', args)} by file {file.path}", user=True)))
-    return _result(query, query.any_member(f"file {file.path}", (word.lower() for word in require_words(text))))
+        return _result(
+            query, query.variable(Opaque(f"{_normal('group', args)} by file {file.path}", user=True))
+        )
+    return _result(
+        query, query.any_member(f"file {file.path}", (word.lower() for word in require_words(text)))
+    )
 
 
 def _file_owner(query: AccessQuery, _args: str, user: bool) -> Outcomes:
@@ -155,18 +176,39 @@ def _dbm(query: AccessQuery, user: bool, good: Callable[[str], Function]) -> Out
 def _dbm_group(query: AccessQuery, args: str, user: bool) -> Outcomes:
     text = _constant_args(query, args)
     if text is None:
-        return _dbm(query, user, lambda source: query.variable(Opaque(f"{_normal('dbm-group', args)} by {source}", user=True)))
+        return _dbm(
+            query,
+            user,
+            lambda source: query.variable(Opaque(f"{_normal('dbm-group', args)} by {source}", user=True)),
+        )
     return _dbm(query, user, lambda source: query.any_member(source, text.split()))
 
 
 def _dbm_file_group(query: AccessQuery, _args: str, user: bool) -> Outcomes:
     known = query.plan.provider("access", "file_group") is not None
-    return _dbm(query, user, lambda source: query.variable(Opaque(f"file-group by {source}", user=True)) if known else query.space.false)
+    return _dbm(
+        query,
+        user,
+        lambda source: (
+            query.variable(Opaque(f"file-group by {source}", user=True)) if known else query.space.false
+        ),
+    )
 
 
 CHECKS: Final[dict[str, Check]] = {
-    "all": _everybody, "env": _environment, "method": _method, "expr": _expression,
-    "ip": _listed("ip"), "host": _listed("host"), "user": _listed("user"), "forward-dns": _forward_dns, "local": _local,
-    "valid-user": _valid_user, "group": _group, "file-owner": _file_owner, "file-group": _file_group,
-    "dbm-group": _dbm_group, "dbm-file-group": _dbm_file_group,
+    "all": _everybody,
+    "env": _environment,
+    "method": _method,
+    "expr": _expression,
+    "ip": _listed("ip"),
+    "host": _listed("host"),
+    "user": _listed("user"),
+    "forward-dns": _forward_dns,
+    "local": _local,
+    "valid-user": _valid_user,
+    "group": _group,
+    "file-owner": _file_owner,
+    "file-group": _file_group,
+    "dbm-group": _dbm_group,
+    "dbm-file-group": _dbm_file_group,
 }

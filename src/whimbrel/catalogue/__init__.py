@@ -1,4 +1,9 @@
-"""Every directive and module of httpd 2.2 and 2.4, as data."""
+"""Every directive and module of httpd 2.2 and 2.4, as data.
+
+Public: catalogue(version), Catalogue, DirectiveEntry, ModuleEntry; ignorable.ignorable_reason; context_rules.refusal; checks.
+Data: directives-VERSION.tsv, modules.tsv, ignorable.tsv, log_sources.tsv.
+Must not import: syntax trees, directives, config, modules.
+"""
 
 from whimbrel.catalogue.load import Catalogue, DirectiveEntry, ModuleEntry, catalogue
 

@@ -24,5 +24,8 @@ def modules_of(name: str, version: str) -> tuple[str, ...]:
     table = handler_table(version)
     found = table.get(name)
     if found is None:
-        found = next((modules for pattern, modules in table.items() if "*" in pattern and fnmatchcase(name, pattern)), ())
+        found = next(
+            (modules for pattern, modules in table.items() if "*" in pattern and fnmatchcase(name, pattern)),
+            (),
+        )
     return found

@@ -6,14 +6,24 @@ from collections.abc import Iterable
 
 from whimbrel.catalogue.load import WHERE, Catalogue, DirectiveEntry
 
-CLASSES = (("AuthConfig", "OR_AUTHCFG"), ("Options", "OR_OPTIONS"), ("FileInfo", "OR_FILEINFO"), ("Indexes", "OR_INDEXES"), ("Limit", "OR_LIMIT"))
+CLASSES = (
+    ("AuthConfig", "OR_AUTHCFG"),
+    ("Options", "OR_OPTIONS"),
+    ("FileInfo", "OR_FILEINFO"),
+    ("Indexes", "OR_INDEXES"),
+    ("Limit", "OR_LIMIT"),
+)
 SECTIONS = {"2.2": "<Directory>, <Files> or <Location>", "2.4": "<Directory>, <Files>, <Location>, or <If>"}
 
 
 def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
     """What -L prints for the modules with these source files, in their order of loading; ends in a line end."""
     has_dir_config = {module.source: module.has_dir_config for module in catalogue.modules}
-    return "".join(directive_text(row, catalogue.version, has_dir_config.get(source, True)) for source in sources for row in catalogue.module_rows(source))
+    return "".join(
+        directive_text(row, catalogue.version, has_dir_config.get(source, True))
+        for source in sources
+        for row in catalogue.module_rows(source)
+    )
 
 
 def directive_text(row: DirectiveEntry, version: str, has_dir_config: bool = True) -> str:
@@ -38,4 +48,6 @@ def _htaccess(where: int) -> str:
     if not where & WHERE["OR_ALL"]:
         return ""
     words = [word for word, bit in CLASSES if where & WHERE[bit]]
-    return " and in .htaccess\n\twhen AllowOverride " + ("isn't None" if len(words) == len(CLASSES) else "includes " + " or ".join(words))
+    return " and in .htaccess\n\twhen AllowOverride " + (
+        "isn't None" if len(words) == len(CLASSES) else "includes " + " or ".join(words)
+    )

@@ -13,11 +13,22 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 WHERE = {
-    "OR_LIMIT": 1, "OR_OPTIONS": 2, "OR_FILEINFO": 4, "OR_AUTHCFG": 8, "OR_INDEXES": 16, "OR_ALL": 31, "OR_UNSET": 32, "ACCESS_CONF": 64,
-    "RSRC_CONF": 128, "EXEC_ON_READ": 256, "NONFATAL_OVERRIDE": 512, "NONFATAL_UNKNOWN": 1024, "PROXY_CONF": 2048,
+    "OR_LIMIT": 1,
+    "OR_OPTIONS": 2,
+    "OR_FILEINFO": 4,
+    "OR_AUTHCFG": 8,
+    "OR_INDEXES": 16,
+    "OR_ALL": 31,
+    "OR_UNSET": 32,
+    "ACCESS_CONF": 64,
+    "RSRC_CONF": 128,
+    "EXEC_ON_READ": 256,
+    "NONFATAL_OVERRIDE": 512,
+    "NONFATAL_UNKNOWN": 1024,
+    "PROXY_CONF": 2048,
 }
 """The bits of httpd's req_override by name; `directives.spec.Where` has the same names and values."""
 
@@ -80,7 +91,13 @@ class Catalogue:
         Directives whose names, in lower case, are in *without* are left out.
         """
         lines = self._by_source.get(source, ())
-        return tuple([_directive_entry(line) for line in lines if not without or line[:line.index("\t")].lower() not in without])
+        return tuple(
+            [
+                _directive_entry(line)
+                for line in lines
+                if not without or line[: line.index("\t")].lower() not in without
+            ]
+        )
 
     def module(self, identifier: str) -> ModuleEntry | None:
         """The module that LoadModule calls *identifier*."""
@@ -107,7 +124,9 @@ class Catalogue:
     @cached_property
     def _module_lines(self) -> dict[str, str]:
         """By identifier."""
-        return {line.split("\t", 2)[1]: line for line in _lines("modules.tsv") if line.startswith(self.version)}
+        return {
+            line.split("\t", 2)[1]: line for line in _lines("modules.tsv") if line.startswith(self.version)
+        }
 
     @cached_property
     def _module_files(self) -> dict[str, str]:
@@ -122,7 +141,7 @@ class Catalogue:
     def _by_name(self) -> dict[str, list[str]]:
         by_name: dict[str, list[str]] = {}
         for line in self._lines:
-            by_name.setdefault(line[:line.index("\t")].lower(), []).append(line)
+            by_name.setdefault(line[: line.index("\t")].lower(), []).append(line)
         return by_name
 
     @cached_property
@@ -149,7 +168,15 @@ def _lines(name: str) -> list[str]:
 
 def _directive_entry(line: str) -> DirectiveEntry:
     name, source, args, where, forbidden_in, default, text = line.split("\t")
-    return DirectiveEntry(name, source, args, sum(map(WHERE.__getitem__, where.split("|"))), tuple(forbidden_in.split("|")) if forbidden_in else (), default, _plain(text))
+    return DirectiveEntry(
+        name,
+        source,
+        args,
+        sum(map(WHERE.__getitem__, where.split("|"))),
+        tuple(forbidden_in.split("|")) if forbidden_in else (),
+        default,
+        _plain(text),
+    )
 
 
 def _plain(text: str) -> str:
@@ -165,4 +192,6 @@ def _entry_or_none(line: str | None) -> ModuleEntry | None:
 
 def _module_entry(line: str) -> ModuleEntry:
     version, identifier, file, source, kind, linkage, has_dir_config, needs, symbol = line.split("\t")
-    return ModuleEntry(version, identifier, file, source, kind, linkage == "static", bool(has_dir_config), needs, symbol)
+    return ModuleEntry(
+        version, identifier, file, source, kind, linkage == "static", bool(has_dir_config), needs, symbol
+    )

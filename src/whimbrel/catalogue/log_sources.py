@@ -10,7 +10,7 @@ import os.path
 import re
 from functools import cache
 
-from whimbrel.lazily import compile
+from whimbrel.base.lazy_re import compile
 
 
 def source_of(module: str, code: str, text: str) -> str:

@@ -6,8 +6,21 @@ LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars")
 JSON = "--json"
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
-DUMPS = (("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"), ("DUMP_VHOSTS", "DUMP_MODULES"))  # these say -t: in 2.4, in 2.2
-LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug", *(f"trace{n}" for n in range(1, 9)))
+DUMPS = (
+    ("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"),
+    ("DUMP_VHOSTS", "DUMP_MODULES"),
+)  # these say -t: in 2.4, in 2.2
+LEVELS = (
+    "emerg",
+    "alert",
+    "crit",
+    "error",
+    "warn",
+    "notice",
+    "info",
+    "debug",
+    *(f"trace{n}" for n in range(1, 9)),
+)
 
 
 class UsageError(Exception):
@@ -39,7 +52,9 @@ class Arguments:
     @property
     def foreground(self) -> bool:
         """Whether the server stays in front."""
-        return self.is_single_process or bool({"FOREGROUND", "NO_DETACH", "ONE_PROCESS", "DEBUG"} & set(self.defines))
+        return self.is_single_process or bool(
+            {"FOREGROUND", "NO_DETACH", "ONE_PROCESS", "DEBUG"} & set(self.defines)
+        )
 
     def take(self, letter: str, value: str) -> None:
         """Note one option; raises WrongUse."""
@@ -103,7 +118,9 @@ def parse(program: str, words: list[str]) -> Arguments:
         if arguments.show:
             arguments.json = arguments.json or JSON in words[at:]
             return arguments
-    arguments.check_only = arguments.check_only or any(name in DUMPS[arguments.dialect == "2.2"] for name in arguments.defines)
+    arguments.check_only = arguments.check_only or any(
+        name in DUMPS[arguments.dialect == "2.2"] for name in arguments.defines
+    )
     return arguments
 
 

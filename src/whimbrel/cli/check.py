@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import (
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.cli.options import (
     After,
     AsServer,
     Before,
@@ -32,13 +33,12 @@ from whimbrel.cli.conf_options import (
     release,
     sources,
 )
-from whimbrel.octets import to_bytes
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
-    from whimbrel.upgrade.checking import Selection
+    from whimbrel.upgrade.check.check import Selection
     from whimbrel.upgrade.model import UpgradeOptions
-    from whimbrel.upgrade.reading import Sources
+    from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -65,14 +65,16 @@ class Color(StrEnum):
 
 
 FORMATTERS: Final = {
-    "text": ("whimbrel.report.text", "render"), "json": ("whimbrel.report.data", "as_json"), "sarif": ("whimbrel.report.data", "sarif"),
-    "github": ("whimbrel.report.pipelines", "github"), "html": ("whimbrel.report.page", "render"), "junit": ("whimbrel.report.pipelines", "junit"),
+    "text": ("whimbrel.report.formats.text", "render"),
+    "json": ("whimbrel.report.formats.sarif", "as_json"),
+    "sarif": ("whimbrel.report.formats.sarif", "sarif"),
+    "github": ("whimbrel.report.formats.junit", "github"),
+    "html": ("whimbrel.report.formats.html", "render"),
+    "junit": ("whimbrel.report.formats.junit", "junit"),
 }
 Shape = Annotated[
     Format,
-    typer.Option(
-        "--format", help="Choose the form of the report. Default: text. Example: --format sarif"
-    ),
+    typer.Option("--format", help="Choose the form of the report. Default: text. Example: --format sarif"),
 ]
 Baseline = Annotated[
     Path | None,
@@ -131,19 +133,34 @@ LockFile = Annotated[
 
 @app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
 def check(
-    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
-    defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
-    target: Target = "2.4", shape: Shape = Format.text, select: Select = "", ignore: Ignore = "",
-    baseline: Baseline = None, write_baseline: WriteBaseline = None, color: Coloring = Color.auto,
-    jobs: Jobs = 0, config_nice: ConfigNice = None, modules: ModuleFiles = None,
-    htpasswd: PasswordFile = None, davlock: LockFile = None,
+    conf: Conf = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
+    as_server: AsServer = False,
+    built_in: BuiltIn = None,
+    target: Target = "2.4",
+    shape: Shape = Format.text,
+    select: Select = "",
+    ignore: Ignore = "",
+    baseline: Baseline = None,
+    write_baseline: WriteBaseline = None,
+    color: Coloring = Color.auto,
+    jobs: Jobs = 0,
+    config_nice: ConfigNice = None,
+    modules: ModuleFiles = None,
+    htpasswd: PasswordFile = None,
+    davlock: LockFile = None,
 ) -> None:
     """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
-    from whimbrel.upgrade.checking import UnknownRule, parse_selection
+    from whimbrel.upgrade.check.check import UnknownRule, parse_selection
+    from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import UpgradeOptions
-    from whimbrel.upgrade.passes import RuleError
 
     extra = {"config_nice": config_nice, "modules": modules, "htpasswd": htpasswd, "davlock": davlock}
     try:
@@ -159,7 +176,9 @@ def check(
                 ),
                 as_server,
             )
-            report.add(_run_check(parts, wanted, jobs or os.cpu_count() or 1, UpgradeOptions(target=release(target))))
+            report.add(
+                _run_check(parts, wanted, jobs or os.cpu_count() or 1, UpgradeOptions(target=release(target)))
+            )
         if write_baseline is not None:
             baselines.save(report, write_baseline)
         if baselined is not None:
@@ -186,7 +205,9 @@ def _parts(
     return [*parts, read(loose_files)] if loose_files or not server_conf else parts
 
 
-def _run_check(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions) -> Report:
+def _run_check(
+    parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, options: UpgradeOptions
+) -> Report:
     from whimbrel.cli.check_sources import run
     from whimbrel.cli.progress import ProgressBar
 
@@ -196,9 +217,11 @@ def _run_check(parts: list[tuple[Sources, str]], wanted: Selection, jobs: int, o
 
 def _print_report(report: Report, shape: Format, color: Color) -> None:
     module, name = FORMATTERS[shape.value]
-    colored = color is Color.always or (color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    colored = color is Color.always or (
+        color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    )
     if shape is Format.text:
-        from whimbrel.report.text import render
+        from whimbrel.report.formats.text import render
 
         text = render(report, colored=colored)
     else:
@@ -210,7 +233,7 @@ def _print_report(report: Report, shape: Format, color: Color) -> None:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    return (text[at:at + 65536] for at in range(0, len(text), 65536))
+    return (text[at : at + 65536] for at in range(0, len(text), 65536))
 
 
 def text_bytes(text: str, shape: Format) -> bytes:

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
-from whimbrel.cli.conf_options import UsageError
 from whimbrel.cli.main_files import main_file
-from whimbrel.octets import from_system
+from whimbrel.cli.options import UsageError
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
-from whimbrel.upgrade.checking import CheckResult, Selection, batches, check_all
-from whimbrel.upgrade.difference import display_path
-from whimbrel.upgrade.estate import ReportProgress, no_progress
+from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding, UpgradeOptions
-from whimbrel.upgrade.reading import Progress, Sources
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
+from whimbrel.upgrade.source.reading import Progress, Sources
 
 MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
@@ -45,7 +45,9 @@ def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
         if entry.is_file() and entry.name.endswith((".conf", ".htaccess")):
             return
         if entry.is_dir() and not entry.is_symlink():
-            inner = [entry] if _is_server(entry) else list(_servers_below(entry, levels - 1)) if levels else []
+            inner = (
+                [entry] if _is_server(entry) else list(_servers_below(entry, levels - 1)) if levels else []
+            )
             if not inner and _has_configuration(entry):
                 return
             servers_found += inner
@@ -53,7 +55,11 @@ def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
 
 
 def _has_configuration(directory: Path) -> bool:
-    return any(name.endswith((".conf", ".htaccess")) for _where, _directories, names in os.walk(directory) for name in names)
+    return any(
+        name.endswith((".conf", ".htaccess"))
+        for _where, _directories, names in os.walk(directory)
+        for name in names
+    )
 
 
 def run(
@@ -75,7 +81,9 @@ def run(
         report.add(as_report(result, base))
         unread_findings += [finding for finding in result.findings if not result.files]
     if not report.files:
-        raise UsageError("; ".join(f"{finding.place}: {finding.message}" for finding in unread_findings) or "no files")
+        raise UsageError(
+            "; ".join(f"{finding.place}: {finding.message}" for finding in unread_findings) or "no files"
+        )
     return report
 
 

@@ -8,11 +8,11 @@ from dataclasses import asdict
 
 import typer
 
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
-from whimbrel.catalogue.harmless import SERVER, ignorable_table
+from whimbrel.catalogue.ignorable import SERVER, ignorable_table
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
-from whimbrel.records import dataclass
 
 app = typer.Typer(add_completion=False)
 
@@ -44,7 +44,9 @@ def directives(
             module = entry.module
             typer.echo(module)
         typer.echo(f"  {entry.directive}" + (f"  (left out: {entry.left_out})" if entry.left_out else ""))
-    typer.echo(f"{len(missing_directives)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour")
+    typer.echo(
+        f"{len(missing_directives)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour"
+    )
 
 
 def missing(version: str) -> Iterator[Missing]:
@@ -55,17 +57,24 @@ def missing(version: str) -> Iterator[Missing]:
         built = ALL.get(module.file)
         implemented = set()
         if built is not None and built.versions & bit:
-            implemented = {d.name.lower() for d in built.directives if d.versions & bit and d.name not in built.unimplemented}
+            implemented = {
+                d.name.lower()
+                for d in built.directives
+                if d.versions & bit and d.name not in built.unimplemented
+            }
         for row in version_catalogue.module_rows(module.source):
             if row.name.lower() not in implemented:
                 yield Missing(module.source, row.name, left_out(module.source, row.name))
 
 
 def left_out(source: str, name: str) -> str:
-    """The reasons of harmless.tsv for *name*, with the arguments that they are about."""
+    """The reasons of ignorable.tsv for *name*, with the arguments that they are about."""
     reasons = []
     for line in ignorable_table().get(source, ()):
-        if line.names and any(name.lower() == pattern or (pattern[-1] == "*" and name.lower().startswith(pattern[:-1])) for pattern in line.names):
+        if line.names and any(
+            name.lower() == pattern or (pattern[-1] == "*" and name.lower().startswith(pattern[:-1]))
+            for pattern in line.names
+        ):
             if not line.reason or any(module in ALL or module == SERVER for module in line.unless):
                 break
             reasons.append(f"with {line.args.pattern}: {line.reason}" if line.args else line.reason)

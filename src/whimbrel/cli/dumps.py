@@ -9,18 +9,20 @@ import pwd
 from whimbrel.catalogue.listing import listing
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import CoreServerConfig
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.load import catalogue_of
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.directives.node import Node
 from whimbrel.modules import ALL
-from whimbrel.modules.core.process import MUTEX_TYPES, MpmConfig
+from whimbrel.modules.mpm.settings import MUTEX_TYPES, MpmConfig
 
 
 def directives(dialect: str) -> str:
     """The text of -L: the directives of all modules, those that httpd has built in first."""
     version_catalogue = catalogue("2.2" if dialect == "2.2" else "2.4")
-    return listing(version_catalogue, [m.source for m in version_catalogue.modules if m.is_static or m.file in ALL])
+    return listing(
+        version_catalogue, [m.source for m in version_catalogue.modules if m.is_static or m.file in ALL]
+    )
 
 
 def requested_dumps(configuration: Configuration) -> str:
@@ -49,7 +51,9 @@ def is_syntax_ok_silent(configuration: Configuration) -> bool:
 def loaded_modules(configuration: Configuration) -> str:
     """-M."""
     static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.is_static}
-    lines = (f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules)
+    lines = (
+        f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules
+    )
     return "Loaded Modules:\n" + "".join(lines)
 
 
@@ -91,12 +95,24 @@ def run_settings(configuration: Configuration) -> str:
     conf = configuration.main.config(MpmConfig)
     spec = configuration.spec
     sink = spec.error_log
-    shown_log = "" if sink is None else f"|{sink.target}" if sink.piped else f"syslog:{sink.target}".rstrip(":") if sink.syslog else sink.target
+    shown_log = (
+        ""
+        if sink is None
+        else f"|{sink.target}"
+        if sink.piped
+        else f"syslog:{sink.target}".rstrip(":")
+        if sink.syslog
+        else sink.target
+    )
     root = configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
     runtime_dir = conf.run_directory or f"{configuration.root}/logs"
     out += f'Mutex default: dir="{runtime_dir}/" mechanism=default \n'
-    used = (name for name, modules in MUTEX_TYPES.items() if name != "default" and any(map(configuration.loaded, modules)))
+    used = (
+        name
+        for name, modules in MUTEX_TYPES.items()
+        if name != "default" and any(map(configuration.loaded, modules))
+    )
     out += "".join(f"Mutex {name}: using_defaults\n" for name in sorted(used))
     out += f'PidFile: "{spec.pid_file}"\n'
     out += "".join(f"Define: {_define(configuration, name)}\n" for name in configuration.defines)

@@ -33,8 +33,9 @@ def main() -> None:
 
 def utility(name: str, words: list[str]) -> int:
     """Run a utility; its exit status."""
-    from whimbrel.octets import from_system
+    from whimbrel.base.latin1 import from_system
     from whimbrel.utilities.options import exit_status
 
-    run = import_module(f"whimbrel.cli.{name}").run
+    module = "apachectl" if name == "ctl" else name
+    run = import_module(f"whimbrel.cli.{module}").run
     return exit_status(run, name, [from_system(word) for word in words])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from whimbrel.upgrade.explaining import Explanation
+    from whimbrel.upgrade.documents.explain import Explanation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 EXAMPLES = "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole line of a log in quotes."
@@ -44,7 +44,7 @@ def explain(
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
-    from whimbrel.upgrade.explaining import explain as look
+    from whimbrel.upgrade.documents.explain import explain as look
 
     explanations = look(words)
     if not explanations:
@@ -69,7 +69,7 @@ def _print_explanations(explanations: list[Explanation]) -> None:
 
 
 def _print_list(word: str, as_json: bool) -> None:
-    from whimbrel.upgrade.explaining import search
+    from whimbrel.upgrade.documents.explain import search
 
     rows = search(word)
     if as_json:
@@ -83,7 +83,7 @@ def _print_list(word: str, as_json: bool) -> None:
 
 
 def _fail_unknown(words: str) -> None:
-    from whimbrel.upgrade.explaining import suggestions
+    from whimbrel.upgrade.documents.explain import suggestions
 
     close = suggestions(words)
     hint = f"; did you mean {', '.join(close)}?" if close else "; `whimbrel explain --list` shows what is"

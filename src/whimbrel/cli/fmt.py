@@ -19,15 +19,28 @@ app = typer.Typer(add_completion=False)
 
 # Where httpd's own tables spell a name otherwise than its manual.
 _MANUAL = {
-    "allow": "Allow", "deny": "Deny", "order": "Order", "cachefile": "CacheFile", "mmapfile": "MMapFile", "dav": "Dav", "davlockdb": "DavLockDB",
-    "davmintimeout": "DavMinTimeout", "davdepthinfinity": "DavDepthInfinity", "davgenericlockdb": "DavGenericLockDB",
+    "allow": "Allow",
+    "deny": "Deny",
+    "order": "Order",
+    "cachefile": "CacheFile",
+    "mmapfile": "MMapFile",
+    "dav": "Dav",
+    "davlockdb": "DavLockDB",
+    "davmintimeout": "DavMinTimeout",
+    "davdepthinfinity": "DavDepthInfinity",
+    "davgenericlockdb": "DavGenericLockDB",
 }
 
 
 @app.command()
 def fmt(
-    files: Annotated[list[str], typer.Argument(help="Files, folders (their *.conf and .htaccess files), or - for standard input.")],
-    check: bool = typer.Option(False, "--check", help="Write nothing; name the files that would change and exit with 1."),
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders (their *.conf and .htaccess files), or - for standard input."),
+    ],
+    check: bool = typer.Option(
+        False, "--check", help="Write nothing; name the files that would change and exit with 1."
+    ),
     indent: int = typer.Option(4, min=0, max=16, help="Blanks for each level."),
 ) -> None:
     """Format configuration files: indentation, case of names, blank lines.  Comments stay, and so does the meaning."""
@@ -68,7 +81,9 @@ def _expand(files: list[str]) -> Iterator[Path]:
     for name in files:
         path = Path(name)
         if path.is_dir():
-            yield from sorted(p for p in path.rglob("*") if p.is_file() and (p.suffix == ".conf" or p.name == ".htaccess"))
+            yield from sorted(
+                p for p in path.rglob("*") if p.is_file() and (p.suffix == ".conf" or p.name == ".htaccess")
+            )
         else:
             yield path
 

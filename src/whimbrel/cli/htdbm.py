@@ -8,14 +8,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import dataclass
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, prompt_twice, read_stdin_password
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr, write_stdout
+from whimbrel.utilities.options import (
+    Exit,
+    UsageError,
+    UtilityProgram,
+    parse,
+    start,
+    write_stderr,
+    write_stdout,
+)
+from whimbrel.utilities.password_prompt import (
+    MAX_PASSWORD_BYTES,
+    PasswordTooLong,
+    prompt_twice,
+    read_stdin_password,
+)
 
 if TYPE_CHECKING:
-    from whimbrel.utilities.databases import DbmDatabase
+    from whimbrel.utilities.dbm_edit import DbmDatabase
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER = 1, 2, 3, 5, 6
 _MAX_USER_BYTES: Final = 64
@@ -78,8 +91,18 @@ def _task(program: UtilityProgram) -> HtdbmTask:
     path = operands.pop(0) if mode != "n" else ""
     user, *rest = [*operands, ""] if listing else operands
     comment = rest.pop() if commented and rest else None
-    return HtdbmTask(mode, "c" in letters, values.get("T", "default"), algorithm, cost, "b" if supplied else "".join(sources), path, user,
-                rest[0] if supplied and rest else "", comment)
+    return HtdbmTask(
+        mode,
+        "c" in letters,
+        values.get("T", "default"),
+        algorithm,
+        cost,
+        "b" if supplied else "".join(sources),
+        path,
+        user,
+        rest[0] if supplied and rest else "",
+        comment,
+    )
 
 
 def _options(program: UtilityProgram) -> tuple[list[tuple[str, str]], list[str]]:
@@ -105,12 +128,14 @@ def _cost(value: str) -> int:
 
 
 def _open(task: HtdbmTask) -> DbmDatabase:
-    from whimbrel.utilities.databases import DbmDatabase, DbmError
+    from whimbrel.utilities.dbm_edit import DbmDatabase, DbmError
 
     try:
         return DbmDatabase(task.path, task.kind, task.create, task.mode not in ("l", "v"))
     except DbmError as problem:
-        raise Exit(PERMISSION, f"{problem.library_message}Error opening database {task.path}\n{problem.reason}\n") from None
+        raise Exit(
+            PERMISSION, f"{problem.library_message}Error opening database {task.path}\n{problem.reason}\n"
+        ) from None
 
 
 def _check_user(user: str) -> None:
@@ -156,7 +181,7 @@ def _list(task: HtdbmTask, database: DbmDatabase) -> None:
 
 
 def _verify(task: HtdbmTask, database: DbmDatabase, password: str) -> None:
-    from whimbrel.modules.passwords import verify
+    from whimbrel.modules.support.auth.passwords import verify
 
     stored = database.pairs.get(to_bytes(task.user))
     if stored is None:
@@ -174,7 +199,7 @@ def _delete(task: HtdbmTask, database: DbmDatabase) -> None:
 
 def _store(task: HtdbmTask, database: DbmDatabase, value: str) -> None:
     exists = to_bytes(task.user) in database.pairs
-    from whimbrel.utilities.databases import DbmError
+    from whimbrel.utilities.dbm_edit import DbmError
 
     try:
         database.put(to_bytes(task.user), to_bytes(value))
@@ -184,7 +209,7 @@ def _store(task: HtdbmTask, database: DbmDatabase, value: str) -> None:
 
 
 def _save(task: HtdbmTask, database: DbmDatabase, done: str) -> None:
-    from whimbrel.utilities.databases import DbmError
+    from whimbrel.utilities.dbm_edit import DbmError
 
     try:
         database.save()

@@ -11,10 +11,10 @@ import hashlib
 import os
 from typing import Final
 
-from whimbrel.octets import to_bytes, to_text
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import PasswordTooLong, prompt_twice
 from whimbrel.utilities.options import Exit, UtilityProgram, start, write_stderr
+from whimbrel.utilities.password_prompt import PasswordTooLong, prompt_twice
 
 _MAX_NAME_BYTES: Final = 255
 _MAX_LINE_BYTES: Final = 766  # bytes that a line is read by
@@ -33,7 +33,7 @@ def run(program: UtilityProgram) -> int:
         raise Exit(1, usage.HTDIGEST)
     path, realm, user = words[-3], words[-2][:_MAX_NAME_BYTES], words[-1][:_MAX_NAME_BYTES]
     content = _created(path, realm, user) if create else _updated(path, realm, user)
-    from whimbrel.utilities.replacing import atomic_write
+    from whimbrel.utilities.atomic_write import atomic_write
 
     try:
         atomic_write(to_bytes(path), to_bytes(content))
@@ -46,10 +46,12 @@ def _created(path: str, realm: str, user: str) -> str:
     try:
         os.close(os.open(to_bytes(path), os.O_WRONLY | os.O_CREAT, 0o666))
     except OSError as problem:
-        raise Exit(1, f"Could not open passwd file {path} for writing: {os.strerror(problem.errno or 0)}\n") from None
+        raise Exit(
+            1, f"Could not open passwd file {path} for writing: {os.strerror(problem.errno or 0)}\n"
+        ) from None
     write_stderr(f"Adding password for {user} in realm {realm}.\n")
     record = _record(realm, user)
-    return record + _content(path)[len(record):]
+    return record + _content(path)[len(record) :]
 
 
 def _updated(path: str, realm: str, user: str) -> str:
@@ -70,7 +72,7 @@ def _lines(path: str) -> list[str]:
     lines = []
     for line in _content(path).split("\n")[:-1]:
         line += "\n"
-        lines += [line[at:at + _MAX_LINE_BYTES] for at in range(0, len(line), _MAX_LINE_BYTES)]
+        lines += [line[at : at + _MAX_LINE_BYTES] for at in range(0, len(line), _MAX_LINE_BYTES)]
     return lines
 
 
@@ -79,7 +81,9 @@ def _content(path: str) -> str:
     try:
         handle = os.open(to_bytes(path), os.O_RDONLY)
     except OSError:
-        raise Exit(1, f"Could not open passwd file {path} for reading.\nUse -c option to create new one.\n") from None
+        raise Exit(
+            1, f"Could not open passwd file {path} for reading.\nUse -c option to create new one.\n"
+        ) from None
     data = b""
     try:
         while part := os.read(handle, 1 << 20):
@@ -98,7 +102,10 @@ def _names(line: str) -> tuple[str, str]:
     user, _, rest = line.partition(":")
     realm = rest.partition(":")[0]
     if max(len(user), len(realm)) > _MAX_NAME_BYTES:
-        raise Exit(1, f"The following line contains a string longer than the allowed maximum size ({_MAX_NAME_BYTES}): {line}\n")
+        raise Exit(
+            1,
+            f"The following line contains a string longer than the allowed maximum size ({_MAX_NAME_BYTES}): {line}\n",
+        )
     return user, realm
 
 

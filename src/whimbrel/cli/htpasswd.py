@@ -11,11 +11,25 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import dataclass
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.asking import MAX_PASSWORD_BYTES, PasswordTooLong, prompt_password, prompt_twice, read_stdin_password
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr, write_stdout
+from whimbrel.utilities.options import (
+    Exit,
+    UsageError,
+    UtilityProgram,
+    parse,
+    start,
+    write_stderr,
+    write_stdout,
+)
+from whimbrel.utilities.password_prompt import (
+    MAX_PASSWORD_BYTES,
+    PasswordTooLong,
+    prompt_password,
+    prompt_twice,
+    read_stdin_password,
+)
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
 _MAX_LINE_BYTES: Final = MAX_PASSWORD_BYTES - 1
@@ -108,7 +122,15 @@ def _positive(program: UtilityProgram, value: str) -> int:
 
 def _check_words(program: UtilityProgram, user: str, password: str) -> None:
     if len(user) > _MAX_LINE_BYTES:
-        raise Exit(TOO_LONG, f"{program.path}: " + ("resultant record too long\n" if program.is_22 else f"username too long (> {_MAX_LINE_BYTES})\n"))
+        raise Exit(
+            TOO_LONG,
+            f"{program.path}: "
+            + (
+                "resultant record too long\n"
+                if program.is_22
+                else f"username too long (> {_MAX_LINE_BYTES})\n"
+            ),
+        )
     if ":" in user:
         raise Exit(BAD_USER, f"{program.path}: username contains illegal character ':'\n")
     if len(password) >= MAX_PASSWORD_BYTES:
@@ -164,7 +186,7 @@ def _prompted_password(program: UtilityProgram, task: HtpasswdTask) -> str:
 
 
 def _verify(program: UtilityProgram, task: HtpasswdTask) -> int:
-    from whimbrel.modules.passwords import verify
+    from whimbrel.modules.support.auth.passwords import verify
 
     password = task.password if task.source == "b" else None
     is_listed = False
@@ -217,12 +239,14 @@ def _lines(program: UtilityProgram, path: str) -> Iterator[tuple[str, str | None
                 continue
             user, colon, stored = content.partition(":")
             if not colon:
-                raise Exit(INVALID, f"{program.path}: The file {path} does not appear to be a valid htpasswd file.\n")
+                raise Exit(
+                    INVALID, f"{program.path}: The file {path} does not appear to be a valid htpasswd file.\n"
+                )
             yield line, user, stored.rstrip("\r\n")
 
 
 def _write(program: UtilityProgram, path: str, content: str) -> None:
-    from whimbrel.utilities.replacing import atomic_write
+    from whimbrel.utilities.atomic_write import atomic_write
 
     try:
         atomic_write(to_bytes(path), to_bytes(content))

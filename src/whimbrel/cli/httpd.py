@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from whimbrel.cli import texts
+from whimbrel.cli import version_text
 from whimbrel.cli.arguments import Arguments, UsageError, parse
 
 
@@ -32,33 +32,33 @@ def run(argv: list[str]) -> int:
         arguments = parse(argv[0], argv[1:])
     except UsageError as problem:
         message = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
-        sys.stderr.write(message + texts.usage(argv[0], _dialect(argv)))
+        sys.stderr.write(message + version_text.usage(argv[0], _dialect(argv)))
         return 1
     if arguments.show:
         return show(arguments)
-    from whimbrel.cli import starting
+    from whimbrel.cli import bootstrap
 
-    return starting.run(arguments)
+    return bootstrap.run(arguments)
 
 
 def show(arguments: Arguments) -> int:
     """-v, -V, -l and -L."""
     if arguments.json:
-        from whimbrel.cli import json_output, places
+        from whimbrel.cli import json_output, paths
 
-        root = places.root_of(arguments.root)
-        json_output.write(json_output.show_document(arguments, root, places.file_of(root)))
+        root = paths.root_of(arguments.root)
+        json_output.write(json_output.show_document(arguments, root, paths.file_of(root)))
         return 0
     if arguments.show == "v":
-        text = texts.version(arguments.dialect)
+        text = version_text.version(arguments.dialect)
     elif arguments.show == "l":
-        text = texts.modules()
+        text = version_text.modules()
     else:
-        from whimbrel.cli import places
+        from whimbrel.cli import paths
 
         if arguments.show == "V":
-            root = places.root_of(arguments.root)
-            text = texts.settings(arguments.dialect, root, places.file_of(root))
+            root = paths.root_of(arguments.root)
+            text = version_text.settings(arguments.dialect, root, paths.file_of(root))
         else:
             from whimbrel.cli.dumps import directives
 
@@ -71,6 +71,6 @@ def _dialect(argv: list[str]) -> str:
     """The dialect of a command line that could not be read to its end."""
     for at, word in enumerate(argv):
         value = word.partition("=")[2] or (argv[at + 1] if at + 1 < len(argv) else "")
-        if word.startswith("--dialect") and value in texts.COMPATIBLE:
+        if word.startswith("--dialect") and value in version_text.COMPATIBLE:
             return value
     return "2.4"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.octets import to_bytes, to_text
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
 
@@ -30,7 +30,9 @@ def run(program: UtilityProgram) -> int:
     try:
         options = dict(parse(program.words, "vf:i:o:")[0])
     except UsageError as problem:
-        raise Exit(1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}") from None
+        raise Exit(
+            1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}"
+        ) from None
     for letter, what in (("i", "input file"), ("o", "output DBM")):
         if letter not in options:
             raise Exit(1, ("" if not program.words else f"Error: No {what} specified.\n\n") + usage.HTTXT2DBM)
@@ -39,7 +41,7 @@ def run(program: UtilityProgram) -> int:
 
 
 def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
-    from whimbrel.utilities.databases import DbmDatabase, DbmError
+    from whimbrel.utilities.dbm_edit import DbmDatabase, DbmError
 
     log = write_stderr if verbose else _ignore
     log(f"DBM Format: {kind}\n")
@@ -48,7 +50,10 @@ def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
     try:
         database = DbmDatabase(target, kind, create=True)
     except DbmError as problem:
-        raise Exit(1, f"{problem.library_message}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n") from None
+        raise Exit(
+            1,
+            f"{problem.library_message}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n",
+        ) from None
     log(f"DBM File: {target}\n")
     try:
         try:
@@ -75,12 +80,15 @@ def _read(path: str) -> bytes:
     except IsADirectoryError:
         return b""
     except OSError as problem:
-        raise Exit(1, f"Error: Cannot open input file '{path}': ({problem.errno}) {os.strerror(problem.errno or 0)}\n\n") from None
+        raise Exit(
+            1,
+            f"Error: Cannot open input file '{path}': ({problem.errno}) {os.strerror(problem.errno or 0)}\n\n",
+        ) from None
 
 
 def _pairs(data: bytes) -> Iterator[tuple[str, str]]:
     for line in to_text(data).split("\n"):
         for at in range(0, len(line), _MAX_LINE_BYTES):
-            match = _PAIR.match(line[at:at + _MAX_LINE_BYTES].partition("\0")[0])
+            match = _PAIR.match(line[at : at + _MAX_LINE_BYTES].partition("\0")[0])
             if match is not None:
                 yield match.group(1), match.group(2)

@@ -9,24 +9,28 @@ import json
 import os
 from typing import Any
 
+from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.listing import contexts
 from whimbrel.catalogue.load import WHERE, catalogue
-from whimbrel.cli import texts
+from whimbrel.cli import version_text
 from whimbrel.cli.arguments import Arguments
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.hosts import AddressChain, VirtualHostTable
 from whimbrel.config.load import catalogue_of
 from whimbrel.config.model import LogSink, Server
-from whimbrel.errors import ConfigError, SourceLocation, StartError
+from whimbrel.config.vhosts import AddressChain, VirtualHostTable
 from whimbrel.modules import ALL
-from whimbrel.octets import to_bytes
 
 Json = dict[str, Any]
 
 
 def write(document: Json) -> None:
     """Print *document* on standard output."""
-    os.write(1, json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace") + b"\n")
+    os.write(
+        1,
+        json.dumps(document, indent=2, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace")
+        + b"\n",
+    )
 
 
 def plain(text: str) -> str:
@@ -38,18 +42,39 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
     """-v, -V, -l, -L."""
     version = "2.2" if arguments.dialect == "2.2" else "2.4"
     if arguments.show == "l":
-        return {"compiled_in_modules": [*texts.CORE_MODULES, *texts.BUILT_IN]}
+        return {"compiled_in_modules": [*version_text.CORE_MODULES, *version_text.BUILT_IN]}
     if arguments.show == "L":
         version_catalogue = catalogue(version)
         wanted = {m.source: m for m in version_catalogue.modules if m.is_static or m.file in ALL}
-        return {"directives": [
-            {"name": row.name, "module": row.source, "help": row.help, "arguments": row.args, "contexts": contexts(row.where, version),
-             "override": [name for name, bit in WHERE.items() if row.where & bit], "default": row.default}
-            for source in wanted for row in version_catalogue.module_rows(source)]}
-    document: Json = {"version": texts.VERSION, "compatible_with": texts.COMPATIBLE[arguments.dialect], "built": texts.built()}
+        return {
+            "directives": [
+                {
+                    "name": row.name,
+                    "module": row.source,
+                    "help": row.help,
+                    "arguments": row.args,
+                    "contexts": contexts(row.where, version),
+                    "override": [name for name, bit in WHERE.items() if row.where & bit],
+                    "default": row.default,
+                }
+                for source in wanted
+                for row in version_catalogue.module_rows(source)
+            ]
+        }
+    document: Json = {
+        "version": version_text.VERSION,
+        "compatible_with": version_text.COMPATIBLE[arguments.dialect],
+        "built": version_text.built(),
+    }
     if arguments.show == "V":
-        document |= {"mpm": "prefork" if version == "2.2" else "event", "server_root": root, "config_file": file, "pid_file": "logs/httpd.pid",
-                  "error_log": "logs/error_log", "types_config": "conf/mime.types"}
+        document |= {
+            "mpm": "prefork" if version == "2.2" else "event",
+            "server_root": root,
+            "config_file": file,
+            "pid_file": "logs/httpd.pid",
+            "error_log": "logs/error_log",
+            "types_config": "conf/mime.types",
+        }
     return document
 
 
@@ -61,11 +86,21 @@ def check_document(configuration: Configuration | None, problem: ConfigError | S
     if configuration is None:
         return document
     document["messages"] = [
-        {"level": m.level, "module": m.module, "code": m.code, "text": plain(m.text), "cause": m.cause, **place_document(m.place)}
-        for m in configuration.messages]
+        {
+            "level": m.level,
+            "module": m.module,
+            "code": m.code,
+            "text": plain(m.text),
+            "cause": m.cause,
+            **place_document(m.place),
+        }
+        for m in configuration.messages
+    ]
     if problem is None:
         document["without_behaviour"] = [
-            {"directive": node.name, "module": source, **place_document(node.place)} for node, source in configuration.unimplemented]
+            {"directive": node.name, "module": source, **place_document(node.place)}
+            for node, source in configuration.unimplemented
+        ]
         names = set(configuration.options.defines)
         document |= {key: make(configuration) for name, (key, make) in _DUMPS.items() if name in names}
     return document
@@ -75,7 +110,13 @@ def problem_document(problem: ConfigError | StartError) -> Json:
     """Why it can't be read or started."""
     if isinstance(problem, StartError):
         return {"status": problem.status, "lines": [plain(line) for line in problem.lines]}
-    return {"status": 1, "code": problem.code, "reason": plain(problem.reason), "hint": problem.hint, **place_document(problem.place)}
+    return {
+        "status": 1,
+        "code": problem.code,
+        "reason": plain(problem.reason),
+        "hint": problem.hint,
+        **place_document(problem.place),
+    }
 
 
 def place_document(place: SourceLocation | None) -> Json:
@@ -99,34 +140,57 @@ def virtual_hosts(configuration: Configuration) -> list[Json]:
 
 def _chain(chain: AddressChain) -> Json:
     assert chain.server is not None
-    return {"address": chain.address.host, "port": chain.address.port or None, "default_server": _server(chain.server),
-            "servers": [{"port": address.port or None, **_server(server)} for address, server in chain.names] or [_server(chain.server)]}
+    return {
+        "address": chain.address.host,
+        "port": chain.address.port or None,
+        "default_server": _server(chain.server),
+        "servers": [{"port": address.port or None, **_server(server)} for address, server in chain.names]
+        or [_server(chain.server)],
+    }
 
 
 def _server(server: Server) -> Json:
-    return {"name": plain(server.name), "aliases": [plain(n) for n in server.names], "wild_aliases": [plain(n) for n in server.wild_names],
-            **place_document(server.place)}
+    return {
+        "name": plain(server.name),
+        "aliases": [plain(n) for n in server.names],
+        "wild_aliases": [plain(n) for n in server.wild_names],
+        **place_document(server.place),
+    }
 
 
 def run_settings(configuration: Configuration) -> Json:
     """The run part of -S."""
-    from whimbrel.config.core import CoreServerConfig
-    from whimbrel.modules.core.process import MpmConfig
+    from whimbrel.config.core_config import CoreServerConfig
+    from whimbrel.modules.mpm.settings import MpmConfig
 
     spec, conf = configuration.spec, configuration.main.config(MpmConfig)
     sink = spec.error_log
     return {
         "server_root": plain(configuration.root),
-        "document_root": plain(configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"),
+        "document_root": plain(
+            configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"
+        ),
         "error_log": None if sink is None else _sink(sink),
-        "pid_file": plain(spec.pid_file), "user": plain(conf.user), "group": plain(conf.group),
-        "listen": [{"address": listener.address or None, "port": listener.port, "protocol": listener.protocol or None} for listener in spec.listeners],
+        "pid_file": plain(spec.pid_file),
+        "user": plain(conf.user),
+        "group": plain(conf.group),
+        "listen": [
+            {
+                "address": listener.address or None,
+                "port": listener.port,
+                "protocol": listener.protocol or None,
+            }
+            for listener in spec.listeners
+        ],
         "defines": {plain(name): _value(configuration, name) for name in configuration.defines},
     }
 
 
 def _sink(sink: LogSink) -> Json:
-    return {"target": plain(sink.target), "kind": "program" if sink.piped else "syslog" if sink.syslog else "file"}
+    return {
+        "target": plain(sink.target),
+        "kind": "program" if sink.piped else "syslog" if sink.syslog else "file",
+    }
 
 
 def _value(configuration: Configuration, name: str) -> str | None:
@@ -137,13 +201,23 @@ def _value(configuration: Configuration, name: str) -> str | None:
 def modules(configuration: Configuration) -> list[Json]:
     """-M."""
     rows = {row.identifier: row for row in catalogue_of(configuration.dialect).modules}
-    return [{"name": m.name, "source": m.source, "linkage": "static" if m.name in rows and rows[m.name].is_static else "shared",
-             "has_behaviour": m.name in rows and rows[m.name].file in configuration.available} for m in configuration.modules.modules]
+    return [
+        {
+            "name": m.name,
+            "source": m.source,
+            "linkage": "static" if m.name in rows and rows[m.name].is_static else "shared",
+            "has_behaviour": m.name in rows and rows[m.name].file in configuration.available,
+        }
+        for m in configuration.modules.modules
+    ]
 
 
 def includes(configuration: Configuration) -> list[Json]:
     """The files in the order of reading; *line* is that of the Include."""
-    return [{"file": plain(include.path), "line": include.line or None, "depth": include.depth} for include in configuration.includes]
+    return [
+        {"file": plain(include.path), "line": include.line or None, "depth": include.depth}
+        for include in configuration.includes
+    ]
 
 
 def tree(configuration: Configuration) -> list[Json]:
@@ -152,12 +226,17 @@ def tree(configuration: Configuration) -> list[Json]:
     pending = [(node, 0) for node in reversed(configuration.tree)]
     while pending:
         node, depth = pending.pop()
-        directives.append({"name": node.name, "arguments": plain(node.args), "depth": depth, **place_document(node.place)})
+        directives.append(
+            {"name": node.name, "arguments": plain(node.args), "depth": depth, **place_document(node.place)}
+        )
         pending += [(child, depth + 1) for child in reversed(node.children)]
     return directives
 
 
 _DUMPS = {
-    "DUMP_VHOSTS": ("virtual_hosts", virtual_hosts), "DUMP_RUN_CFG": ("run", run_settings), "DUMP_MODULES": ("modules", modules),
-    "DUMP_INCLUDES": ("includes", includes), "DUMP_CONFIG": ("config", tree),
+    "DUMP_VHOSTS": ("virtual_hosts", virtual_hosts),
+    "DUMP_RUN_CFG": ("run", run_settings),
+    "DUMP_MODULES": ("modules", modules),
+    "DUMP_INCLUDES": ("includes", includes),
+    "DUMP_CONFIG": ("config", tree),
 }

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Final, TypeVar
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import dataclass, field
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start
 
@@ -100,7 +100,11 @@ class LogResolver:
         return f"{name}\n" if self.is_22 and not space else f"{name} {rest}"
 
     def _resolve(self, address: str, family: int, packed: bytes) -> str:
-        name = self._reverse_lookup(socket.inet_ntop(family, packed).removeprefix("::ffff:") if packed[:12] == _MAPPED else socket.inet_ntop(family, packed))
+        name = self._reverse_lookup(
+            socket.inet_ntop(family, packed).removeprefix("::ffff:")
+            if packed[:12] == _MAPPED
+            else socket.inet_ntop(family, packed)
+        )
         if not name:
             self.unknown += 1
         elif self.double_lookup and not self._confirmed(name, family, packed):
@@ -113,7 +117,11 @@ class LogResolver:
         return names[0] if names else ""
 
     def _confirmed(self, name: str, family: int, packed: bytes) -> bool:
-        return packed in self._in_time(lambda: [socket.inet_pton(family, str(info[4][0])) for info in socket.getaddrinfo(name, None, family)])
+        return packed in self._in_time(
+            lambda: [
+                socket.inet_pton(family, str(info[4][0])) for info in socket.getaddrinfo(name, None, family)
+            ]
+        )
 
     def _in_time(self, lookup: Callable[[], list[ResultT]]) -> list[ResultT]:
         """The answers of the resolver, or none where it fails or takes too long."""
@@ -128,9 +136,15 @@ class LogResolver:
 
     def statistics(self) -> str:
         """What -s writes."""
-        rows = [("Entries: %d", self.entries, True), ("    With name   : %d", self.named, True), ("    Resolves    : %d", self.resolved, True),
-                ("    - No reverse : %d", self.unknown, False), ("    - Double lookup failed : %d", self.refused, False),
-                ("Cache hits      : %d", self.hits, True), ("Cache size      : %d", len(self.names), True)]
+        rows = [
+            ("Entries: %d", self.entries, True),
+            ("    With name   : %d", self.named, True),
+            ("    Resolves    : %d", self.resolved, True),
+            ("    - No reverse : %d", self.unknown, False),
+            ("    - Double lookup failed : %d", self.refused, False),
+            ("Cache hits      : %d", self.hits, True),
+            ("Cache size      : %d", len(self.names), True),
+        ]
         text = "".join(form % count + "\n" for form, count, always in rows if always or count)
         return f"logresolve Statistics:\n{text}" + (self._buckets() if self.is_22 else "")
 

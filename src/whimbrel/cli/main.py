@@ -30,7 +30,9 @@ class _Utility(TyperCommand):
     def __init__(self, name: str) -> None:
         super().__init__(name, help=UTILITIES[name], add_help_option=False)
 
-    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
         raise typer.Exit(utility(str(self.name), args))
 
 
@@ -47,7 +49,13 @@ class Commands(TyperGroup):
         return typer.main.get_command(import_module(where).app) if where is not None else None
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 
 
 def _version(wanted: bool) -> None:
@@ -57,7 +65,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def whimbrel(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version.")) -> None:
+def whimbrel(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
     """A web server that reads Apache httpd configurations, and tools that carry them from 2.2 to 2.4."""
 
 

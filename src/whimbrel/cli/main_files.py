@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.conf")
 """Main files below a server root, in the order of preference."""

@@ -11,7 +11,7 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
-from whimbrel.records import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,14 @@ def _from_csv(rows: list[tuple[int, str]]) -> list[RewriteCase]:
     url = next((names.index(name) for name in ("request_url", "path", "url") if name in names), None)
     if url is None:
         raise BadTable(f"line {rows[0][0]}: no column is called request_url or path")
-    return [_from_row(number, dict(zip(names, next(csv.reader([line], skipinitialspace=True)), strict=False)), names[url])
-            for number, line in rows[1:]]
+    return [
+        _from_row(
+            number,
+            dict(zip(names, next(csv.reader([line], skipinitialspace=True)), strict=False)),
+            names[url],
+        )
+        for number, line in rows[1:]
+    ]
 
 
 def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
@@ -66,8 +72,19 @@ def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
     if status and not status.isdigit():
         raise BadTable(f"line {number}: {status} is no status")
     prefix = "request_header_"
-    headers = tuple((name.removeprefix(prefix), value.strip()) for name, value in row.items() if name.startswith(prefix) and value.strip())
-    return RewriteCase(number, path, int(status or 0), (row.get("response_url") or row.get("target") or "").strip(), host, headers)
+    headers = tuple(
+        (name.removeprefix(prefix), value.strip())
+        for name, value in row.items()
+        if name.startswith(prefix) and value.strip()
+    )
+    return RewriteCase(
+        number,
+        path,
+        int(status or 0),
+        (row.get("response_url") or row.get("target") or "").strip(),
+        host,
+        headers,
+    )
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -9,14 +9,30 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
-from whimbrel.records import dataclass, field
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 # What a .htaccess file of redirects may need; the modules that have no file here are left out.
-MODULES: Final = ("authz_core", "mime", "dir", "alias", "env", "setenvif", "headers", "expires", "rewrite", "negotiation", "autoindex", "include")
-LOOPS: Final = {"AH00124": "loops: it exceeds the limit of internal redirects", "AH02596": "loops: it exceeds the limit of [N] rounds"}
+MODULES: Final = (
+    "authz_core",
+    "mime",
+    "dir",
+    "alias",
+    "env",
+    "setenvif",
+    "headers",
+    "expires",
+    "rewrite",
+    "negotiation",
+    "autoindex",
+    "include",
+)
+LOOPS: Final = {
+    "AH00124": "loops: it exceeds the limit of internal redirects",
+    "AH02596": "loops: it exceeds the limit of [N] rounds",
+}
 EXIT_USAGE, EXIT_DIFFERENT, EXIT_OK = 2, 1, 0
 
 
@@ -36,13 +52,19 @@ def rewrite_test(
     conf: Annotated[Path, typer.Argument(help="A configuration file, or a .htaccess file.")],
     cases: Annotated[Path, typer.Argument(help="Lines of PATH STATUS [TARGET], or CSV.")],
     root: Annotated[Path | None, typer.Option("-d", help="The server root of a configuration.")] = None,
-    at: Annotated[str, typer.Option(help="The URL path of the folder that a .htaccess file stands in.")] = "/",
+    at: Annotated[
+        str, typer.Option(help="The URL path of the folder that a .htaccess file stands in.")
+    ] = "/",
     defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
-    dialect: Annotated[str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")] = "2.4",
-    verbose: Annotated[bool, typer.Option("-v", help="Show the rules that each failing case went through.")] = False,
+    dialect: Annotated[
+        str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")
+    ] = "2.4",
+    verbose: Annotated[
+        bool, typer.Option("-v", help="Show the rules that each failing case went through.")
+    ] = False,
 ) -> None:
     """Ask every URL of a table and say what is different, which rules were never used, which loop, which get in each other's way."""
-    from whimbrel.errors import ConfigError, StartError
+    from whimbrel.base.errors import ConfigError, StartError
 
     try:
         table = read_cases(cases.read_text(encoding="latin-1"))
@@ -58,14 +80,14 @@ def rewrite_test(
 
 
 def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
+    from whimbrel.base.dialect import DIALECTS
+    from whimbrel.base.latin1 import from_system
     from whimbrel.cli.serve import root_and_file
     from whimbrel.config.load import load
     from whimbrel.config.options import LoadOptions
-    from whimbrel.dialect import DIALECTS
+    from whimbrel.engine.engine import Engine
     from whimbrel.modules import ALL
-    from whimbrel.octets import from_system
-    from whimbrel.request.engine import Engine
-    from whimbrel.testing.standin import FakeRuntime
+    from whimbrel.testing.fake_runtime import FakeRuntime
 
     if dialect not in DIALECTS:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
@@ -73,7 +95,9 @@ def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: lis
         server_root, file = directory, _make_server_root(conf, at, directory, dialect)
     else:
         server_root, file = root_and_file(conf, root)
-    options = LoadOptions(server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True)
+    options = LoadOptions(
+        server_root=from_system(server_root), file=from_system(file), defines=tuple(defines), check_only=True
+    )
     runtime: Any = Recorder(FakeRuntime())
     return Engine(load(options, ALL, DIALECTS[dialect]), runtime)
 
@@ -88,9 +112,20 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
     Path(directory, "logs").mkdir()
     is_24 = dialect != "2.2"
     modules = [name for name in MODULES if is_24 or name != "authz_core"]
-    lines = [f"LoadModule {name}_module modules/mod_{name}.so" for name in ((*modules, "mpm_event") if is_24 else (*modules, "authz_host"))]
-    lines += ["Listen 80", "ServerName localhost", f'DocumentRoot "{directory}/htdocs"', f'<Directory "{directory}/htdocs">', "AllowOverride All",
-              "Options FollowSymLinks", *(["Require all granted"] if is_24 else []), "</Directory>"]
+    lines = [
+        f"LoadModule {name}_module modules/mod_{name}.so"
+        for name in ((*modules, "mpm_event") if is_24 else (*modules, "authz_host"))
+    ]
+    lines += [
+        "Listen 80",
+        "ServerName localhost",
+        f'DocumentRoot "{directory}/htdocs"',
+        f'<Directory "{directory}/htdocs">',
+        "AllowOverride All",
+        "Options FollowSymLinks",
+        *(["Require all granted"] if is_24 else []),
+        "</Directory>",
+    ]
     path = Path(directory, "conf/httpd.conf")
     path.write_text("\n".join(lines) + "\n")
     return str(path)
@@ -110,8 +145,8 @@ class Recorder:
 # Asking ---------------------------------------------------------------------------------------------------------------------------------------------
 def run_case(serving: Any, case: RewriteCase) -> CaseResult:
     """Ask one case and compare."""
-    from whimbrel.request.record import Connection
-    from whimbrel.testing.wire import TestClient
+    from whimbrel.engine.request import Connection
+    from whimbrel.testing.client import TestClient
 
     runtime = serving.runtime
     runtime.rewriting = []
@@ -119,9 +154,16 @@ def run_case(serving: Any, case: RewriteCase) -> CaseResult:
     fields = {"Host": case.host or serving.main.name, "Connection": "close", **dict(case.headers)}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     client = TestClient(serving, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
-    top = client.send(f"GET {case.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1")).decode("latin-1").partition("\r\n\r\n")[0]
+    top = (
+        client.send(f"GET {case.path} HTTP/1.1\r\n{head}\r\n".encode("latin-1"))
+        .decode("latin-1")
+        .partition("\r\n\r\n")[0]
+    )
     line, *rest = top.split("\r\n")
-    location = next((value.strip() for name, _, value in (f.partition(":") for f in rest) if name.lower() == "location"), "")
+    location = next(
+        (value.strip() for name, _, value in (f.partition(":") for f in rest) if name.lower() == "location"),
+        "",
+    )
     outcome = CaseResult(case, int(line.split()[1]), location, steps=runtime.rewriting)
     outcome.reasons += _differences(outcome, fields["Host"])
     log = b"".join(part for parts in runtime.logs.values() for part in parts).decode("latin-1")
@@ -142,17 +184,21 @@ def _absolute(url: str, host: str) -> str:
     """The URL without scheme and host where these are the server's own: tables name such targets by their path."""
     for own_prefix in (f"http://{host}", f"https://{host}"):
         if url.startswith(f"{own_prefix}/"):
-            return url[len(own_prefix):]
+            return url[len(own_prefix) :]
     return url
 
 
 # Telling --------------------------------------------------------------------------------------------------------------------------------------------
 def _rules(serving: Any) -> list[str]:
     """The places of the rules that the cases could have used, in their order."""
-    from whimbrel.modules.mod_rewrite.settings import RewriteServerConfig
-    from whimbrel.modules.mod_rewrite.trace import reached_rules
+    from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
+    from whimbrel.modules.mappers.mod_rewrite.trace import reached_rules
 
-    places = {place for place in reached_rules(serving.configuration.servers(), RewriteServerConfig) if place is not None}
+    places = {
+        place
+        for place in reached_rules(serving.configuration.servers(), RewriteServerConfig)
+        if place is not None
+    }
     return [_place(place) for place in sorted(places, key=lambda place: (place.path, place.line))]
 
 
@@ -174,8 +220,13 @@ def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -
 def _print_steps(outcome: CaseResult) -> None:
     for step in outcome.steps:
         for condition in step.conditions:
-            typer.echo(f"    condition '{condition.subject}' {condition.pattern}: {'holds' if condition.holds else 'fails'}")
-        typer.echo(f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'" + (f" -> {step.result}" if step.applied else ", not applied"))
+            typer.echo(
+                f"    condition '{condition.subject}' {condition.pattern}: {'holds' if condition.holds else 'fails'}"
+            )
+        typer.echo(
+            f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'"
+            + (f" -> {step.result}" if step.applied else ", not applied")
+        )
 
 
 def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:
@@ -185,7 +236,9 @@ def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:
     for outcome in outcomes:
         for step in outcome.steps:
             if step.applied and step.result:
-                pairs |= {(_place(step.place), _place(later)) for later in step.also if _place(later) not in used}
+                pairs |= {
+                    (_place(step.place), _place(later)) for later in step.also if _place(later) not in used
+                }
     return pairs
 
 

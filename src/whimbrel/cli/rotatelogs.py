@@ -11,7 +11,7 @@ import re
 import select
 from typing import Final
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
 from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
 from whimbrel.utilities.rotation import Rotation, RotationSchedule
@@ -55,7 +55,7 @@ def _read(schedule: RotationSchedule, rotation: Rotation) -> bytes | None:
 def _echo(data: bytes) -> None:
     try:
         while data:
-            data = data[os.write(1, data):]
+            data = data[os.write(1, data) :]
     except OSError:
         raise Exit(4, "Unable to write to stdout\n") from None
 
@@ -84,9 +84,24 @@ def _schedule(program: UtilityProgram) -> RotationSchedule:
     pattern = "%" in name
     if files and pattern:
         raise Exit(1, "Cannot use -n with % in filename\n")
-    return RotationSchedule(name=name, seconds=operand_values.seconds, size=operand_values.size, offset=operand_values.offset, local="l" in letters, pattern=pattern, force="f" in letters,
-                parents="D" in letters, verbose="v" in letters, empty="c" in letters, echo="e" in letters, truncate="t" in letters,
-                truncate_next="T" in letters, files=files, link=values.get("L"), program=values.get("p", ""))
+    return RotationSchedule(
+        name=name,
+        seconds=operand_values.seconds,
+        size=operand_values.size,
+        offset=operand_values.offset,
+        local="l" in letters,
+        pattern=pattern,
+        force="f" in letters,
+        parents="D" in letters,
+        verbose="v" in letters,
+        empty="c" in letters,
+        echo="e" in letters,
+        truncate="t" in letters,
+        truncate_next="T" in letters,
+        files=files,
+        link=values.get("L"),
+        program=values.get("p", ""),
+    )
 
 
 def _files(value: str) -> int:
@@ -130,11 +145,16 @@ def _int(value: int) -> int:
 
 def _describe(schedule: RotationSchedule) -> None:
     rows: list[tuple[str, str]] = [
-        ("Rotation time interval:      ", f"{schedule.seconds:12}"), ("Rotation size interval:      ", f"{schedule.size:12}"),
-        ("Rotation time UTC offset:    ", f"{schedule.offset:12}"), ("Rotation based on localtime: ", _yes(schedule.local)),
-        ("Rotation file date pattern:  ", _yes(schedule.pattern)), ("Rotation file forced open:   ", _yes(schedule.force)),
-        ("Create parent directories:   ", _yes(schedule.parents)), ("Rotation verbose:            ", _yes(schedule.verbose)),
-        ("Rotation create empty logs:  ", _yes(schedule.empty)), ("Rotation file name: ", f"{schedule.name:>21}"),
+        ("Rotation time interval:      ", f"{schedule.seconds:12}"),
+        ("Rotation size interval:      ", f"{schedule.size:12}"),
+        ("Rotation time UTC offset:    ", f"{schedule.offset:12}"),
+        ("Rotation based on localtime: ", _yes(schedule.local)),
+        ("Rotation file date pattern:  ", _yes(schedule.pattern)),
+        ("Rotation file forced open:   ", _yes(schedule.force)),
+        ("Create parent directories:   ", _yes(schedule.parents)),
+        ("Rotation verbose:            ", _yes(schedule.verbose)),
+        ("Rotation create empty logs:  ", _yes(schedule.empty)),
+        ("Rotation file name: ", f"{schedule.name:>21}"),
         ("Post-rotation prog: ", f"{schedule.program or 'not used':>21}"),
     ]
     write_stderr("".join(f"{label}{value}\n" for label, value in rows))

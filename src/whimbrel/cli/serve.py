@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from whimbrel.cli.arguments import Arguments
-from whimbrel.cli.texts import COMPATIBLE
+from whimbrel.cli.version_text import COMPATIBLE
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -17,12 +17,20 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def serve(
     file: Annotated[Path, typer.Option("-f", help="The configuration file.")] = Path("conf/httpd.conf"),
-    root: Annotated[Path | None, typer.Option("-d", help="The server root; else the folder above conf/.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("-d", help="The server root; else the folder above conf/.")
+    ] = None,
     defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
-    before: Annotated[list[str] | None, typer.Option("-C", help="A directive to read before the file.")] = None,
+    before: Annotated[
+        list[str] | None, typer.Option("-C", help="A directive to read before the file.")
+    ] = None,
     after: Annotated[list[str] | None, typer.Option("-c", help="A directive to read after the file.")] = None,
-    dialect: Annotated[str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")] = "2.4",
-    envvars: Annotated[Path | None, typer.Option(help="Shell variables to read first; of a Debian folder its own envvars.")] = None,
+    dialect: Annotated[
+        str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")
+    ] = "2.4",
+    envvars: Annotated[
+        Path | None, typer.Option(help="Shell variables to read first; of a Debian folder its own envvars.")
+    ] = None,
 ) -> None:
     """Serve a configuration of httpd 2.4 or 2.2, in the foreground; Ctrl-C ends it."""
     if dialect not in COMPATIBLE:
@@ -49,12 +57,12 @@ def run(arguments: Arguments) -> int:
     """Read, tell, serve; the exit status."""
     from rich.console import Console
 
-    from whimbrel.cli import serve_notes
-    from whimbrel.cli.starting import ConfigLoader, print_error
-    from whimbrel.cli.texts import built
-    from whimbrel.errors import ConfigError, StartError
-    from whimbrel.octets import from_system
-    from whimbrel.server.master import Master, StartOptions
+    from whimbrel.base.errors import ConfigError, StartError
+    from whimbrel.base.latin1 import from_system
+    from whimbrel.cli import serve_banner
+    from whimbrel.cli.bootstrap import ConfigLoader, print_error
+    from whimbrel.cli.version_text import built
+    from whimbrel.server.master.master import Master, StartOptions
 
     console = Console(highlight=False, soft_wrap=True)
     for name in ("logs", "run"):
@@ -65,9 +73,16 @@ def run(arguments: Arguments) -> int:
     loader = ConfigLoader(arguments, is_silent=True)
     try:
         configuration = loader.load_to_serve()
-        serve_notes.print_banner(console, configuration)
+        serve_banner.print_banner(console, configuration)
         shown = " ".join(map(from_system, arguments.log_words))
-        master = Master(StartOptions(loader.load_to_serve, shown, built=built(), ready=lambda: serve_notes.print_urls(console, configuration)))
+        master = Master(
+            StartOptions(
+                loader.load_to_serve,
+                shown,
+                built=built(),
+                ready=lambda: serve_banner.print_urls(console, configuration),
+            )
+        )
         master.prepare(configuration)
     except (ConfigError, StartError) as problem:
         loader.is_silent = False

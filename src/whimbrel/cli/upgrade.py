@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from whimbrel.cli.conf_options import (
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.cli.options import (
     After,
     AsServer,
     Before,
@@ -31,12 +32,11 @@ from whimbrel.cli.conf_options import (
     release,
     sources,
 )
-from whimbrel.octets import to_bytes
 
 if TYPE_CHECKING:
+    from whimbrel.upgrade.check.fixpoint import UpgradeResult
     from whimbrel.upgrade.model import Rule, UpgradeOptions
-    from whimbrel.upgrade.passes import UpgradeResult
-    from whimbrel.upgrade.reading import Sources
+    from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -125,17 +125,33 @@ Json = Annotated[
 
 @app.command(epilog=EPILOG)
 def upgrade(
-    conf: Conf = None, root: Root = None, file: File = None, before: Before = None, after: After = None,
-    defines: Defines = None, envvars: Envvars = None, as_server: AsServer = False, built_in: BuiltIn = None,
-    target: Target = "2.4", write: Write = False, out: Out = None, interactive: Interactive = False,
-    undo: Undo = False, style: StyleOption = AccessStyle.native, also_22: Also22 = False, exact: Exact = False,
-    unsafe_flags: UnsafeFlags = False, select: Select = "", ignore: Ignore = "", color: Coloring = Color.auto,
+    conf: Conf = None,
+    root: Root = None,
+    file: File = None,
+    before: Before = None,
+    after: After = None,
+    defines: Defines = None,
+    envvars: Envvars = None,
+    as_server: AsServer = False,
+    built_in: BuiltIn = None,
+    target: Target = "2.4",
+    write: Write = False,
+    out: Out = None,
+    interactive: Interactive = False,
+    undo: Undo = False,
+    style: StyleOption = AccessStyle.native,
+    also_22: Also22 = False,
+    exact: Exact = False,
+    unsafe_flags: UnsafeFlags = False,
+    select: Select = "",
+    ignore: Ignore = "",
+    color: Coloring = Color.auto,
     json: Json = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
+    from whimbrel.upgrade.apply.transaction import WriteError
+    from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import Style, UpgradeOptions
-    from whimbrel.upgrade.passes import RuleError
-    from whimbrel.upgrade.writing import WriteError
 
     if write + (out is not None) + interactive + undo > 1:
         raise typer.BadParameter("--write, --out, --interactive and --undo exclude each other")
@@ -176,7 +192,11 @@ def _rules(select: str, ignore: str) -> list[Rule]:
     for number in [*wanted, *unwanted]:
         if number not in rule_numbers:
             raise UsageError(f"no rule has the number {number}")
-    return [rule for rule in rules if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted]
+    return [
+        rule
+        for rule in rules
+        if (not wanted or {rule.number, *rule.also} & set(wanted)) and rule.number not in unwanted
+    ]
 
 
 def _numbers(text: str) -> list[str]:
@@ -184,7 +204,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _recover(directory: str) -> None:
-    from whimbrel.upgrade.writing import recover
+    from whimbrel.upgrade.apply.transaction import recover
 
     state = recover(directory)
     if state:
@@ -196,16 +216,18 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
     import gc
 
     from whimbrel.cli.progress import ProgressBar
-    from whimbrel.upgrade.passes import upgrade as passes
-    from whimbrel.upgrade.reading import read_config_tree
+    from whimbrel.upgrade.check.fixpoint import upgrade as passes
+    from whimbrel.upgrade.source.reading import read_config_tree
 
     gc.disable()  # an estate is a million objects that stay
     with ProgressBar() as bar:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
-            raise UsageError("; ".join(f"{error.place}: {error.reason}" for error in tree.read_errors) or "no files")
+            raise UsageError(
+                "; ".join(f"{error.place}: {error.reason}" for error in tree.read_errors) or "no files"
+            )
         if interactive:
-            from whimbrel.cli.upgrade_asking import Prompt
+            from whimbrel.cli.interactive import Prompt
 
             bar.stop()
             return passes(tree, rules, Prompt(tree).confirm)
@@ -213,13 +235,15 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
         return passes(tree, rules)
 
 
-def _write_result(result: UpgradeResult, directory: str, write: bool, out: Path | None, color: Color, json: bool) -> int:
+def _write_result(
+    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: Color, json: bool
+) -> int:
     """Write or show; the exit status."""
     from whimbrel.cli import upgrade_output as output
 
     if write and result.files:
-        from whimbrel.upgrade.backup_places import read_by_includes
-        from whimbrel.upgrade.writing import write as put
+        from whimbrel.upgrade.apply.backup_paths import read_by_includes
+        from whimbrel.upgrade.apply.transaction import write as put
 
         put(result.files, directory, is_read=read_by_includes(result.tree))
     if out is not None:
@@ -236,7 +260,7 @@ def _write_result(result: UpgradeResult, directory: str, write: bool, out: Path 
 
 
 def _undo(directory: str) -> int:
-    from whimbrel.upgrade.writing import undo
+    from whimbrel.upgrade.apply.transaction import undo
 
     restored, saved_aside = undo(directory)
     for path in saved_aside:

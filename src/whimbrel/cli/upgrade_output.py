@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from whimbrel.cli.conf_options import UsageError
-from whimbrel.octets import to_bytes, to_system, to_text
+from whimbrel.base.latin1 import to_bytes, to_system, to_text
+from whimbrel.cli.options import UsageError
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import ReportEntry, groups, new_lines, places
-from whimbrel.upgrade.difference import display_path, unified_diff
-from whimbrel.upgrade.lines import LineMap
+from whimbrel.upgrade.check.fixpoint import UpgradeResult
+from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.model import Finding
-from whimbrel.upgrade.passes import UpgradeResult
-from whimbrel.upgrade.reading import described as inputs
+from whimbrel.upgrade.source.line_map import LineMap
+from whimbrel.upgrade.source.reading import described as inputs
 
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
@@ -29,13 +29,17 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     diff_by_path = {}
     for path, new_bytes in result.files.items():
         old_bytes = result.tree.files[path].document.bytes
-        diff_by_path[path] = unified_diff(display_path(path, directory), old_bytes, new_bytes, result.line_maps.get(path, LineMap()))
+        diff_by_path[path] = unified_diff(
+            display_path(path, directory), old_bytes, new_bytes, result.line_maps.get(path, LineMap())
+        )
     return diff_by_path
 
 
 def show_diff(result: UpgradeResult, directory: str, color: str) -> None:
     """All diffs on standard output."""
-    colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    colored = color == "always" or (
+        color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    )
     sys.stdout.flush()
     for diff in diffs(result, directory).values():
         sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
@@ -45,7 +49,7 @@ def show_diff(result: UpgradeResult, directory: str, color: str) -> None:
 def _colored(line: bytes) -> bytes:
     color = _COLORS.get(line[:1])
     body = line.rstrip(b"\r\n")
-    return color + body + b"\x1b[0m" + line[len(body):] if color else line
+    return color + body + b"\x1b[0m" + line[len(body) :] if color else line
 
 
 def print_summary(result: UpgradeResult, directory: str, is_written: bool, stream: TextIO) -> None:
@@ -54,7 +58,9 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
     """
     lines = list(inputs(result.tree))
     entries = [
-        entry_of(finding, directory) for finding in result.findings if finding.needs_review or finding.decision
+        entry_of(finding, directory)
+        for finding in result.findings
+        if finding.needs_review or finding.decision
     ]
     lines += [line for group in groups(entries) for line in _described(group)]
     applied = [finding for finding in result.findings if finding.edits]
@@ -63,15 +69,21 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
     reading = len(result.tree.files)
-    lines.append(f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if is_written else 'to change'}, "
-                 f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}")
+    lines.append(
+        f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if is_written else 'to change'}, "
+        f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}"
+    )
     stream.flush()
     stream.buffer.write(b"".join(_bytes(line) + b"\n" for line in lines))
     stream.flush()
 
 
 def _review(count: int) -> str:
-    return f"{count} finding{' needs' if count == 1 else 's need'} review" if count else "nothing to look at by hand"
+    return (
+        f"{count} finding{' needs' if count == 1 else 's need'} review"
+        if count
+        else "nothing to look at by hand"
+    )
 
 
 def _bytes(line: str) -> bytes:
@@ -115,9 +127,15 @@ def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
             "input": list(inputs(result.tree)),
             "passes": result.passes,
             "read": [display_path(path, directory) for path in result.tree.files],
-            "files": [{"path": display_path(path, directory), "diff": to_text(diff)} for path, diff in diffs(result, directory).items()],
+            "files": [
+                {"path": display_path(path, directory), "diff": to_text(diff)}
+                for path, diff in diffs(result, directory).items()
+            ],
             "findings": [_as_json(finding, directory) for finding in result.findings],
-        }, sys.stdout, indent=1)
+        },
+        sys.stdout,
+        indent=1,
+    )
     sys.stdout.write("\n")
 
 

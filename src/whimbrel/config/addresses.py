@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
 from whimbrel.config.model import Address
-from whimbrel.errors import ConfigError
-from whimbrel.lazily import compile
-from whimbrel.records import dataclass
 
 ANY, DEFAULT = "*", "_default_"
 _IPV4 = compile(r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?:\.(?!\Z)|\Z)){4}")
@@ -116,7 +116,10 @@ def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Addres
     if parts.host.lower() == DEFAULT or (old and parts.host == "255.255.255.255"):
         return [Address(DEFAULT if old else ANY, port, parts.host)]
     try:
-        return [Address(ANY if host in ("0.0.0.0", "::") else host, port, parts.host) for host in resolved(parts.host)]
+        return [
+            Address(ANY if host in ("0.0.0.0", "::") else host, port, parts.host)
+            for host in resolved(parts.host)
+        ]
     except (OSError, UnicodeError) as problem:
         raise Unresolved(parts.host, resolver_text(problem)) from None
 

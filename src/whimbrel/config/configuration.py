@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import OPT_ALL, OPT_SYM_LINKS, OPT_UNSET, CoreDirConfig, CoreServerConfig, Options
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import SourceLocation
+from whimbrel.config.core_config import (
+    OPT_ALL,
+    OPT_SYM_LINKS,
+    OPT_UNSET,
+    CoreDirConfig,
+    CoreServerConfig,
+    Options,
+)
 from whimbrel.config.loaded import LoadedModules
 from whimbrel.config.model import Included, Server, ServerSpec, StartMessage, Tree
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import Dialect
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Versions
-from whimbrel.errors import SourceLocation
 from whimbrel.registry.methods import Methods
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET
@@ -20,9 +27,11 @@ from whimbrel.registry.settings import UNSET
 LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
 
 if TYPE_CHECKING:
-    from whimbrel.config.hosts import VirtualHostTable
+    from whimbrel.config.vhosts import VirtualHostTable
 
-AUTHENTICATION: Final = "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
+AUTHENTICATION: Final = (
+    "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
+)
 STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
 
 
@@ -95,8 +104,17 @@ class Configuration:
     def loaded(self, module: str) -> bool:
         return module in self.modules
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: SourceLocation | None = None, cause: str = "",
-             logged: tuple[str, str] | None = None) -> None:
+    def warn(
+        self,
+        text: str,
+        *,
+        code: str = "",
+        level: str = "warn",
+        module: str = "core",
+        place: SourceLocation | None = None,
+        cause: str = "",
+        logged: tuple[str, str] | None = None,
+    ) -> None:
         """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
 
         *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.  *logged* is what the
@@ -116,4 +134,6 @@ class Configuration:
         server.defaults.prepared = self._prepared
 
     def _first_dir_config(self) -> CoreDirConfig:
-        return CoreDirConfig(options=Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS)))
+        return CoreDirConfig(
+            options=Options(OPT_UNSET | (OPT_ALL if self.dialect.options_default_all else OPT_SYM_LINKS))
+        )

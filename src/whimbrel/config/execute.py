@@ -6,18 +6,18 @@ import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from whimbrel.base.errors import ConfigError, SourceLocation, UnknownDirective
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
+from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.loaded import BoundDirective, Rows
 from whimbrel.config.model import Layer, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Context
-from whimbrel.errors import ConfigError, SourceLocation, UnknownDirective
-from whimbrel.lazily import compile
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.regex import Regex, RegexError, compile_regex
 
 _NAMED_GROUP = compile(r"(?<!\\)(?:\\\\)*\(\?<[A-Za-z_]")
 R = TypeVar("R")
@@ -36,7 +36,9 @@ class CommandContext(Command):
     names of AllowOverrideList in lower case, None without one.
     """
 
-    def __init__(self, configuration: Configuration, server: Server, layer: Layer, allowed: int = IN_MAIN_FILE) -> None:
+    def __init__(
+        self, configuration: Configuration, server: Server, layer: Layer, allowed: int = IN_MAIN_FILE
+    ) -> None:
         self.configuration, self.current_server, self.layer = configuration, server, layer
         self.dialect = configuration.dialect
         self.name, self.path = "", ""
@@ -79,7 +81,7 @@ class CommandContext(Command):
     def provider(self, group: str, name: str) -> Any:
         found = self.configuration.provider(group, name)
         if found is None and group == "expr_variable":
-            from whimbrel.config.unbuilt import variable
+            from whimbrel.config.unimplemented import variable
 
             return variable(self, name)
         return found
@@ -97,8 +99,14 @@ class CommandContext(Command):
 
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         module = self.row.module.name.removesuffix("_module") if self.row else "core"
-        self.configuration.warn(text, code=code if self.dialect.messages_24 else "", level=level, module=module, place=self.node.place,
-                                cause=cause)
+        self.configuration.warn(
+            text,
+            code=code if self.dialect.messages_24 else "",
+            level=level,
+            module=module,
+            place=self.node.place,
+            cause=cause,
+        )
 
     def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
         outer_methods, outer_node, outer_row = self.methods, self.node, self.row
@@ -137,7 +145,9 @@ class CommandContext(Command):
                     raise UnknownDirective(node.name, node.place)
                 self.configuration.warn(
                     f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not included in the server configuration",
-                    code="AH02296", place=node.place)
+                    code="AH02296",
+                    place=node.place,
+                )
                 continue
             try:
                 self.invoke_all(node, rows, later=True)
@@ -156,7 +166,9 @@ class CommandContext(Command):
     def _invoke(self, row: BoundDirective, node: Node) -> None:
         if not self.allowed & row.where and not self._listed(row):
             if self.allowed & _NONFATAL_OVERRIDE:
-                self.configuration.warn(f"{row.name} in .htaccess forbidden by AllowOverride", code="AH02295", place=node.place)
+                self.configuration.warn(
+                    f"{row.name} in .htaccess forbidden by AllowOverride", code="AH02295", place=node.place
+                )
                 return
             raise ConfigError(self._not_allowed(row, node))
         if row.dir_config is not None:
@@ -185,11 +197,13 @@ class CommandContext(Command):
             raise ConfigError(f"{row.name}: a number of that many digits can't be read") from None
 
     def _calls(self, row: BoundDirective, node: Node) -> list[list[str]]:
-        return shape(row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one)
+        return shape(
+            row.args, node.args, name=row.name, help=row.help, iterate_needs_one=self._iterate_needs_one
+        )
 
     def _without_behaviour(self, row: BoundDirective, node: Node) -> None:
         """Judge a line that has no behaviour here, and remember it."""
-        from whimbrel.config.unbuilt import record  # only configurations that have such lines need it
+        from whimbrel.config.unimplemented import record  # only configurations that have such lines need it
 
         if row.line is not None:
             row.line(self, self._calls(row, node))

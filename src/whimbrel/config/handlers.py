@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue.handlers import modules_of
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandContext
-from whimbrel.dialect import Dialect
-from whimbrel.errors import ConfigError
 
 ACTIONS = "actions"  # declared by Action: handlers and media types that scripts implement
 _COMPUTED = re.compile(r"[%$]")
@@ -49,7 +49,11 @@ def lacking_module(configuration: Configuration, name: str) -> str:
 
 def is_implemented(configuration: Configuration, name: str) -> bool:
     """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name is not known yet."""
-    return name.endswith("*") or bool(_loaded(configuration, name)) or name in configuration.declared_names.get(ACTIONS, ())
+    return (
+        name.endswith("*")
+        or bool(_loaded(configuration, name))
+        or name in configuration.declared_names.get(ACTIONS, ())
+    )
 
 
 def _loaded(configuration: Configuration, name: str) -> list[str]:

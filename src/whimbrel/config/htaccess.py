@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.includes import NotRegular, error_text, read_regular
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
 from whimbrel.config.reader import MAX_HTACCESS_LINE, Reader, Source
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
-from whimbrel.errors import ConfigError, SourceLocation
-from whimbrel.octets import to_bytes
-from whimbrel.records import dataclass
 
 ALL: Final = int(Context.OR_ALL)
 
@@ -45,7 +45,13 @@ def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
     bits = core.override
     if bits == -1:
         dialect = configuration.dialect
-        bits = ALL if dialect.override_default_all else 0 if dialect.override_unset_ignores else int(Context.OR_UNSET)
+        bits = (
+            ALL
+            if dialect.override_default_all
+            else 0
+            if dialect.override_unset_ignores
+            else int(Context.OR_UNSET)
+        )
     return Override(bits | core.nonfatal, core.override_options, core.override_list)
 
 
@@ -57,9 +63,18 @@ class HtaccessError(Exception):
     httpd puts into the request's ``error-notes``.
     """
 
-    def __init__(self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = "") -> None:
+    def __init__(
+        self, log: str, *, status: int, code: str = "", level: str = "alert", cause: str = "", note: str = ""
+    ) -> None:
         super().__init__(log)
-        self.log, self.status, self.code, self.level, self.cause, self.note = log, status, code, level, cause, note
+        self.log, self.status, self.code, self.level, self.cause, self.note = (
+            log,
+            status,
+            code,
+            level,
+            cause,
+            note,
+        )
 
 
 @dataclass(slots=True)
@@ -155,8 +170,17 @@ class HtaccessCache:
         text = f"{path} pcfg_openfile: unable to check htaccess file, ensure it is readable"
         if self.configuration.dialect.messages_24:
             text += f" and that '{os.path.dirname(path)}/' is executable"
-        error = HtaccessError(text, status=403, code="AH00529", level="crit", cause=f"({problem.errno}){error_text(problem)}", note=_NOTE)
-        refused = StartMessage(f"Access to file {path} denied by server: not a regular file", "AH00554", "error", "core", None)
+        error = HtaccessError(
+            text,
+            status=403,
+            code="AH00529",
+            level="crit",
+            cause=f"({problem.errno}){error_text(problem)}",
+            note=_NOTE,
+        )
+        refused = StartMessage(
+            f"Access to file {path} denied by server: not a regular file", "AH00554", "error", "core", None
+        )
         return Parsed(None, error, (refused,) if isinstance(problem, NotRegular) else ())
 
 

@@ -12,11 +12,11 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
 from whimbrel.config.reader import Reader, Source
-from whimbrel.errors import ConfigError, SourceLocation
-from whimbrel.octets import to_bytes, to_text
 
 DEFAULT_FILE = "conf/httpd.conf"
 MAX_DEPTH = 128
@@ -108,8 +108,10 @@ class Finder:
             yield path
             return
         if depth >= MAX_DIRECTORY_DEPTH:
-            raise ConfigError(f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_DIRECTORY_DEPTH}. "
-                              "You have probably a recursion somewhere.")
+            raise ConfigError(
+                f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_DIRECTORY_DEPTH}. "
+                "You have probably a recursion somewhere."
+            )
         for name in self._entries(path):
             yield from self._plain(_joined(path, name), depth + 1)
 
@@ -135,7 +137,9 @@ class Finder:
         if slash:
             found = [name for name in found if is_directory(_joined(directory, name))]
         if not found and not self.optional:
-            raise ConfigError(f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing")
+            raise ConfigError(
+                f"{self._prefix}No matches for the wildcard '{first}' in '{directory}', failing"
+            )
         for name in found:
             path = _joined(directory, name)
             yield from self._wild(path, rest) if slash else self._plain(path, 0)
@@ -146,24 +150,34 @@ class Finder:
         except OSError as problem:
             if self.optional and isinstance(problem, FileNotFoundError):
                 return []
-            raise ConfigError(f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}") from None
+            raise ConfigError(
+                f"{self._prefix}Could not open {self._what}directory {directory}: {error_text(problem)}"
+            ) from None
 
 
 class Includer:
     """One Include or IncludeOptional line at work."""
 
-    def __init__(self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None) -> None:
+    def __init__(
+        self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None
+    ) -> None:
         self.reader, self.optional, self.line, self.included_from = reader, optional, line, included_from
         self.configuration = reader.configuration
 
     def include(self, path: str) -> None:
         """Read all that *path* (absolute) stands for."""
-        for file in Finder(old=not self.configuration.dialect.include_needs_match, optional=self.optional).files(path):
+        for file in Finder(
+            old=not self.configuration.dialect.include_needs_match, optional=self.optional
+        ).files(path):
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
         """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c gave lines."""
-        if may_miss and path == root_relative(self.configuration.root, DEFAULT_FILE) and not os.path.lexists(to_bytes(path)):
+        if (
+            may_miss
+            and path == root_relative(self.configuration.root, DEFAULT_FILE)
+            and not os.path.lexists(to_bytes(path))
+        ):
             return
         self.read_file(path)
 
@@ -175,7 +189,11 @@ class Includer:
             if self.optional and isinstance(problem, (FileNotFoundError, NotADirectoryError)):
                 return
             if isinstance(problem, NotRegular):
-                self.configuration.warn(f"Access to file {path} denied by server: not a regular file", code="AH00554", level="error")
+                self.configuration.warn(
+                    f"Access to file {path} denied by server: not a regular file",
+                    code="AH00554",
+                    level="error",
+                )
             raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
         self.configuration.includes.append(Included(path, self.line, self.reader.include_depth))
         self.reader.include(Source(path, self.reader.lines(data, path), self.included_from))

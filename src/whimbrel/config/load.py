@@ -8,19 +8,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandContext, root_relative
-from whimbrel.config.hosts import VirtualHostTable, name_main_server
 from whimbrel.config.includes import Includer
 from whimbrel.config.loaded import BoundDirective, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
-from whimbrel.config.unbuilt import make_checker, warn_before
-from whimbrel.dialect import Dialect
-from whimbrel.errors import ConfigError, StartError
-from whimbrel.octets import to_bytes
+from whimbrel.config.unimplemented import make_checker, warn_before
+from whimbrel.config.vhosts import VirtualHostTable, name_main_server
 from whimbrel.registry.module import Module
 
 
@@ -70,15 +70,23 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     row = catalogue_of(configuration.dialect).module_of_file(base) if path.endswith(".so") else None
     if row is None or row.is_static:
         tried = absolute if old or "/" in path else path
-        raise ConfigError(f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}")
+        raise ConfigError(
+            f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}"
+        )
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
     if row.identifier != name:
-        raise ConfigError(f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}")
+        raise ConfigError(
+            f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}"
+        )
     add_module(configuration, row)
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))
     if configuration.options.verbose:
-        text = f"mod_so.c(246): loaded module {name}" if old else f"mod_so.c(266): AH01575: loaded module {name} from {absolute}"
+        text = (
+            f"mod_so.c(246): loaded module {name}"
+            if old
+            else f"mod_so.c(266): AH01575: loaded module {name} from {absolute}"
+        )
         configuration.warn(text, level="debug", module="so")
 
 
@@ -164,7 +172,9 @@ def complete(configuration: Configuration) -> Configuration:
 
 def ordered(sections: Sequence[Section]) -> list[Section]:
     """<Directory> sections in the order of merging: by the number of path components, those of expressions last; equals in file order."""
-    return sorted(sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components))
+    return sorted(
+        sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components)
+    )
 
 
 @contextmanager

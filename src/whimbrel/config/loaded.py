@@ -27,9 +27,26 @@ class BoundDirective:
     *line* is set for a directive without behaviour: it judges all setter calls of one line at once.
     """
 
-    __slots__ = ("apply", "args", "exec_on_read", "dir_config", "help", "implemented", "line", "module", "name", "server", "where")
+    __slots__ = (
+        "apply",
+        "args",
+        "exec_on_read",
+        "dir_config",
+        "help",
+        "implemented",
+        "line",
+        "module",
+        "name",
+        "server",
+        "where",
+    )
 
-    def __init__(self, directive: AnyDirective, module: Module, line: Callable[[Any, list[list[str]]], None] | None = None) -> None:
+    def __init__(
+        self,
+        directive: AnyDirective,
+        module: Module,
+        line: Callable[[Any, list[list[str]]], None] | None = None,
+    ) -> None:
         self.name, self.args, self.help = directive.name, directive.args, directive.help
         self.apply: Callable[[Any, Any, list[str]], None] = directive.apply
         self.where = int(directive.where)
@@ -40,10 +57,18 @@ class BoundDirective:
         self.implemented = line is None and directive.name not in module.unimplemented
 
     @classmethod
-    def without_behaviour(cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]) -> BoundDirective:
+    def without_behaviour(
+        cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]
+    ) -> BoundDirective:
         """The row of a directive that only the catalogue knows."""
         bound = cls.__new__(cls)
-        bound.name, bound.args, bound.help, bound.apply, bound.where = row.name, Args[row.args], row.help, _nothing, row.where
+        bound.name, bound.args, bound.help, bound.apply, bound.where = (
+            row.name,
+            Args[row.args],
+            row.help,
+            _nothing,
+            row.where,
+        )
         bound.exec_on_read, bound.dir_config, bound.server = bool(row.where & _EXEC_ON_READ), None, None
         bound.module, bound.line, bound.implemented = module, line, False
         return bound

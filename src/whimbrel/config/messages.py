@@ -6,10 +6,10 @@ read is one line with the program's name and every file on the way, outermost fi
 
 from __future__ import annotations
 
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError, SourceLocation, StartError
 from whimbrel.config.model import StartMessage
 from whimbrel.config.reader import COMMAND_LINE
-from whimbrel.dialect import Dialect
-from whimbrel.errors import ConfigError, SourceLocation, StartError
 
 _ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '"'}
 
@@ -32,16 +32,26 @@ def format_error(error: ConfigError | StartError, dialect: Dialect, program: str
         return "\n".join(escaped(line) for line in error.lines)
     name = program or ("apache2" if dialect.messages_24 else "httpd")
     if error.bare or error.place is None:
-        code = f"{error.code}: " if error.place is None and dialect.messages_24 and error.code and error.code != "AH00526" else ""
+        code = (
+            f"{error.code}: "
+            if error.place is None and dialect.messages_24 and error.code and error.code != "AH00526"
+            else ""
+        )
         return escaped(f"{code}{name}: {_chain(error.place)}{error.reason}")
     code = f"{error.code}: " if dialect.messages_24 and error.code else ""
-    return escaped(f"{code}Syntax error on line {error.place.line} of {error.place.path}:") + "\n" + escaped(error.reason).rstrip(" ")
+    return (
+        escaped(f"{code}Syntax error on line {error.place.line} of {error.place.path}:")
+        + "\n"
+        + escaped(error.reason).rstrip(" ")
+    )
 
 
 def _chain(place: SourceLocation | None) -> str:
     text = ""
     while place is not None:
-        location = "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
+        location = (
+            "in -C/-c directive" if place.path == COMMAND_LINE else f"on line {place.line} of {place.path}"
+        )
         text = f"Syntax error {location}: {text}"
         place = place.included_from
     return text

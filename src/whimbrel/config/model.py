@@ -7,14 +7,14 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.directives.node import Node
-from whimbrel.errors import SourceLocation
-from whimbrel.records import dataclass, field
 from whimbrel.registry.settings import UNSET, default_of, merge, with_defaults
 
 if TYPE_CHECKING:
-    from whimbrel.expr.compile import CompiledCondition
-    from whimbrel.regex import Regex
+    from whimbrel.base.regex import Regex
+    from whimbrel.expr.api import CompiledCondition
 
 R = TypeVar("R")
 _NO_RECORDS: Final[Mapping[type[Any], Any]] = MappingProxyType({})
@@ -126,7 +126,11 @@ class Server:
 
     def add(self, section: Section) -> None:
         """Append a <Directory> or <Location> section that stands in this server."""
-        name = "locations" if section.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) else "directories"
+        name = (
+            "locations"
+            if section.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH)
+            else "directories"
+        )
         sections = getattr(self, name) or []
         sections.append(section)
         setattr(self, name, sections)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel.records import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.loaded import BoundDirective
 from whimbrel.directives.command import Command
 from whimbrel.directives.node import Node
-from whimbrel.directives.words import expand, getword, undefined_warning
-from whimbrel.errors import ConfigError, SourceLocation
-from whimbrel.octets import to_text as as_text
+from whimbrel.directives.tokens import expand, getword, undefined_warning
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, Scanned, numbered, plain, scan, split_name
 
 COMMAND_LINE = "-c/-C directives"
@@ -110,7 +110,11 @@ class Reader:
         if self.rules.limit is None and len(text) <= limit and plain(text):
             return numbered(text)
         scanned = scan(text, self.rules)
-        return short_enough(scanned, text, path, limit) if self.rules.limit is None and len(text) > limit else scanned
+        return (
+            short_enough(scanned, text, path, limit)
+            if self.rules.limit is None and len(text) > limit
+            else scanned
+        )
 
     def memory(self, kind: type[R]) -> R:
         """What directives of reading remember while this reader reads: one object of each kind."""
@@ -161,7 +165,12 @@ class Reader:
                 if not self._keeps_spelling:
                     name = rows[0].name
                 if rows[0].exec_on_read:
-                    self._execute(Node(name, args, SourceLocation(source.path, number, via), parent), rows, nodes, parent)
+                    self._execute(
+                        Node(name, args, SourceLocation(source.path, number, via), parent),
+                        rows,
+                        nodes,
+                        parent,
+                    )
                     if self._enter:
                         outer.append((closing, opened))
                         closing, opened, self._enter = self._enter, [], ""
@@ -188,7 +197,9 @@ class Reader:
         if tag[2:-1].lower() != open_one.name[1:].lower():
             raise ConfigError(f"Expected </{open_one.name[1:]}> but saw {tag}", place, bare=True)
 
-    def _execute(self, node: Node, rows: tuple[BoundDirective, ...], nodes: list[Node], parent: Node | None) -> None:
+    def _execute(
+        self, node: Node, rows: tuple[BoundDirective, ...], nodes: list[Node], parent: Node | None
+    ) -> None:
         """Execute a directive of reading; what it reads (Include, a true <If...>) goes to *nodes*."""
         outer = self._nodes, self._parent
         self._nodes, self._parent = nodes, parent
@@ -232,7 +243,9 @@ class Reader:
         """*line* with its ``${NAME}`` replaced; 2.4 warns about unknown names (AH00111)."""
         line = expand(line, self._lookup, self._undefined)
         if len(line) > MAX_EXPANDED:
-            raise LineTooLong(f"Line too long: variables make it {len(line)} bytes long", self.source.place(), bare=True)
+            raise LineTooLong(
+                f"Line too long: variables make it {len(line)} bytes long", self.source.place(), bare=True
+            )
         return line
 
     def _lookup(self, name: str) -> str | None:
@@ -251,4 +264,3 @@ def reading(command: Command) -> Reader:
         raise TypeError("not while the configuration is being read")
     reader: Reader = command.reader
     return reader
-

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.hosts import AddressChain, VirtualHostTable
 from whimbrel.config.model import Address, Server
+from whimbrel.config.vhosts import AddressChain, VirtualHostTable
 
 
 def dump_vhosts(configuration: Configuration) -> str:

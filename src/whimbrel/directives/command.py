@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from whimbrel.dialect import Dialect
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import SourceLocation
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
-from whimbrel.errors import SourceLocation
 
 if TYPE_CHECKING:
-    from whimbrel.regex import Regex
+    from whimbrel.base.regex import Regex
 
 R = TypeVar("R")
 
@@ -47,7 +47,7 @@ class Command(Protocol):
         """The absolute path of *path*, taken from the server root; raises ConfigError("Invalid file path ...") where httpd does."""
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
-        """The compiled expression; raises whimbrel.regex.RegexError."""
+        """The compiled expression; raises whimbrel.base.regex.RegexError."""
 
     def provider(self, group: str, name: str) -> Any:
         """What a loaded module registered under *group* and *name*, or None."""

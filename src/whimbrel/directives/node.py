@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whimbrel.errors import SourceLocation
-from whimbrel.records import dataclass, field
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
@@ -40,5 +40,9 @@ class Node:
                 waiting.append(above)
             for node in reversed(waiting):
                 others = (node.parent._within or ()) if node.parent is not None else ()
-                node._within = others if others[:1] == (node.name,) else (node.name, *(name for name in others if name != node.name))
+                node._within = (
+                    others
+                    if others[:1] == (node.name,)
+                    else (node.name, *(name for name in others if name != node.name))
+                )
         return outer._within or ()

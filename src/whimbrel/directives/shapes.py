@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_re import compile
 from whimbrel.directives.spec import Args
-from whimbrel.directives.words import getword
-from whimbrel.errors import ConfigError
-from whimbrel.lazily import compile
+from whimbrel.directives.tokens import getword
 
-_ONE = compile(r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\"""")  # a word that needs no care, or one in quotes that does not either
+_ONE = compile(
+    r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\""""
+)  # a word that needs no care, or one in quotes that does not either
 MAX_ARGV = 64  # httpd drops the words after this many
 
 
-def shape(args: Args, text: str, *, name: str, help: str = "", iterate_needs_one: bool = True) -> list[list[str]]:
+def shape(
+    args: Args, text: str, *, name: str, help: str = "", iterate_needs_one: bool = True
+) -> list[list[str]]:
     """The setter calls that one line makes, as lists of words; see `Args` for what each shape hands over.
 
     *name* and *help* are those of the table: they are part of the message of the ConfigError that a wrong number of words raises.  Words that
@@ -59,6 +63,7 @@ def _exactly(text: str, most: int) -> tuple[list[str], str]:
 
 def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
     """Between *needed* and *most* words; those that are needed must not be empty."""
+
     def calls(text: str) -> list[list[str]] | None:
         found, left = _exactly(text, most)
         return None if left or len(found) < needed or not all(found[:needed]) else [found]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum, Flag, IntFlag, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.directives.command import Command
@@ -20,7 +20,7 @@ C = TypeVar("C")
 class Args(Enum):
     """How the text after the name reaches the setter; the value says what httpd wants in its messages."""
 
-    RAW_ARGS = "raw"        # one call: [the text after the name, unsplit]
+    RAW_ARGS = "raw"  # one call: [the text after the name, unsplit]
     TAKE1 = "one argument"
     TAKE2 = "two arguments"
     TAKE3 = "three arguments"
@@ -31,8 +31,8 @@ class Args(Enum):
     TAKE_ARGV = "all words"  # one call with every word
     ITERATE = "one or more"  # one call for each word
     ITERATE2 = "two or more"  # one call for each word after the first: [first, word]
-    FLAG = "On or Off"      # one call: ["on"] or ["off"]
-    NO_ARGS = "none"        # one call: []
+    FLAG = "On or Off"  # one call: ["on"] or ["off"]
+    NO_ARGS = "none"  # one call: []
 
 
 class Context(IntFlag):

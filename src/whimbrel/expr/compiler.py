@@ -10,17 +10,22 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from whimbrel.base.numbers import strtol
 from whimbrel.expr import tree
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.evaluation import Evaluation
-from whimbrel.numbers import strtol
 
 Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
 
 _MAX_DEPTH: Final = 20
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
 }
 
 
@@ -149,7 +154,9 @@ class CodeGenerator:
         if isinstance(among, tree.ListCall):
             self.reads |= among.function.reads
             return self._listed(word, among.function.call, self.word(among.argument, level + 1))
-        words = [self.word(one, level + 1) for one in reversed(among)]  # httpd asks the last one first, which the Vary field shows
+        words = [
+            self.word(one, level + 1) for one in reversed(among)
+        ]  # httpd asks the last one first, which the Vary field shows
         constants = {one for one in words if isinstance(one, str)}
         if len(constants) == len(set(words)):
             return lambda e: _value(word, e) in constants
@@ -160,7 +167,9 @@ class CodeGenerator:
 
         return member
 
-    def _listed(self, word: Word, call: Callable[[Evaluation, str], Sequence[str]], argument: Word) -> Predicate:
+    def _listed(
+        self, word: Word, call: Callable[[Evaluation, str], Sequence[str]], argument: Word
+    ) -> Predicate:
         def listed(e: Evaluation) -> bool:
             value = _value(word, e)
             return value in call(e, _value(argument, e))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from whimbrel.base.regex import Match
     from whimbrel.expr.view import View
-    from whimbrel.regex import Match
 
 
 class _EmptyMatch:

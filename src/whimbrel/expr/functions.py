@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.expr.errors import EvalError
 from whimbrel.expr.library import ENVIRONMENT, FILES, HEAD, NOTHING, ExprFunction
-from whimbrel.octets import to_bytes, to_text
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,14 @@ class GrammarRule:
 
 
 def _rule(name: str, parts: str, make: str = "", keep: tuple[int, ...] = (0,)) -> GrammarRule:
-    return GrammarRule(name, tuple(f"'{part}'" if part in "(){},:" else part for part in parts.split()), make, keep)
+    return GrammarRule(
+        name, tuple(f"'{part}'" if part in "(){},:" else part for part in parts.split()), make, keep
+    )
 
 
-_COMPARISONS: Final = tuple(f"T_OP_{kind}{op}" for kind in ("", "STR_") for op in ("EQ", "NE", "LT", "LE", "GT", "GE"))
+_COMPARISONS: Final = tuple(
+    f"T_OP_{kind}{op}" for kind in ("", "STR_") for op in ("EQ", "NE", "LT", "LE", "GT", "GE")
+)
 
 RULES: Final[tuple[GrammarRule, ...]] = (
     _rule("$accept", "root $end"),
@@ -74,8 +78,47 @@ PRECEDENCE: Final = (("T_OP_OR",), ("T_OP_AND",), ("T_OP_NOT",), ("T_OP_CONCAT",
 
 # The order in which messages list what could have followed.
 TOKENS: Final = (
-    "$end", "T_TRUE", "T_FALSE", "T_ERROR", "T_DIGIT", "T_ID", "T_STRING", "T_REGEX", "T_REGEX_I", "T_REGEX_BACKREF", "T_OP_UNARY", "T_OP_BINARY",
-    "T_STR_BEGIN", "T_STR_END", "T_VAR_BEGIN", "T_VAR_END", "T_OP_EQ", "T_OP_NE", "T_OP_LT", "T_OP_LE", "T_OP_GT", "T_OP_GE", "T_OP_REG", "T_OP_NRE",
-    "T_OP_IN", "T_OP_STR_EQ", "T_OP_STR_NE", "T_OP_STR_LT", "T_OP_STR_LE", "T_OP_STR_GT", "T_OP_STR_GE", "T_OP_CONCAT", "T_OP_OR", "T_OP_AND",
-    "T_OP_NOT", "T_EXPR_BOOL", "T_EXPR_STRING", "'('", "')'", "'{'", "'}'", "','", "':'",
+    "$end",
+    "T_TRUE",
+    "T_FALSE",
+    "T_ERROR",
+    "T_DIGIT",
+    "T_ID",
+    "T_STRING",
+    "T_REGEX",
+    "T_REGEX_I",
+    "T_REGEX_BACKREF",
+    "T_OP_UNARY",
+    "T_OP_BINARY",
+    "T_STR_BEGIN",
+    "T_STR_END",
+    "T_VAR_BEGIN",
+    "T_VAR_END",
+    "T_OP_EQ",
+    "T_OP_NE",
+    "T_OP_LT",
+    "T_OP_LE",
+    "T_OP_GT",
+    "T_OP_GE",
+    "T_OP_REG",
+    "T_OP_NRE",
+    "T_OP_IN",
+    "T_OP_STR_EQ",
+    "T_OP_STR_NE",
+    "T_OP_STR_LT",
+    "T_OP_STR_LE",
+    "T_OP_STR_GT",
+    "T_OP_STR_GE",
+    "T_OP_CONCAT",
+    "T_OP_OR",
+    "T_OP_AND",
+    "T_OP_NOT",
+    "T_EXPR_BOOL",
+    "T_EXPR_STRING",
+    "'('",
+    "')'",
+    "'{'",
+    "'}'",
+    "','",
+    "':'",
 )

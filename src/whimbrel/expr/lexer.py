@@ -26,13 +26,32 @@ class _State(Enum):
 
 
 _OPERATORS: Final = {
-    "=": "T_OP_STR_EQ", "==": "T_OP_STR_EQ", "!=": "T_OP_STR_NE", "<": "T_OP_STR_LT", "<=": "T_OP_STR_LE", ">": "T_OP_STR_GT", ">=": "T_OP_STR_GE",
-    "=~": "T_OP_REG", "!~": "T_OP_NRE", "&&": "T_OP_AND", "||": "T_OP_OR", "!": "T_OP_NOT", ".": "T_OP_CONCAT",
+    "=": "T_OP_STR_EQ",
+    "==": "T_OP_STR_EQ",
+    "!=": "T_OP_STR_NE",
+    "<": "T_OP_STR_LT",
+    "<=": "T_OP_STR_LE",
+    ">": "T_OP_STR_GT",
+    ">=": "T_OP_STR_GE",
+    "=~": "T_OP_REG",
+    "!~": "T_OP_NRE",
+    "&&": "T_OP_AND",
+    "||": "T_OP_OR",
+    "!": "T_OP_NOT",
+    ".": "T_OP_CONCAT",
 }
 # Keywords are exact: TRUE is the name of a function.
 _WORDS: Final = {
-    "true": "T_TRUE", "false": "T_FALSE", "and": "T_OP_AND", "or": "T_OP_OR", "not": "T_OP_NOT",
-    **{dash + name: f"T_OP_{name.upper()}" for name in ("eq", "ne", "lt", "le", "gt", "ge", "in") for dash in ("", "-")},
+    "true": "T_TRUE",
+    "false": "T_FALSE",
+    "and": "T_OP_AND",
+    "or": "T_OP_OR",
+    "not": "T_OP_NOT",
+    **{
+        dash + name: f"T_OP_{name.upper()}"
+        for name in ("eq", "ne", "lt", "le", "gt", "ge", "in")
+        for dash in ("", "-")
+    },
 }
 _PLAIN = re.compile(
     r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
@@ -83,7 +102,11 @@ class Lexer:
                 break
             self._at = found.end()
         if found is None:
-            return self._failed(f"Parse error near '{self.text[self._at]}'") if self._at < len(self.text) else (END, "")
+            return (
+                self._failed(f"Parse error near '{self.text[self._at]}'")
+                if self._at < len(self.text)
+                else (END, "")
+            )
         self._at = found.end()
         kind, text = found.lastgroup, found[0]
         if kind is None or kind == "delimiter":
@@ -118,15 +141,15 @@ class Lexer:
         if end < 0:
             self._at = len(self.text)
             return (END, "")
-        pattern = self.text[self._at:end]
+        pattern = self.text[self._at : end]
         self._at = end + 1
-        if self.text[self._at:self._at + 1] == "i":
+        if self.text[self._at : self._at + 1] == "i":
             self._at += 1
             return ("T_REGEX_I", pattern)
         return ("T_REGEX", pattern)
 
     def _name(self) -> Token:
-        c = self.text[self._at:self._at + 1]
+        c = self.text[self._at : self._at + 1]
         if not c or c == "\n":
             return self._failed(UNTERMINATED)
         found = _NAME.match(self.text, self._at)
@@ -148,7 +171,7 @@ class Lexer:
         while True:
             found = _PIECE.match(self.text, self._at)
             if found is None:
-                c = self.text[self._at:self._at + 1]
+                c = self.text[self._at : self._at + 1]
                 if state is _State.ARGUMENT or c in ("", "\\", "\n") or c == self._quote:
                     return self._edge(state, c, out)
                 self._at += 1
@@ -164,11 +187,15 @@ class Lexer:
             if kind == "group":
                 return ("T_REGEX_BACKREF", found["group"])
             if kind == "digits" or (kind == "octal" and int(found["octal"], 8) > 0xFF):
-                return self._failed("Bad escape sequence" if kind == "digits" else "Escape sequence out of bound")
+                return self._failed(
+                    "Bad escape sequence" if kind == "digits" else "Escape sequence out of bound"
+                )
             if kind == "octal":
                 out.append(chr(int(found["octal"], 8)))
             else:
-                out.append(_ESCAPES.get(found["escaped"], found["escaped"]) if kind == "escaped" else found[0])
+                out.append(
+                    _ESCAPES.get(found["escaped"], found["escaped"]) if kind == "escaped" else found[0]
+                )
 
     def _edge(self, state: _State, c: str, out: list[str]) -> Token:
         """What ends a string or an argument (*c*, "" for the end of the text), with the text before it not yet given."""

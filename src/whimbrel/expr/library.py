@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation

@@ -7,15 +7,15 @@ import socket
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import TYPE_CHECKING, Final
 
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.net import InvalidNetwork, Network, numeric_address, parse_written
+from whimbrel.base.numbers import lower
 from whimbrel.expr.library import CLIENT, FILES, HEAD, UNCACHEABLE, BinaryOperator, UnaryOperator
-from whimbrel.expr.networks import InvalidNetwork, Network, numeric_address, parse_written
-from whimbrel.numbers import lower
-from whimbrel.octets import to_bytes
-from whimbrel.wildcards import compile_fnmatch
 
 if TYPE_CHECKING:
+    from whimbrel.base.regex import Regex
     from whimbrel.expr.evaluation import Evaluation
-    from whimbrel.regex import Regex
 
 _FALSE: Final = ("", "0", "off", "false", "no")
 
@@ -93,7 +93,11 @@ def _in_network(e: Evaluation, address: str, known: Network) -> bool:
 def _numeric(address: str) -> str | None:
     """*address* in its usual form, leading octets completed as inet_aton does; None for a name."""
     try:
-        return str(socket.getaddrinfo(to_bytes(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[0][4][0])
+        return str(
+            socket.getaddrinfo(to_bytes(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[
+                0
+            ][4][0]
+        )
     except (OSError, UnicodeError, ValueError):
         return None
 

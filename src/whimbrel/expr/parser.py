@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from whimbrel.base.numbers import upper
+from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.expr import tree
-from whimbrel.expr.automaton import LalrState, states
 from whimbrel.expr.errors import ExprError
 from whimbrel.expr.functions import FUNCTIONS
+from whimbrel.expr.lalr import LalrState, states
 from whimbrel.expr.lexer import Lexer
 from whimbrel.expr.operators import BINARY, UNARY
 from whimbrel.expr.variables import VARIABLES
-from whimbrel.numbers import upper
-from whimbrel.regex import RegexError, compile_regex
 
 if TYPE_CHECKING:
     from whimbrel.expr.library import ExprFunction, ExprVariable, ListFunction, Lookup
@@ -29,12 +29,16 @@ class _Abort(Exception):
     """The scanner's message says all there is to say."""
 
 
-def parse_condition(text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None) -> tree.TestNode:
+def parse_condition(
+    text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None
+) -> tree.TestNode:
     """The tree of a condition; raises ExprError.
 
     *restricted*: for a .htaccess file; *in_document*: for a page, which may not even ask whether a file is there; *lookup* finds what modules add.
     """
-    found: tree.TestNode = _parse(Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document))
+    found: tree.TestNode = _parse(
+        Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document)
+    )
     return found
 
 
@@ -95,7 +99,9 @@ def _run(lexer: Lexer, builder: Builder) -> Any:
 
 def _unexpected(state: LalrState, token: tuple[str, str] | None) -> str:
     listed = " or ".join(state.expecting)
-    return f"syntax error, unexpected {token[0] if token else '$end'}" + (f", expecting {listed}" if listed else "")
+    return f"syntax error, unexpected {token[0] if token else '$end'}" + (
+        f", expecting {listed}" if listed else ""
+    )
 
 
 class Builder:
@@ -206,7 +212,11 @@ class Builder:
         return _NOTHING
 
     def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
-        pieces = [part for word in (left, right) for part in (word.parts if isinstance(word, tree.Join) else (word,))]
+        pieces = [
+            part
+            for word in (left, right)
+            for part in (word.parts if isinstance(word, tree.Join) else (word,))
+        ]
         return tree.Join(tuple(pieces))
 
     def backref(self, number: str) -> tree.Word:
@@ -222,7 +232,9 @@ class Builder:
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
         """A function in either spelling; restricted ones are refused in .htaccess files and documents."""
-        found: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup("expr_function", name.lower())
+        found: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
+            "expr_function", name.lower()
+        )
         if found is None:
             self._refuse(f"Function '{name}' does not exist")
             return _UNKNOWN
@@ -237,5 +249,3 @@ class Builder:
             self._refuse(f"List-returning function '{name}' does not exist")
             return ()
         return tree.ListCall(name, found, argument)
-
-

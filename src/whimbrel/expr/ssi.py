@@ -10,8 +10,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from whimbrel.records import dataclass
-from whimbrel.regex import Match, Regex, RegexError, compile_regex
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.regex import Match, Regex, RegexError, compile_regex
 
 
 class SsiError(Exception):
@@ -54,7 +54,10 @@ class SsiHost(Protocol):
 _BLANKS: Final = " \t\n\v\f\r"
 _SPECIAL: Final = frozenset("()=!<>")
 _COMPARE: Final[dict[str, Callable[[str, str], bool]]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
 }
 _COMPARISONS: Final = frozenset({"=", "!=", *_COMPARE})
 _LOGICAL: Final = frozenset({"&&", "||"})
@@ -94,12 +97,17 @@ def _delimited(text: str, at: int) -> tuple[tuple[str, str], int]:
     kind = "word" if quote == "'" else "regex"
     if end >= len(text):
         return (kind, ""), len(text)
-    return (kind, _ESCAPED.sub(r"\1", text[at + 1:end])), end + 1
+    return (kind, _ESCAPED.sub(r"\1", text[at + 1 : end])), end + 1
 
 
 def _bare(text: str, at: int) -> tuple[tuple[str, str], int]:
     end = at
-    while end < len(text) and text[end] not in _BLANKS and text[end] not in _SPECIAL and text[end:end + 2] not in ("&&", "||"):
+    while (
+        end < len(text)
+        and text[end] not in _BLANKS
+        and text[end] not in _SPECIAL
+        and text[end : end + 2] not in ("&&", "||")
+    ):
         end += 2 if text[end] == "\\" else 1
     return ("word", _ESCAPED.sub(r"\1", text[at:end])), min(end, len(text))
 
@@ -146,7 +154,9 @@ class _Builder:
         elif kind == ")":
             self._close()
         elif kind in ("(", "!", "-A"):
-            if self.current is not None and (self.current.kind in ("word", "regex") or self.current.closed or self.current.kind == "-A"):
+            if self.current is not None and (
+                self.current.kind in ("word", "regex") or self.current.closed or self.current.kind == "-A"
+            ):
                 raise self.invalid()
             self.place(SsiNode(kind))
         elif kind in _COMPARISONS:
@@ -173,7 +183,11 @@ class _Builder:
 
     def _compare(self, kind: str) -> None:
         current = self.current
-        if current is None or current.kind != "word" or (current.parent is not None and current.parent.kind not in ("(", "&&", "||")):
+        if (
+            current is None
+            or current.kind != "word"
+            or (current.parent is not None and current.parent.kind not in ("(", "&&", "||"))
+        ):
             raise self.invalid()
         self.over(current, SsiNode(kind))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
+    from whimbrel.base.regex import Regex
     from whimbrel.expr.library import BinaryOperator, ExprFunction, ExprVariable, ListFunction, UnaryOperator
-    from whimbrel.regex import Regex
 
 
 # Words ----------------------------------------------------------------------------------------------------------------------------------------------

@@ -143,4 +143,3 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "TIME_WDAY": _clock(lambda t: time.strftime("%w", t)),
 }
 """By their name in upper case; case does not matter."""
-

@@ -1,6 +1,6 @@
 """The request as expressions see it.
 
-`Record` is the part that whimbrel.request.record.Request has as it stands; `View` adds what only the engine can say.  Texts hold one character per
+`Record` is the part that whimbrel.engine.request.Request has as it stands; `View` adds what only the engine can say.  Texts hold one character per
 byte.
 """
 

@@ -7,13 +7,13 @@ from enum import Flag, IntEnum, auto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from whimbrel.dialect import Dialect
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import AnyDirective, Versions
-from whimbrel.records import dataclass
 from whimbrel.registry.phases import HookFn, HookStatus, Phase
 
 if TYPE_CHECKING:
-    from whimbrel.errors import SourceLocation
+    from whimbrel.base.errors import SourceLocation
 
 S = TypeVar("S")
 
@@ -22,11 +22,11 @@ class Reads(Flag):
     """What a hook's result depends on besides the merged settings; decides which answers may be kept."""
 
     NOTHING = 0
-    HEAD = auto()       # method, target, Host and the other fields of the request head
-    CLIENT = auto()     # address of the client (not its port); not where only Request.among is asked about it
-    FILES = auto()      # files on disk, each asked through Request.files, which notes them
-    TIME = auto()       # the clock, beyond the Date field and the log's time
-    UNCACHEABLE = auto()    # anything else: a back end, a name look-up, a program, the scoreboard
+    HEAD = auto()  # method, target, Host and the other fields of the request head
+    CLIENT = auto()  # address of the client (not its port); not where only Request.among is asked about it
+    FILES = auto()  # files on disk, each asked through Request.files, which notes them
+    TIME = auto()  # the clock, beyond the Date field and the log's time
+    UNCACHEABLE = auto()  # anything else: a back end, a name look-up, a program, the scoreboard
 
 
 class Scope(Protocol):
@@ -71,6 +71,7 @@ HookMaker = Callable[[Scope], CompiledHook | None]
 
 def lazy_maker(file: str, name: str) -> HookMaker:
     """The hook maker *name* of the Python module *file*, which is imported when it is to make its hook: reading a configuration needs none."""
+
     def make(scope: Scope) -> CompiledHook | None:
         found: HookMaker = getattr(import_module(file), name)
         return found(scope)
@@ -123,7 +124,15 @@ class CompletedConfig(Protocol):
 
     def loaded(self, module: str) -> bool: ...
 
-    def warn(self, text: str, *, code: str = "", level: str = "warn", module: str = "core", place: SourceLocation | None = None) -> None: ...
+    def warn(
+        self,
+        text: str,
+        *,
+        code: str = "",
+        level: str = "warn",
+        module: str = "core",
+        place: SourceLocation | None = None,
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

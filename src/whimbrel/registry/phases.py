@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any, Final
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 # What a hook answers: an HTTP status (from 100 on), or one of httpd's three words.
 HookStatus = int
@@ -14,8 +14,12 @@ OK: Final = 0
 DECLINED: Final = -1
 DONE: Final = -2
 
-# The argument is a whimbrel.request.record.Request, which comes later in the layers.
-HookFn = Callable[[Any], HookStatus] | Callable[[Any], Awaitable[HookStatus]] | Callable[[Any], HookStatus | Awaitable[HookStatus]]
+# The argument is a whimbrel.engine.request.Request, which comes later in the layers.
+HookFn = (
+    Callable[[Any], HookStatus]
+    | Callable[[Any], Awaitable[HookStatus]]
+    | Callable[[Any], HookStatus | Awaitable[HookStatus]]
+)
 
 
 class RunMode(Enum):
@@ -51,5 +55,21 @@ INSERT_ERROR_FILTER = Phase(12, "insert_error_filter", RunMode.VOID)
 HANDLER = Phase(13, "handler", RunMode.RUN_FIRST)
 LOG_TRANSACTION = Phase(14, "log_transaction", RunMode.VOID)
 NOTE_AUTH_FAILURE = Phase(15, "note_auth_failure", RunMode.RUN_FIRST)
-PHASES = (POST_READ_REQUEST, QUICK_HANDLER, TRANSLATE_NAME, MAP_TO_STORAGE, HEADER_PARSER, ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID,
-          AUTH_CHECKER, TYPE_CHECKER, FIXUPS, INSERT_FILTER, INSERT_ERROR_FILTER, HANDLER, LOG_TRANSACTION, NOTE_AUTH_FAILURE)
+PHASES = (
+    POST_READ_REQUEST,
+    QUICK_HANDLER,
+    TRANSLATE_NAME,
+    MAP_TO_STORAGE,
+    HEADER_PARSER,
+    ACCESS_CHECKER,
+    ACCESS_CHECKER_EX,
+    CHECK_USER_ID,
+    AUTH_CHECKER,
+    TYPE_CHECKER,
+    FIXUPS,
+    INSERT_FILTER,
+    INSERT_ERROR_FILTER,
+    HANDLER,
+    LOG_TRANSACTION,
+    NOTE_AUTH_FAILURE,
+)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from whimbrel.records import field, fields
+from whimbrel.base.lazy_dataclasses import field, fields
 
 
 class _Unset:
@@ -27,7 +27,9 @@ R = TypeVar("R")
 MergeField = Callable[[Any, Any], Any]
 
 
-def setting(default: Any = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None) -> Any:
+def setting(
+    default: Any = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None
+) -> Any:
     """A field of a settings record.
 
     *default* (or *make*, for mutable ones) is the value where no layer sets it; *merge(base, over)* combines two set
@@ -53,7 +55,10 @@ def overlaid(base: Any, over: Any) -> Any:
 
 @cache
 def _field_specs(kind: type[Any]) -> tuple[tuple[str, MergeField | None, Any, Callable[[], Any] | None], ...]:
-    return tuple((f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make")) for f in fields(kind))
+    return tuple(
+        (f.name, f.metadata.get("merge"), f.metadata.get("default"), f.metadata.get("make"))
+        for f in fields(kind)
+    )
 
 
 @cache
@@ -91,7 +96,10 @@ def _specialized(kind: Any) -> _Specialized:
 
 def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     """The two functions as code that names every field."""
-    merging, filling = ["def merge(base, over):", " out = new(kind)"], ["def filled(record):", " out = new(kind)"]
+    merging, filling = (
+        ["def merge(base, over):", " out = new(kind)"],
+        ["def filled(record):", " out = new(kind)"],
+    )
     names: dict[str, Any] = {"new": kind.__new__, "kind": kind, "UNSET": UNSET}
     for number, (name, combine, default, make) in enumerate(_field_specs(kind)):
         names |= {f"combine{number}": combine, f"default{number}": default, f"make{number}": make}
@@ -100,10 +108,16 @@ def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any
             merging.append(f" out.{name} = base.{name} if high is UNSET else high")
         else:
             merging.append(f" low = base.{name}")
-            merging.append(f" out.{name} = low if high is UNSET else high if low is UNSET else combine{number}(low, high)")
+            merging.append(
+                f" out.{name} = low if high is UNSET else high if low is UNSET else combine{number}(low, high)"
+            )
         filling.append(f" value = record.{name}")
-        filling.append(f" out.{name} = {f'make{number}()' if make is not None else f'default{number}'} if value is UNSET else value")
-    exec("\n".join([*merging, " return out", *filling, " return out"]), names)  # the names are those of dataclass fields
+        filling.append(
+            f" out.{name} = {f'make{number}()' if make is not None else f'default{number}'} if value is UNSET else value"
+        )
+    exec(
+        "\n".join([*merging, " return out", *filling, " return out"]), names
+    )  # the names are those of dataclass fields
     return names["merge"], names["filled"]
 
 

@@ -22,7 +22,10 @@ class BadBaseline(Exception):
 def save(report: Report, path: Path) -> None:
     """Write the report's findings and notes to *path*; raises OSError."""
     counts = Counter(map(_key, report.entries))
-    rows = [{"rule": rule, "file": file, "text": text, "count": count} for (rule, file, text), count in sorted(counts.items())]
+    rows = [
+        {"rule": rule, "file": file, "text": text, "count": count}
+        for (rule, file, text), count in sorted(counts.items())
+    ]
     path.write_text(json.dumps({"whimbrel-baseline": 1, "findings": rows}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -32,7 +35,9 @@ def load(path: Path) -> Counter[BaselineKey]:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["whimbrel-baseline"] != 1:
             raise BadBaseline(f"{path} is a baseline of another version")
-        return Counter({(row["rule"], row["file"], row["text"]): int(row["count"]) for row in document["findings"]})
+        return Counter(
+            {(row["rule"], row["file"], row["text"]): int(row["count"]) for row in document["findings"]}
+        )
     except (ValueError, KeyError, TypeError):
         raise BadBaseline(f"{path} is no baseline") from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.report.model import ReportEntry
-from whimbrel.upgrade.difference import display_path
+from whimbrel.upgrade.edits.diff import display_path
 from whimbrel.upgrade.model import Finding
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whimbrel.records import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.model import Risk
 
 READ_ERROR = "READ"
@@ -113,8 +113,10 @@ def count_noun(number: int, singular: str, plural: str = "") -> str:
 def summary(report: Report) -> list[str]:
     """The counts in lines of text."""
     notes = sum(entry.is_note for entry in report.entries)
-    lines = [f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: {count_noun(len(report.findings), 'finding')}"
-             f", {count_noun(notes, 'note')}"]
+    lines = [
+        f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: {count_noun(len(report.findings), 'finding')}"
+        f", {count_noun(notes, 'note')}"
+    ]
     lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
     fixable = sum(entry.is_fixable and not entry.needs_review for entry in report.entries)
     if fixable:
@@ -126,7 +128,9 @@ def summary(report: Report) -> list[str]:
     if decisions:
         lines.append(f"  {count_noun(decisions, 'decision')} to take")
     if report.unread:
-        lines.append(f"  {count_noun(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there")
+        lines.append(
+            f"  {count_noun(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there"
+        )
     if report.baselined:
         lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
     return lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from whimbrel.records import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def apply(data: bytes, groups: Iterable[Group]) -> bytes:
             raise RangeError(edit, len(data))
         if edit.start < done:
             raise OverlapError(ordered[index - 1][1], group, edit.start)
-        pieces += [data[done:edit.start], edit.text]
+        pieces += [data[done : edit.start], edit.text]
         done = edit.end
     return b"".join([*pieces, data[done:]])
 
@@ -77,7 +77,10 @@ def choose(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
 
 def _ordered(groups: Iterable[Group]) -> list[tuple[Edit, Group]]:
     """All edits by place; at one place insertions come before the replacement (sorting is stable)."""
-    return sorted(((edit, group) for group in groups for edit in group.edits), key=lambda pair: (pair[0].start, pair[0].end))
+    return sorted(
+        ((edit, group) for group in groups for edit in group.edits),
+        key=lambda pair: (pair[0].start, pair[0].end),
+    )
 
 
 def _fits(groups: Sequence[Group]) -> bool:

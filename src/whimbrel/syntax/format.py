@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from whimbrel.octets import to_bytes
-from whimbrel.octets import to_text as as_text
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.syntax.lines import V22_LINES, V24_LINES, LineRules, scan, split_name
-from whimbrel.syntax.places import name_range
+from whimbrel.syntax.spans import name_range
 from whimbrel.syntax.tree import Blank, Close, Comment, Directive, Document, Malformed, Node, Section, parse
 from whimbrel.syntax.words import WHITE
 
@@ -38,7 +38,10 @@ def formatted(data: bytes, spelling: Spelling, *, indent: int = 4) -> bytes:
 
 
 def _same(before: bytes, after: bytes) -> bool:
-    return all(list(_directives(before, rules)) == list(_directives(after, rules)) for rules in (V22_LINES, V24_LINES))
+    return all(
+        list(_directives(before, rules)) == list(_directives(after, rules))
+        for rules in (V22_LINES, V24_LINES)
+    )
 
 
 def _directives(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
@@ -72,7 +75,9 @@ class _Formatter:
 
     def _pieces(self) -> Iterator[tuple[Node | Close, int, bool]]:
         """Everything in the order of the file, with its depth and whether names in it are directives' names."""
-        waiting: list[tuple[Node | Close, int, bool]] = [(node, 0, True) for node in reversed(self.document.children)]
+        waiting: list[tuple[Node | Close, int, bool]] = [
+            (node, 0, True) for node in reversed(self.document.children)
+        ]
         while waiting:
             piece, depth, plain = waiting.pop()
             yield piece, depth, plain
@@ -84,9 +89,9 @@ class _Formatter:
     def _piece(self, piece: Node | Close, depth: int, plain: bool) -> bytes:
         data = self.document.bytes
         if isinstance(piece, Section) and _foreign(piece):
-            return data[piece.start:piece.end]
+            return data[piece.start : piece.end]
         end = piece.body if isinstance(piece, Section) else piece.end
-        source = data[piece.start:end]
+        source = data[piece.start : end]
         if isinstance(piece, Malformed):
             return source
         if plain and isinstance(piece, Directive | Section | Close):
@@ -94,7 +99,9 @@ class _Formatter:
         body = source.lstrip(WHITE.encode())
         if not body:
             return source
-        return b" " * (self.indent * depth) + (body if isinstance(piece, Comment) and body.count(b"\n") > 1 else _trimmed(body))
+        return b" " * (self.indent * depth) + (
+            body if isinstance(piece, Comment) and body.count(b"\n") > 1 else _trimmed(body)
+        )
 
     def _respelled(self, piece: Directive | Section | Close, source: bytes) -> bytes:
         """The line with the name as it is usually spelled."""
@@ -108,7 +115,7 @@ class _Formatter:
         if at < 0 or len(written.strip(b"</>")) != len(known):
             return source
         start += at - piece.start
-        return source[:start] + to_bytes(known) + source[start + len(known):]
+        return source[:start] + to_bytes(known) + source[start + len(known) :]
 
 
 def _foreign(section: Section) -> bool:
@@ -119,6 +126,6 @@ def _foreign(section: Section) -> bool:
 def _trimmed(line: bytes) -> bytes:
     """The line without white space before its line end, unless a backslash would come to stand there."""
     body = line.rstrip(b"\r\n")
-    tail = line[len(body):]
+    tail = line[len(body) :]
     plain = body.rstrip(b" \t")
     return line if plain.endswith(b"\\") or tail not in (b"", b"\n", b"\r\n") else plain + tail

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, repeat
 
-from whimbrel.lazily import compile
-from whimbrel.octets import to_text as as_text
-from whimbrel.records import dataclass
+from whimbrel.base.latin1 import to_text as as_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
 from whimbrel.syntax.words import WHITE, getword
 
 
@@ -49,7 +49,9 @@ class LogicalLine:
 Scanned = tuple[int, int, int, str]  # the fields of LogicalLine
 
 _UNUSUAL = compile(r"\\\r?\n|\0")
-_NAME = compile(r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)""")  # names that need no care
+_NAME = compile(
+    r"""(</[^ \t\n\v\f\r\\]*|[^ \t\n\v\f\r"'\\>][^ \t\n\v\f\r\\>]*)(?:[ \t\n\v\f\r]+|\Z)"""
+)  # names that need no care
 
 
 def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[LogicalLine]:
@@ -100,13 +102,15 @@ def origin(source: str, start: int, rules: LineRules) -> tuple[str, list[int]]:
     end, _, joined = _slow_line(source, start, 0, rules, places)
     indent = len(joined) - len(joined.lstrip(WHITE))
     text = joined.strip(WHITE)
-    places = places[indent:indent + len(text)]
+    places = places[indent : indent + len(text)]
     behind = places[-1] + 1 if places else end
     dropped = rules.doubled_ends and text.endswith("\\") and source[behind:end].startswith("\\")
     return text, [*places, behind + dropped]
 
 
-def _slow_line(source: str, position: int, number: int, rules: LineRules, places: list[int] | None = None) -> tuple[int, int, str]:
+def _slow_line(
+    source: str, position: int, number: int, rules: LineRules, places: list[int] | None = None
+) -> tuple[int, int, str]:
     """One line with all rules applied: its end, its number (0: the file ends and there is no line) and its text.
 
     *places*, where given, gets the position of every character.
@@ -156,7 +160,7 @@ def split_name(text: str) -> tuple[str, str]:
     """
     plain = _NAME.match(text)
     if plain:
-        word, args = plain[1], text[plain.end():]
+        word, args = plain[1], text[plain.end() :]
     else:
         word, rest = getword(text)
         args = text[rest:]

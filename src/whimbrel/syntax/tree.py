@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from whimbrel.octets import to_bytes
-from whimbrel.octets import to_text as as_text
-from whimbrel.records import dataclass, field
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_text as as_text
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.syntax.lines import V24_LINES, LineRules, scan, split_name
 
 
@@ -90,7 +90,7 @@ class Document:
 
     def source(self, piece: Piece) -> Bytes:
         """The bytes of a node, its children included."""
-        return self.bytes[piece.start:piece.end]
+        return self.bytes[piece.start : piece.end]
 
     def walk(self) -> Iterator[Node]:
         """Every node in the order of the source, a section before its children."""
@@ -157,7 +157,9 @@ def _parse(data: bytes, rules: LineRules) -> Document:
             else:
                 builder.add(Malformed(start, end, number, "the first word is empty"))
     if end < len(data):
-        builder.add(Malformed(end, len(data), number + 1, "the file ends after a backslash that joins the next line"))
+        builder.add(
+            Malformed(end, len(data), number + 1, "the file ends after a backslash that joins the next line")
+        )
     return Document(data, builder.finish(len(data)), rules)
 
 

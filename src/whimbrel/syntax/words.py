@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.lazily import compile
+from whimbrel.base.lazy_re import compile
 
 WHITE = " \t\n\v\f\r"
 
 _BLANKS = compile(r"[ \t\n\v\f\r]*")
 _BRACE = compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
 _BARE = compile(r"[^ \t\n\v\f\r]+")
-_PLAIN = compile(r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)""")  # a word that needs no care
+_PLAIN = compile(
+    r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)"""
+)  # a word that needs no care
 _QUOTED = {quote: compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
 _ESCAPED = {"": compile(r"\\(\\)"), '"': compile(r'\\([\\"])'), "'": compile(r"\\([\\'])")}
 
@@ -31,10 +33,10 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
     if plain:
         return plain[1], plain.end()
     start = _end(_BLANKS, text, at)
-    quote = text[start:start + 1]
+    quote = text[start : start + 1]
     if quote in _QUOTED:
         end = _end(_QUOTED[quote], text, start + 1)
-        word, end = text[start + 1:end], min(end + 1, len(text))
+        word, end = text[start + 1 : end], min(end + 1, len(text))
     else:
         quote, end = "", _end(_BARE, text, start)
         word = text[start:end]
@@ -47,11 +49,11 @@ def getword_braced(text: str) -> tuple[str, str]:
     Braces nest; two backslashes are one, a single one hides nothing.
     """
     start = skip_blanks(text)
-    if text[start:start + 1] != "{":
+    if text[start : start + 1] != "{":
         word, at = getword(text)
         return word, text[at:]
     end = _closing_brace(text, start + 1)
-    return unescaped(text[start + 1:end]), text[skip_blanks(text, min(end + 1, len(text))):]
+    return unescaped(text[start + 1 : end]), text[skip_blanks(text, min(end + 1, len(text))) :]
 
 
 def _closing_brace(text: str, at: int) -> int:

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import Final
 
-FIRST_PORT: Final = 10_000   # five digits, so that a port's length in a page is always the same
+FIRST_PORT: Final = 10_000  # five digits, so that a port's length in a page is always the same
 _RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 

@@ -1,1 +1,6 @@
-"""From 2.2 to 2.4: what an upgrade changes in a configuration, and the edits that mend it."""
+"""Upgrade of an httpd 2.2 configuration to 2.4: findings, and the edits that fix them.
+
+Public: check.check, check.fixpoint.upgrade, apply.transaction.{write, undo, recover}, model.{Finding, Rule, UpgradeOptions}.
+Order of the packages: model, source, edits, files, access_control, rules, check; apply and documents stand beside them.
+Must not import: server, cli, report, lsp.  It never changes a file outside of apply/.
+"""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.errors import SourceLocation
-from whimbrel.records import dataclass, field
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.syntax.edits import Edit
 
 if TYPE_CHECKING:
-    from whimbrel.upgrade.estate import ConfigTree
+    from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 class Risk(Enum):
@@ -83,7 +83,9 @@ class Finding:
     @property
     def needs_review(self) -> bool:
         """Whether a person has to look: the words stand in the output, and `whimbrel upgrade` ends with 3."""
-        return self.safety is Safety.REVIEW or (self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC)
+        return self.safety is Safety.REVIEW or (
+            self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC
+        )
 
 
 class Style(Enum):

@@ -11,8 +11,8 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import dataclass
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
 
 ALPHABET: Final = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 PLAIN_WARNING: Final = "Warning: storing passwords as plain text might just not work on this platform.\n"
@@ -44,7 +44,13 @@ def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
         cheap = hash_password(password, algorithm, 0)
         return HashResult(cheap.stored, IGNORED_WARNING + cheap.warning)
     makers: dict[str, Callable[[str, int], HashResult]] = {
-        "m": _apr1, "s": _sha1, "d": _crypt, "p": _plain, "B": _bcrypt, "2": _sha256, "5": _sha512,
+        "m": _apr1,
+        "s": _sha1,
+        "d": _crypt,
+        "p": _plain,
+        "B": _bcrypt,
+        "2": _sha256,
+        "5": _sha512,
     }
     return makers[algorithm](password, cost)
 

@@ -11,8 +11,8 @@ import signal
 import sys
 from collections.abc import Callable
 
-from whimbrel.octets import from_system, to_bytes
-from whimbrel.records import dataclass, field
+from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 class UsageError(Exception):
@@ -49,7 +49,9 @@ def program(path: str, words: list[str]) -> UtilityProgram:
     """The program for a command line; a leading `--dialect 2.2` chooses the utility of 2.2."""
     is_22 = False
     while words and words[0].partition("=")[0] == "--dialect":
-        value, at = (words[0].partition("=")[2], 1) if "=" in words[0] else (words[1] if len(words) > 1 else "", 2)
+        value, at = (
+            (words[0].partition("=")[2], 1) if "=" in words[0] else (words[1] if len(words) > 1 else "", 2)
+        )
         if value not in ("2.2", "2.4", "guide"):
             raise Exit(2, f"{path}: --dialect takes 2.2, 2.4 or guide\n")
         is_22, words = value == "2.2", words[at:]
@@ -70,7 +72,7 @@ def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], 
             index = -1 if letter == ":" else option_string.find(letter)
             if index < 0:
                 raise UsageError(f"illegal option -- {letter}")
-            if option_string[index + 1:index + 2] != ":":
+            if option_string[index + 1 : index + 2] != ":":
                 options.append((letter, ""))
                 continue
             if place >= len(word):
@@ -96,14 +98,16 @@ def write_stdout(text: str) -> None:
     data = to_bytes(text)
     try:
         while data:
-            data = data[os.write(1, data):]
+            data = data[os.write(1, data) :]
     except OSError:
         pass
 
 
 def start(run: Callable[[UtilityProgram], int], name: str) -> None:
     """The console script `whimbrel-NAME`: run the utility, which speaks under httpd's name for it, and exit as it says."""
-    path = from_system(sys.argv[0]) if name == "rotatelogs" else name  # rotatelogs shows how it is written into a configuration
+    path = (
+        from_system(sys.argv[0]) if name == "rotatelogs" else name
+    )  # rotatelogs shows how it is written into a configuration
     sys.exit(exit_status(run, path, [from_system(word) for word in sys.argv[1:]]))
 
 

@@ -12,8 +12,8 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import dataclass
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities.options import Exit, write_stderr
 
 _NEW: Final = "Open a new file"
@@ -96,7 +96,9 @@ class Rotation:
             self._make_parents(path)
         self._log_verbose(f"Opening file {path}\n")
         is_reopening = self.handle >= 0 and (schedule.files > 0 or schedule.truncate_next)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if schedule.truncate or is_reopening else 0)
+        flags = (
+            os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if schedule.truncate or is_reopening else 0)
+        )
         try:
             handle = os.open(to_bytes(path), flags, 0o666)
         except OSError as problem:
@@ -119,7 +121,9 @@ class Rotation:
     def _next_name(self, begin: int) -> str:
         schedule = self.schedule
         if schedule.pattern:
-            return to_text(os.fsencode(time.strftime(os.fsdecode(to_bytes(schedule.name)), time.gmtime(begin))))
+            return to_text(
+                os.fsencode(time.strftime(os.fsdecode(to_bytes(schedule.name)), time.gmtime(begin)))
+            )
         if schedule.files:
             self.number = (self.number + 1) % schedule.files
             return f"{schedule.name}.{self.number}" if self.number else schedule.name
@@ -132,7 +136,9 @@ class Rotation:
             try:
                 os.makedirs(to_bytes(directory), exist_ok=True)
             except OSError as problem:
-                raise Exit(2, f"Could not create directory '{directory}' ({_error_text(problem)})\n") from None
+                raise Exit(
+                    2, f"Could not create directory '{directory}' ({_error_text(problem)})\n"
+                ) from None
 
     def _on_open_error(self, path: str, problem: OSError) -> None:
         if self.handle < 0:
@@ -166,7 +172,10 @@ class Rotation:
         program = self.schedule.program  # looked for in the working folder, not on the PATH
         self._log_verbose(f"Calling post-rotate program: {program}\n")
         try:
-            subprocess.Popen([to_bytes(word) for word in (program, self.path, before) if word], executable=to_bytes(os.path.join(".", program)))
+            subprocess.Popen(
+                [to_bytes(word) for word in (program, self.path, before) if word],
+                executable=to_bytes(os.path.join(".", program)),
+            )
         except OSError as problem:
             write_stderr(f"Could not spawn post-rotate process '{program}': {_error_text(problem)}\n")
 
@@ -177,7 +186,7 @@ class Rotation:
 
 def _write(handle: int, data: bytes) -> None:
     while data:
-        data = data[os.write(handle, data):]
+        data = data[os.write(handle, data) :]
 
 
 def _error_text(problem: OSError) -> str:

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import AddressSet, Atom, EnvironmentSet, GroupMember, HasCredentials, HostIn, KnownUser, MethodIs, PasswordValid, UserIn
+from whimbrel.access.atoms import (
+    AddressSet,
+    Atom,
+    EnvironmentSet,
+    GroupMember,
+    HasCredentials,
+    HostIn,
+    KnownUser,
+    MethodIs,
+    PasswordValid,
+    UserIn,
+)
 from whimbrel.access.decide import AccessEnvironment, decide
 from whimbrel.access.decision import AccessDecision, Space
 from whimbrel.access.layers import AccessLayer, lines_of_tree
+from whimbrel.base.dialect import DIALECTS
 from whimbrel.config.model import SectionKind
-from whimbrel.dialect import DIALECTS
 from whimbrel.syntax.tree import parse
 
-COMMON = ("authz_host", "auth_basic", "auth_digest", "authn_file", "authz_user", "authz_groupfile", "authz_owner")
+COMMON = (
+    "authz_host",
+    "auth_basic",
+    "auth_digest",
+    "authn_file",
+    "authz_user",
+    "authz_groupfile",
+    "authz_owner",
+)
 MODULES = {"2.2": COMMON, "2.4": ("authz_core", "authn_core", "access_compat", *COMMON)}
 AREA = "AuthType Basic\nAuthName zone\nAuthUserFile users\nAuthGroupFile groups\n"
 
@@ -20,21 +39,38 @@ def layer(text: str, kind: SectionKind = SectionKind.DIRECTORY, htaccess: bool =
     return AccessLayer(lines_of_tree(parse(text.encode()).children, "x"), kind, htaccess)
 
 
-def world(version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = "") -> AccessEnvironment:
+def world(
+    version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = ""
+) -> AccessEnvironment:
     """The usual modules, or others; files in *missing* can't be read."""
     made = lines_of_tree(parse(aliases.encode()).children, "x")
     return AccessEnvironment(modules or MODULES[version], "/srv", lambda path: path not in missing, made)
 
 
-def said(version: str, *texts: str | AccessLayer, space: Space | None = None, world_: AccessEnvironment | None = None) -> AccessDecision:
+def said(
+    version: str,
+    *texts: str | AccessLayer,
+    space: Space | None = None,
+    world_: AccessEnvironment | None = None,
+) -> AccessDecision:
     """What sections of these lines decide, outermost first."""
     layers = [layer(text) if isinstance(text, str) else text for text in texts]
     return decide(layers, DIALECTS[version], world_ or world(version), space or Space())
 
 
-def answer(decision: AccessDecision, address: str = "192.0.2.1", method: str = "GET", user: str = "", right: bool = True, groups: tuple[str, ...] = (),
-           environment: tuple[str, ...] = (), host: str | None = None, known: bool = True) -> int:
+def answer(
+    decision: AccessDecision,
+    address: str = "192.0.2.1",
+    method: str = "GET",
+    user: str = "",
+    right: bool = True,
+    groups: tuple[str, ...] = (),
+    environment: tuple[str, ...] = (),
+    host: str | None = None,
+    known: bool = True,
+) -> int:
     """The status for one client; *user* "": without a password."""
+
     def holds(atom: Atom) -> bool:
         match atom:
             case AddressSet():

@@ -15,9 +15,17 @@ ALIAS = "<AuthnProviderAlias file second>\nAuthUserFile more\n</AuthnProviderAli
 @pytest.mark.parametrize("version", VERSIONS)
 def test_passwords(version: str) -> None:
     decision = said(version, AREA + "Require valid-user")
-    assert [answer(decision), answer(decision, user="a"), answer(decision, user="a", right=False), answer(decision, user="a", known=False)] == \
-        [401, 200, 401, 401]
-    assert set(decision.atoms()) == {HasCredentials("basic"), PasswordValid("basic", "file /srv/users"), KnownUser("basic", "file /srv/users")}
+    assert [
+        answer(decision),
+        answer(decision, user="a"),
+        answer(decision, user="a", right=False),
+        answer(decision, user="a", known=False),
+    ] == [401, 200, 401, 401]
+    assert set(decision.atoms()) == {
+        HasCredentials("basic"),
+        PasswordValid("basic", "file /srv/users"),
+        KnownUser("basic", "file /srv/users"),
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -31,7 +39,10 @@ def test_what_makes_authentication_impossible(version: str) -> None:
 def test_a_list_of_providers() -> None:
     aliased = world("2.4", aliases=ALIAS)
     decision = said("2.4", AREA + "AuthBasicProvider file second\nRequire valid-user", world_=aliased)
-    assert {atom.area for atom in decision.atoms() if isinstance(atom, KnownUser)} == {"file /srv/users", "file /srv/more"}
+    assert {atom.area for atom in decision.atoms() if isinstance(atom, KnownUser)} == {
+        "file /srv/users",
+        "file /srv/more",
+    }
 
 
 def test_digest_users_belong_to_a_realm() -> None:
@@ -44,7 +55,10 @@ def test_digest_users_belong_to_a_realm() -> None:
 
 def test_types_of_unknown_modules() -> None:
     space, text = Space(), "AuthType Kitten\nAuthName a\nRequire valid-user"
-    both = [said(version, text, space=space, world_=world(version, ("auth_kitten", *MODULES[version]))) for version in VERSIONS]
+    both = [
+        said(version, text, space=space, world_=world(version, ("auth_kitten", *MODULES[version])))
+        for version in VERSIONS
+    ]
     assert both[0].is_equivalent(both[1]) and answer(both[0]) == 401 and answer(both[0], user="a") == 200
 
 

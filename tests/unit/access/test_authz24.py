@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.access.said import AREA, answer, layer, said, world
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.config.model import SectionKind
-from whimbrel.errors import ConfigError
 
 DENY = "Order deny,allow\nDeny from all\nAllow from 127.0.0.1\n"
 
@@ -51,12 +51,20 @@ def test_negative_rules_alone() -> None:
 
 def test_merging() -> None:
     outer, inner = "Require ip 10", "AuthMerging {}\nRequire ip 10.1"
-    answers = {word: [answer(said("2.4", outer, inner.format(word)), one) for one in ("10.1.0.1", "10.2.0.1")] for word in ("And", "Or", "Off")}
+    answers = {
+        word: [answer(said("2.4", outer, inner.format(word)), one) for one in ("10.1.0.1", "10.2.0.1")]
+        for word in ("And", "Or", "Off")
+    }
     assert answers == {"And": [200, 403], "Or": [200, 200], "Off": [200, 403]}
 
 
 def test_what_the_server_refuses() -> None:
-    for text in ("Require nosuchthing", "Require Valid-User", "Require not ip 10", "AuthzUserAuthoritative Off"):
+    for text in (
+        "Require nosuchthing",
+        "Require Valid-User",
+        "Require not ip 10",
+        "AuthzUserAuthoritative Off",
+    ):
         with pytest.raises(ConfigError):
             said("2.4", text)
         assert answer(said("2.4", layer(text, SectionKind.HTACCESS, True))) == 500
@@ -67,7 +75,13 @@ def test_user_without_authentication() -> None:
 
 
 def test_a_missing_group_file() -> None:
-    assert answer(said("2.4", AREA + "Require group admin", world_=world("2.4", missing=("/srv/groups",))), user="alice") == 401
+    assert (
+        answer(
+            said("2.4", AREA + "Require group admin", world_=world("2.4", missing=("/srv/groups",))),
+            user="alice",
+        )
+        == 401
+    )
 
 
 def test_the_guides_wording() -> None:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from whimbrel.access.atoms import AddressSet, HasCredentials, HostIn, KnownUser, MethodIs, Opaque, PasswordValid, UserIn, address_set
+from whimbrel.access.atoms import (
+    AddressSet,
+    HasCredentials,
+    HostIn,
+    KnownUser,
+    MethodIs,
+    Opaque,
+    PasswordValid,
+    UserIn,
+    address_set,
+)
 from whimbrel.access.clients import ClientCredentials, ExampleClient, find_client
 from whimbrel.access.decision import Space
-from whimbrel.modules.networks import parse_written
+from whimbrel.base.net import parse_written
 
 
 def networks(*words: str) -> AddressSet:
@@ -32,7 +42,10 @@ def test_methods_and_users_exclude_each_other() -> None:
     assert find_client(space, get & post) is None
     other = find_client(space, ~get & ~post)
     assert other is not None and other.method not in ("GET", "POST")
-    bob, both = space.variable(UserIn(frozenset({"bob"}))), space.variable(UserIn(frozenset({"bob", "alice"})))
+    bob, both = (
+        space.variable(UserIn(frozenset({"bob"}))),
+        space.variable(UserIn(frozenset({"bob", "alice"}))),
+    )
     assert find_client(space, bob & ~both) is None
     alice = find_client(space, both & ~bob)
     assert alice is not None and alice.credentials == ClientCredentials("alice", True)
@@ -40,7 +53,10 @@ def test_methods_and_users_exclude_each_other() -> None:
 
 def test_passwords_belong_to_users_who_belong_to_credentials() -> None:
     space = Space()
-    sends, known, right = (space.variable(a) for a in (HasCredentials("basic"), KnownUser("basic", "f"), PasswordValid("basic", "f")))
+    sends, known, right = (
+        space.variable(a)
+        for a in (HasCredentials("basic"), KnownUser("basic", "f"), PasswordValid("basic", "f"))
+    )
     assert find_client(space, right & ~known) is None and find_client(space, known & ~sends) is None
     assert find_client(space, space.variable(UserIn(frozenset({"bob"}))) & ~sends) is None
     wrong = find_client(space, known & ~right)
@@ -51,15 +67,29 @@ def test_passwords_belong_to_users_who_belong_to_credentials() -> None:
 
 def test_host_names() -> None:
     space = Space()
-    one, inner = space.variable(HostIn(frozenset({"example.org"}))), space.variable(HostIn(frozenset({".example.org"})))
+    one, inner = (
+        space.variable(HostIn(frozenset({"example.org"}))),
+        space.variable(HostIn(frozenset({".example.org"}))),
+    )
     assert find_client(space, inner & ~one) is None
     exact = find_client(space, one & ~inner)
     assert exact is not None and exact.host == "example.org"
 
 
 def test_the_words() -> None:
-    client = ExampleClient("10.0.0.1", "PUT", "a.test", ClientCredentials("eve", True, ("staff", "all")), ("flag",), True, (("expr x", False),))
-    assert str(client) == "PUT from 10.0.0.1 (a.test), an address of the server's own, as eve in staff, all, with flag set, expr x: no"
+    client = ExampleClient(
+        "10.0.0.1",
+        "PUT",
+        "a.test",
+        ClientCredentials("eve", True, ("staff", "all")),
+        ("flag",),
+        True,
+        (("expr x", False),),
+    )
+    assert (
+        str(client)
+        == "PUT from 10.0.0.1 (a.test), an address of the server's own, as eve in staff, all, with flag set, expr x: no"
+    )
 
 
 def test_opaque_questions_are_told() -> None:
@@ -72,5 +102,9 @@ def test_masks_with_gaps() -> None:
     space = Space()
     gaps, block = space.variable(networks("127.0.0.0/255.0.255.0")), space.variable(networks("127"))
     inside, outside = find_client(space, gaps & block), find_client(space, ~gaps & block)
-    assert inside is not None and inside.opaque_answers == () and networks("127.0.0.0/255.0.255.0").holds(inside.address)
+    assert (
+        inside is not None
+        and inside.opaque_answers == ()
+        and networks("127.0.0.0/255.0.255.0").holds(inside.address)
+    )
     assert outside is not None and not networks("127.0.0.0/255.0.255.0").holds(outside.address)

@@ -12,9 +12,9 @@ from tests.unit.access.witness import Report, watching
 from whimbrel.access.clients import ClientCredentials, ExampleClient
 from whimbrel.access.decide import decide
 from whimbrel.access.decision import AccessVerdict, Counterexample, Space
-from whimbrel.dialect import DIALECTS
-from whimbrel.errors import ConfigError, StartError
-from whimbrel.testing.standin import FakeRuntime
+from whimbrel.base.dialect import DIALECTS
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.1.5", "10.1.2.3", "10.2.0.1", "::1", "192.0.2.9")
 METHODS = ("GET", "GET", "HEAD", "POST", "PUT", "OPTIONS", "FROB", "NONE")
@@ -26,12 +26,21 @@ def client(chance: random.Random) -> tuple[ExampleClient, str]:
     password = PASSWORDS.get(user, "x") if chance.random() < 0.75 else "wrong"
     given = ClientCredentials(user, password == PASSWORDS.get(user)) if user else None
     host = chance.choice((None, "localhost", "www.example.org", "example.org"))
-    return ExampleClient(chance.choice(ADDRESSES), chance.choice(METHODS), host, given, chance.choice(((), ("flag",))), chance.random() < 0.2), password
+    return ExampleClient(
+        chance.choice(ADDRESSES),
+        chance.choice(METHODS),
+        host,
+        given,
+        chance.choice(((), ("flag",))),
+        chance.random() < 0.2,
+    ), password
 
 
 @pytest.mark.parametrize("version", ("2.2", "2.4"))
 @pytest.mark.parametrize("seed", range(4))
-def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_and_decision_agree(
+    version: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = random.Random(f"{version} {seed}")
     prepare(tmp_path)
     refused = started = broken = 0
@@ -47,9 +56,16 @@ def test_engine_and_decision_agree(version: str, seed: int, tmp_path: Path, monk
                 continue
             started += 1
             before = report.compared
-            if ask(asked, *client(chance)) == 500 and report.compared == before:  # the .htaccess file is wrong
+            if (
+                ask(asked, *client(chance)) == 500 and report.compared == before
+            ):  # the .htaccess file is wrong
                 space = Space()
-                assert decide(site.layers(), DIALECTS[version], site.world(tmp_path), space).when[AccessVerdict.ERROR] == space.true
+                assert (
+                    decide(site.layers(), DIALECTS[version], site.world(tmp_path), space).when[
+                        AccessVerdict.ERROR
+                    ]
+                    == space.true
+                )
                 broken += 1
                 continue
             for _ in range(11):
@@ -66,11 +82,17 @@ def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
     found = 0
     for _ in range(30):
         old = chain(chance, "2.2", only=False)
-        new = Chain("2.4", old.texts, chain(chance, "2.4").modules) if chance.random() < 0.5 else chain(chance, "2.4")
+        new = (
+            Chain("2.4", old.texts, chain(chance, "2.4").modules)
+            if chance.random() < 0.5
+            else chain(chance, "2.4")
+        )
         users(tmp_path, PASSWORDS, {})
         space = Space()
         try:
-            decisions = [decide(one.layers(), DIALECTS[one.version], one.world(tmp_path), space) for one in (old, new)]
+            decisions = [
+                decide(one.layers(), DIALECTS[one.version], one.world(tmp_path), space) for one in (old, new)
+            ]
         except ConfigError:
             continue
         difference = decisions[0].difference(decisions[1])
@@ -87,5 +109,9 @@ def asked(site: Chain, difference: Counterexample, root: Path) -> int:
     given = difference.client.credentials
     names = dict.fromkeys([given.user], "right") if given is not None and given.is_known_user else {}
     users(root, names, {group: [given.user] for group in given.groups} if given is not None else {})
-    status = ask(engine(site, root, FakeRuntime()), difference.client, "right" if given is not None and given.is_password_valid else "wrong")
+    status = ask(
+        engine(site, root, FakeRuntime()),
+        difference.client,
+        "right" if given is not None and given.is_password_valid else "wrong",
+    )
     return status if status in (401, 403, 500) else 200

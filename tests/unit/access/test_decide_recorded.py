@@ -14,7 +14,11 @@ CASES = 1  # of each family, from the middle
 
 def sample(family: str, version: Version) -> list[Case]:
     """Some cases of *family* that can be asked without a server, and as root: files that others may not read are none for it."""
-    asked = (case for case in load_cases(family, version) if is_possible(case) and not any(file.mode != 0o644 for file in case.files.values()))
+    asked = (
+        case
+        for case in load_cases(family, version)
+        if is_possible(case) and not any(file.mode != 0o644 for file in case.files.values())
+    )
     cases = sorted(asked, key=lambda case: len(case.requests))
     return spread(cases, CASES)
 

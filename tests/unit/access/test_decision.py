@@ -22,20 +22,36 @@ def test_those_let_in_come_first() -> None:
     before = AccessDecision(space, {AccessVerdict.GRANTED: flag, AccessVerdict.FORBIDDEN: ~flag})
     after = AccessDecision(space, {AccessVerdict.GRANTED: ~flag, AccessVerdict.CHALLENGE: flag})
     found = [(one.before, one.after) for one in before.differences(after)]
-    assert found == [(AccessVerdict.FORBIDDEN, AccessVerdict.GRANTED), (AccessVerdict.GRANTED, AccessVerdict.CHALLENGE)]
+    assert found == [
+        (AccessVerdict.FORBIDDEN, AccessVerdict.GRANTED),
+        (AccessVerdict.GRANTED, AccessVerdict.CHALLENGE),
+    ]
     assert list(before.differences(before)) == []
 
 
 def test_total_and_disjoint() -> None:
     space = Space()
     for version in ("2.2", "2.4"):
-        when = list(said(version, AREA + "Require user bob\nOrder allow,deny\nAllow from 10\nSatisfy Any", space=space).when.values())
+        when = list(
+            said(
+                version, AREA + "Require user bob\nOrder allow,deny\nAllow from 10\nSatisfy Any", space=space
+            ).when.values()
+        )
         assert space.any_of(when) == space.true
         assert all(one & other == space.false for i, one in enumerate(when) for other in when[:i])
 
 
 def test_verdict_asks_only_what_matters() -> None:
     space = Space()
-    decision = AccessDecision(space, {AccessVerdict.GRANTED: space.variable(EnvironmentSet("a")), AccessVerdict.FORBIDDEN: ~space.variable(EnvironmentSet("a"))})
+    decision = AccessDecision(
+        space,
+        {
+            AccessVerdict.GRANTED: space.variable(EnvironmentSet("a")),
+            AccessVerdict.FORBIDDEN: ~space.variable(EnvironmentSet("a")),
+        },
+    )
     assert decision.atoms() == [EnvironmentSet("a")]
-    assert decision.verdict(lambda atom: True) is AccessVerdict.GRANTED and decision.verdict(lambda atom: False) is AccessVerdict.FORBIDDEN
+    assert (
+        decision.verdict(lambda atom: True) is AccessVerdict.GRANTED
+        and decision.verdict(lambda atom: False) is AccessVerdict.FORBIDDEN
+    )

@@ -5,26 +5,36 @@ from __future__ import annotations
 import pytest
 
 from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive, lines_of_nodes, lines_of_tree
+from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.directives.node import Node
-from whimbrel.errors import ConfigError, SourceLocation
 from whimbrel.syntax.tree import parse
 
 
 def test_lines_of_a_tree() -> None:
     text = b"Options All\nORDER Allow,Deny\n<Limit GET>\nRequire user bob\nOptions None\n</Limit>\n<Files x>\nDeny from all\n</Files>\n"
     found = lines_of_tree(parse(text).children, "f")
-    assert found == (AccessLine("order", "Allow,Deny"), AccessLine("limit", "GET", None, (AccessLine("require", "user bob"),)))
+    assert found == (
+        AccessLine("order", "Allow,Deny"),
+        AccessLine("limit", "GET", None, (AccessLine("require", "user bob"),)),
+    )
     assert found[1].place == SourceLocation("f", 3) and found[1].children[0].place == SourceLocation("f", 4)
 
 
 def test_variables_are_expanded() -> None:
-    assert lines_of_tree(parse(b"Require ip ${NET}\n").children, "f", lambda text: text.replace("${NET}", "10")) == (AccessLine("require", "ip 10"),)
+    assert lines_of_tree(
+        parse(b"Require ip ${NET}\n").children, "f", lambda text: text.replace("${NET}", "10")
+    ) == (AccessLine("require", "ip 10"),)
 
 
 def test_lines_of_nodes() -> None:
     outer = Node("<RequireAny", ">", SourceLocation("f", 1))
-    outer.children = [Node("Require", "all granted", SourceLocation("f", 2), outer), Node("Header", "set a b", SourceLocation("f", 3), outer)]
-    assert lines_of_nodes([outer]) == (AccessLine("requireany", "", None, (AccessLine("require", "all granted"),)),)
+    outer.children = [
+        Node("Require", "all granted", SourceLocation("f", 2), outer),
+        Node("Header", "set a b", SourceLocation("f", 3), outer),
+    ]
+    assert lines_of_nodes([outer]) == (
+        AccessLine("requireany", "", None, (AccessLine("require", "all granted"),)),
+    )
 
 
 def test_a_container_without_bracket() -> None:
@@ -32,16 +42,33 @@ def test_a_container_without_bracket() -> None:
         lines_of_nodes([Node("<Limit", "GET", SourceLocation("f", 1))])
 
 
-@pytest.mark.parametrize("name", ("Order", "SATISFY", "AuthType", "AuthzGroupFileAuthoritative", "AuthDBMUserFile", "Anonymous_NoUserId",
-                                  "LimitExcept", "AuthBasicProvider", "AuthDefaultAuthoritative", "AuthLDAPURL"))
+@pytest.mark.parametrize(
+    "name",
+    (
+        "Order",
+        "SATISFY",
+        "AuthType",
+        "AuthzGroupFileAuthoritative",
+        "AuthDBMUserFile",
+        "Anonymous_NoUserId",
+        "LimitExcept",
+        "AuthBasicProvider",
+        "AuthDefaultAuthoritative",
+        "AuthLDAPURL",
+    ),
+)
 def test_relevant(name: str) -> None:
     assert is_access_directive(name)
 
 
-@pytest.mark.parametrize("name", ("Options", "AllowOverride", "Files", "SetEnvIf", "AllowMethods", "LimitRequestBody"))
+@pytest.mark.parametrize(
+    "name", ("Options", "AllowOverride", "Files", "SetEnvIf", "AllowMethods", "LimitRequestBody")
+)
 def test_not_relevant(name: str) -> None:
     assert not is_access_directive(name)
 
 
 def test_place_is_no_part_of_equality() -> None:
-    assert AccessLayer((AccessLine("order", "allow,deny", SourceLocation("a", 1)),), place=SourceLocation("a", 1)) == AccessLayer((AccessLine("order", "allow,deny"),))
+    assert AccessLayer(
+        (AccessLine("order", "allow,deny", SourceLocation("a", 1)),), place=SourceLocation("a", 1)
+    ) == AccessLayer((AccessLine("order", "allow,deny"),))

@@ -7,24 +7,38 @@ from tests.unit.access.said import AREA, MODULES, answer, said, world
 from whimbrel.access.atoms import IsServerAddress, Opaque
 from whimbrel.access.decision import Space
 
-ALIASES = '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n' \
-          "<AuthzProviderAlias group staff wardens>\nAuthGroupFile other\n</AuthzProviderAlias>\n"
+ALIASES = (
+    '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n'
+    "<AuthzProviderAlias group staff wardens>\nAuthGroupFile other\n</AuthzProviderAlias>\n"
+)
 
 
 def test_lists_are_one_set_in_whatever_lines() -> None:
     space = Space()
-    one, many = said("2.4", "Require ip 10.0 127", space=space), said("2.4", "Require ip 127\nRequire ip 10.0", space=space)
+    one, many = (
+        said("2.4", "Require ip 10.0 127", space=space),
+        said("2.4", "Require ip 127\nRequire ip 10.0", space=space),
+    )
     assert one.is_equivalent(many) and len(one.atoms()) == len(many.atoms()) == 1
 
 
 def test_names_and_variables() -> None:
     decision = said("2.4", "Require host Example.org\nRequire env Flag")
-    assert [answer(decision), answer(decision, host="www.example.org"), answer(decision, environment=("flag",))] == [403, 200, 200]
+    assert [
+        answer(decision),
+        answer(decision, host="www.example.org"),
+        answer(decision, environment=("flag",)),
+    ] == [403, 200, 200]
 
 
 def test_methods() -> None:
     decision = said("2.4", "Require method GET POST")
-    assert [answer(decision, method=method) for method in ("GET", "POST", "PUT", "FROB")] == [200, 200, 403, 403]
+    assert [answer(decision, method=method) for method in ("GET", "POST", "PUT", "FROB")] == [
+        200,
+        200,
+        403,
+        403,
+    ]
 
 
 def test_aliases() -> None:
@@ -43,13 +57,26 @@ def test_expressions_stand_for_themselves() -> None:
     plain = said("2.4", "Require expr %{REQUEST_METHOD} == 'GET'", space=space)
     assert plain.atoms() == [Opaque("expr %{REQUEST_METHOD} == 'GET'")]
     assert plain.is_equivalent(said("2.4", "Require expr \"%{REQUEST_METHOD} == 'GET'\"", space=space))
-    assert Opaque("expr %{REMOTE_USER} == 'bob'", user=True) in said("2.4", AREA + "Require expr %{REMOTE_USER} == 'bob'", space=space).atoms()
+    assert (
+        Opaque("expr %{REMOTE_USER} == 'bob'", user=True)
+        in said("2.4", AREA + "Require expr %{REMOTE_USER} == 'bob'", space=space).atoms()
+    )
 
 
 def test_words_of_unknown_modules_are_opaque_in_both_versions() -> None:
     space = Space()
-    old = said("2.2", AREA + "Require kitten tabby", space=space, world_=world("2.2", ("authz_kitten", *MODULES["2.2"], "authz_default")))
-    new = said("2.4", AREA + "Require kitten tabby", space=space, world_=world("2.4", ("authz_kitten", *MODULES["2.4"])))
+    old = said(
+        "2.2",
+        AREA + "Require kitten tabby",
+        space=space,
+        world_=world("2.2", ("authz_kitten", *MODULES["2.2"], "authz_default")),
+    )
+    new = said(
+        "2.4",
+        AREA + "Require kitten tabby",
+        space=space,
+        world_=world("2.4", ("authz_kitten", *MODULES["2.4"])),
+    )
     assert Opaque("kitten tabby", user=True) in new.atoms() and old.is_equivalent(new)
 
 

@@ -28,32 +28,37 @@ from whimbrel.access.atoms import (
 from whimbrel.access.decide import AccessEnvironment, decide
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
 from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_nodes
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.net import numeric_address
 from whimbrel.config import htaccess, model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.reader import Reader, Source
 from whimbrel.directives.node import Node
-from whimbrel.expr.compile import compile_condition, compile_string
+from whimbrel.engine.expressions import RequestView, evaluate
+from whimbrel.engine.pipeline import process
+from whimbrel.engine.plan import plan as plans
+from whimbrel.engine.request import Request
+from whimbrel.expr.api import compile_condition, compile_string
 from whimbrel.expr.library import USER
-from whimbrel.modules.auth_api import AUTH_GRANTED, AUTH_USER_NOT_FOUND, GRANTED
-from whimbrel.modules.auth_files import group_file, password_file
-from whimbrel.modules.client_names import client_address, confirmed_name
-from whimbrel.modules.dbm_files import DbmFile
-from whimbrel.modules.mod_auth_basic import decode_base64
-from whimbrel.modules.mod_auth_digest.decide import INFO
-from whimbrel.modules.mod_auth_digest.header import read_credentials
-from whimbrel.modules.mod_authn_core import AuthnCoreServerConfig
-from whimbrel.modules.mod_authz_core.providers import require_words
-from whimbrel.modules.mod_authz_dbm import groups_of
-from whimbrel.modules.mod_authz_owner import file_group, make_file_owner
-from whimbrel.modules.networks import numeric_address
-from whimbrel.octets import to_bytes
-from whimbrel.request import plan as plans
-from whimbrel.request import process
-from whimbrel.request.expressions import RequestView, evaluate
-from whimbrel.request.record import Request
+from whimbrel.modules.aaa.mod_auth_basic import decode_base64
+from whimbrel.modules.aaa.mod_auth_digest.decide import INFO
+from whimbrel.modules.aaa.mod_auth_digest.header import read_credentials
+from whimbrel.modules.aaa.mod_authn_core import AuthnCoreServerConfig
+from whimbrel.modules.aaa.mod_authz_core.providers import require_words
+from whimbrel.modules.aaa.mod_authz_dbm import groups_of
+from whimbrel.modules.aaa.mod_authz_owner import file_group, make_file_owner
+from whimbrel.modules.support.auth.auth_api import AUTH_GRANTED, AUTH_USER_NOT_FOUND, GRANTED
+from whimbrel.modules.support.auth.auth_files import group_file, password_file
+from whimbrel.modules.support.dbm.open import DbmFile
+from whimbrel.modules.support.reverse_dns import client_address, confirmed_name
 
-ANSWERS = {0: AccessVerdict.GRANTED, 401: AccessVerdict.CHALLENGE, 403: AccessVerdict.FORBIDDEN, 500: AccessVerdict.ERROR}
+ANSWERS = {
+    0: AccessVerdict.GRANTED,
+    401: AccessVerdict.CHALLENGE,
+    403: AccessVerdict.FORBIDDEN,
+    500: AccessVerdict.ERROR,
+}
 
 
 @dataclass
@@ -63,7 +68,9 @@ class Report:
     compared: int = 0
     different: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    seen: Callable[[Request, int, AccessDecision, AccessVerdict], None] = lambda _r, _answer, _decision, _verdict: None
+    seen: Callable[[Request, int, AccessDecision, AccessVerdict], None] = (
+        lambda _r, _answer, _decision, _verdict: None
+    )
 
 
 @contextmanager
@@ -88,7 +95,13 @@ def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report
             if site is None:
                 site = sites[id(r.engine)] = Site(r.engine.configuration)
                 site.engine = r.engine
-            await site.compare(r, answer, [part for layer in r.plan.layers for part in parts.get(layer, (layer,))], before, report)
+            await site.compare(
+                r,
+                answer,
+                [part for layer in r.plan.layers for part in parts.get(layer, (layer,))],
+                before,
+                report,
+            )
         return answer
 
     with monkeypatch.context() as patch:
@@ -110,8 +123,13 @@ class Site:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         lines = lines_of_nodes(configuration.tree)
-        self.world = AccessEnvironment(tuple(name for name, _ in configuration.loaded_by_directive), configuration.root, readable,
-                           tuple(line for line in lines if line.name in ALIASES), tuple(configuration.methods.known()))
+        self.world = AccessEnvironment(
+            tuple(name for name, _ in configuration.loaded_by_directive),
+            configuration.root,
+            readable,
+            tuple(line for line in lines if line.name in ALIASES),
+            tuple(configuration.methods.known()),
+        )
         self.space = Space()
         self.nodes = {node.place: node for node in model.all_nodes(configuration.tree)}
         self.layers: dict[model.Layer, AccessLayer] = {}
@@ -130,7 +148,9 @@ class Site:
                 found = AccessLayer(lines_of_nodes(nodes), made.kind, True, made.place)
             else:
                 inside = made.place.path.endswith(".htaccess")
-                found = AccessLayer(lines_of_nodes(self.nodes[made.place].children), made.kind, inside, made.place)
+                found = AccessLayer(
+                    lines_of_nodes(self.nodes[made.place].children), made.kind, inside, made.place
+                )
             self.layers[made] = found
         return found
 
@@ -142,7 +162,9 @@ class Site:
             if r.server.is_virtual:
                 nodes.append(self.nodes[r.server.place].children)
             lines = [tuple(line for line in lines_of_nodes(one) if line.name not in ALIASES) for one in nodes]
-            known = self.outer[id(r.server)] = tuple(AccessLayer(some, model.SectionKind.SERVER) for some in lines if some)
+            known = self.outer[id(r.server)] = tuple(
+                AccessLayer(some, model.SectionKind.SERVER) for some in lines if some
+            )
         return known
 
     def decision(self, chain: tuple[AccessLayer, ...]) -> AccessDecision:
@@ -152,7 +174,9 @@ class Site:
             found = self.decisions[chain] = decide(chain, self.configuration.dialect, self.world, self.space)
         return found
 
-    async def compare(self, r: Request, answer: int, layers: list[model.Layer], env: dict[str, str], report: Report) -> None:
+    async def compare(
+        self, r: Request, answer: int, layers: list[model.Layer], env: dict[str, str], report: Report
+    ) -> None:
         """Note in *report* whether the decision agrees with the engine's *answer*."""
         if answer not in ANSWERS:
             report.left_out[f"answer {answer}"] += 1
@@ -169,8 +193,10 @@ class Site:
         report.compared += 1
         report.seen(r, answer, decision, verdict)
         if verdict is not ANSWERS[answer]:
-            report.different.append(f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided {verdict.value}; {values}; "
-                                    f"{[layer.lines for layer in map(self.layer, layers)]}")
+            report.different.append(
+                f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided {verdict.value}; {values}; "
+                f"{[layer.lines for layer in map(self.layer, layers)]}"
+            )
 
 
 def readable(path: str) -> bool:
@@ -201,7 +227,9 @@ def credentials(r: Request, scheme: str) -> tuple[str, str] | None:
     line = r.headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
     if scheme == "digest":
         given = read_credentials(line)
-        complete = given.scheme.lower() == "digest" and given.complete(lengths=not r.plan.dialect.access_in_core)
+        complete = given.scheme.lower() == "digest" and given.complete(
+            lengths=not r.plan.dialect.access_in_core
+        )
         fits = complete and given.fields["realm"] == r.plan.provider("access", "auth_name")(r)
         return (given.fields["username"], "") if fits else None
     if line is None or line.partition(" ")[0].lower() != "basic":
@@ -249,7 +277,9 @@ async def known(r: Request, atom: KnownUser | PasswordValid) -> bool | None:
         if not realm:
             return user in entries.stored and (not want or await entries.right(r, user, password))
         stored = entries.realms.get((user, realm))
-        return stored is not None and (not want or hashlib.md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored)
+        return stored is not None and (
+            not want or hashlib.md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored
+        )
     provider = provider_of(r, kind, rest)
     if provider is None:
         return None
@@ -298,7 +328,9 @@ async def opaque(r: Request, atom: Opaque) -> bool | None:
         return make_file_owner(r.plan, "", None).fn(r) == GRANTED
     if word == "file-group":
         group = file_group(r)
-        return group is not None and member(r, rest.removeprefix("by "), group.lower() if rest.startswith("by file") else group)
+        return group is not None and member(
+            r, rest.removeprefix("by "), group.lower() if rest.startswith("by file") else group
+        )
     if word == "user":
         return r.user in require_words(compile_string(rest, lookup=r.plan.provider)(RequestView(r)))
     if word == "forward-dns":

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from tests.unit.catalogue.test_load import VERSIONS, cases, rows
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry
 from whimbrel.catalogue.checks import CheckContext, check, check_calls, warning
 from whimbrel.catalogue.checks.numbers import LONG_MAX, atoi, is_float, md_duration, strtol, timeout
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
-from whimbrel.errors import ConfigError
 
 BEYOND = re.compile(
     r"Could not parse|No such filter|Undeclared smart filter|SSLRequire: |sed expression|Name or service|macro|Empty passwords|UserExpr"
@@ -40,7 +40,9 @@ def server_root(folder: Path) -> Path:
 def answer(row: DirectiveEntry, text: str, around: CheckContext) -> str | None:
     """What we say about the arguments *text*."""
     try:
-        calls = shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=around.version == "2.4")
+        calls = shape(
+            Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=around.version == "2.4"
+        )
     except ConfigError as error:
         return error.reason.replace("\n", "\\n").strip()
     return check_calls(row.source, row.name, calls, around)
@@ -55,7 +57,13 @@ def arguments(case: dict[str, Any], name: str) -> str | None:
 def surroundings(case: dict[str, Any], version: str, root: Path) -> CheckContext:
     """What stands around the directive of a recorded case."""
     loaded = frozenset(f"{name}_module" for name in case["modules"][version])
-    return CheckContext(version, str(root), loaded, is_per_directory="<" in case["conf"], in_location="<Location" in case["conf"])
+    return CheckContext(
+        version,
+        str(root),
+        loaded,
+        is_per_directory="<" in case["conf"],
+        in_location="<Location" in case["conf"],
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -66,7 +74,12 @@ def test_recorded_arguments(version: str, tmp_path: Path) -> None:
     for case in cases("config-args", version):
         name = re.match(r"<?\w+", case["title"])
         found = rows(name[0], case, version) if name else []
-        if not name or not found or found[0].source not in ours or re.search("Invalid command|not allowed|expr", case["text"]):
+        if (
+            not name
+            or not found
+            or found[0].source not in ours
+            or re.search("Invalid command|not allowed|expr", case["text"])
+        ):
             continue
         text = arguments(case, name[0])
         if text is None or BEYOND.search(case["text"]):
@@ -74,7 +87,9 @@ def test_recorded_arguments(version: str, tmp_path: Path) -> None:
         text = text.replace("@SERVERROOT@", str(root)).replace("@DOCROOT@", f"{root}/htdocs")
         said = answer(found[0], text, surroundings(case, version, root))
         said = said and said.replace(f"{root}/htdocs", "@DOCROOT@").replace(str(root), "@SERVERROOT@").strip()
-        told = None if case["text"].endswith("Syntax OK") else case["text"].split("httpd.conf:", 1)[-1].strip()
+        told = (
+            None if case["text"].endswith("Syntax OK") else case["text"].split("httpd.conf:", 1)[-1].strip()
+        )
         count["refused" if told else "accepted"] += 1
         if said != told:
             wrong.append((case["id"], case["title"], said, told))
@@ -87,8 +102,21 @@ def test_modules_without_rules_say_nothing() -> None:
     assert check("mod_deflate.c", "Nosuch", ["x"], CheckContext()) is None
 
 
-@pytest.mark.parametrize(("word", "value"), [("12", 12), ("12abc", 12), ("x", 0), ("-5", -5), ("+7", 7), ("2147483648", -2147483648),
-                                             ("4294967296", 0), ("99999999999999999999", -1), ("", 0), (" 3", 3)])
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("12", 12),
+        ("12abc", 12),
+        ("x", 0),
+        ("-5", -5),
+        ("+7", 7),
+        ("2147483648", -2147483648),
+        ("4294967296", 0),
+        ("99999999999999999999", -1),
+        ("", 0),
+        (" 3", 3),
+    ],
+)
 def test_atoi(word: str, value: int) -> None:
     assert atoi(word) == value
 
@@ -99,10 +127,27 @@ def test_strtol() -> None:
     assert strtol("99999999999999999999") == (LONG_MAX, "", True)
 
 
-@pytest.mark.parametrize(("word", "value"), [
-    ("20", 20_000), ("500ms", 500), ("2min", 120_000), ("1h", 3_600_000), ("5hour", 18_000_000), ("5MIN", None), ("5m", None), ("7k", None),
-    ("-1", None), ("x", None), ("", None), ("ms", 0), ("hour", 0), ("mx", None), ("-", None), ("99999999999999999999", None),
-])
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("20", 20_000),
+        ("500ms", 500),
+        ("2min", 120_000),
+        ("1h", 3_600_000),
+        ("5hour", 18_000_000),
+        ("5MIN", None),
+        ("5m", None),
+        ("7k", None),
+        ("-1", None),
+        ("x", None),
+        ("", None),
+        ("ms", 0),
+        ("hour", 0),
+        ("mx", None),
+        ("-", None),
+        ("99999999999999999999", None),
+    ],
+)
 def test_times(word: str, value: int | None) -> None:
     assert timeout(word, "2.4") == value
 
@@ -112,7 +157,15 @@ def test_negative_times_pass_in_the_old_version() -> None:
 
 
 def test_durations_of_mod_md() -> None:
-    assert [md_duration(word) for word in ("4d", "1D", "5mi", "10s", "5", "1w", "x")] == [345_600_000, 86_400_000, 300_000, 10_000, 5000, None, None]
+    assert [md_duration(word) for word in ("4d", "1D", "5mi", "10s", "5", "1w", "x")] == [
+        345_600_000,
+        86_400_000,
+        300_000,
+        10_000,
+        5000,
+        None,
+        None,
+    ]
 
 
 def test_floats() -> None:
@@ -120,57 +173,114 @@ def test_floats() -> None:
     assert not any(is_float(word) for word in ("x", "-", "", "x y"))
 
 
-@pytest.mark.parametrize(("source", "name", "words", "said"), [
-    ("mod_lua.c", "LuaScope", "ONCE", "Invalid value for LuaScope, 'ONCE', acceptable values are: 'once', 'request', 'conn', 'thread', 'server'"),
-    ("mod_lua.c", "LuaScope", "thread x y", None),
-    ("mod_proxy_fcgi.c", "ProxyFCGISetEnvIf", "true !FOO 1", 'Third argument ("1") is not allowed when using ProxyFCGISetEnvIf\'s unset mode (!FOO)'),
-    ("mod_proxy_fcgi.c", "ProxyFCGISetEnvIf", "true !FOO", None),
-    ("mod_ssl.c", "SSLOpenSSLConfCmd", "x y", "'x': invalid OpenSSL configuration command"),
-    ("mod_ssl.c", "SSLOpenSSLConfCmd", "CIPHERSTRING y", None),
-    ("mod_ssl.c", "SSLOpenSSLConfCmd", "Certificate /nosuch/", "SSLOpenSSLConfCmd: file '/nosuch/' does not exist or is empty"),
-    ("mod_ssl.c", "SSLOpenSSLConfCmd", "ClientCAPath /nosuch", "SSLOpenSSLConfCmd: directory '/nosuch' does not exist"),
-    ("mod_ssl.c", "SSLCARevocationPath", "/nosuch//", "SSLCARevocationPath: directory '/nosuch/' does not exist"),
-    ("mod_ssl.c", "SSLCACertificatePath", "//a//b//", "SSLCACertificatePath: directory '/a/b/' does not exist"),
-    ("mod_ssl.c", "SSLCertificateFile", ".", "SSLCertificateFile: file '/r/' does not exist or is empty"),
-    ("mod_md.c", "MDPrivateKeys", "RSA RSA 2048", "two keys of type 'RSA' are not possible."),
-    ("mod_md.c", "MDPrivateKeys", "a b A", "two keys of type 'A' are not possible."),
-    ("mod_md.c", "MDPrivateKeys", "default rsa", "'Default' allows no other parameter"),
-    ("mod_md.c", "MDPrivateKeys", "RSA 1000000000000", "must be 2048 or higher in order to be considered safe."),
-    ("mod_md.c", "MDPrivateKeys", "secp384r1 rsa 4096", None),
-    ("mod_md.c", "MDExternalAccountBinding", "/", "MDExternalAccountBinding: file not found: /"),
-    ("mod_md.c", "MDHttpProxy", "http:/h", "missing hostname"),
-    ("mod_md.c", "MDHttpProxy", "ftp://x", "uri scheme must be http or https"),
-])
+@pytest.mark.parametrize(
+    ("source", "name", "words", "said"),
+    [
+        (
+            "mod_lua.c",
+            "LuaScope",
+            "ONCE",
+            "Invalid value for LuaScope, 'ONCE', acceptable values are: 'once', 'request', 'conn', 'thread', 'server'",
+        ),
+        ("mod_lua.c", "LuaScope", "thread x y", None),
+        (
+            "mod_proxy_fcgi.c",
+            "ProxyFCGISetEnvIf",
+            "true !FOO 1",
+            'Third argument ("1") is not allowed when using ProxyFCGISetEnvIf\'s unset mode (!FOO)',
+        ),
+        ("mod_proxy_fcgi.c", "ProxyFCGISetEnvIf", "true !FOO", None),
+        ("mod_ssl.c", "SSLOpenSSLConfCmd", "x y", "'x': invalid OpenSSL configuration command"),
+        ("mod_ssl.c", "SSLOpenSSLConfCmd", "CIPHERSTRING y", None),
+        (
+            "mod_ssl.c",
+            "SSLOpenSSLConfCmd",
+            "Certificate /nosuch/",
+            "SSLOpenSSLConfCmd: file '/nosuch/' does not exist or is empty",
+        ),
+        (
+            "mod_ssl.c",
+            "SSLOpenSSLConfCmd",
+            "ClientCAPath /nosuch",
+            "SSLOpenSSLConfCmd: directory '/nosuch' does not exist",
+        ),
+        (
+            "mod_ssl.c",
+            "SSLCARevocationPath",
+            "/nosuch//",
+            "SSLCARevocationPath: directory '/nosuch/' does not exist",
+        ),
+        (
+            "mod_ssl.c",
+            "SSLCACertificatePath",
+            "//a//b//",
+            "SSLCACertificatePath: directory '/a/b/' does not exist",
+        ),
+        ("mod_ssl.c", "SSLCertificateFile", ".", "SSLCertificateFile: file '/r/' does not exist or is empty"),
+        ("mod_md.c", "MDPrivateKeys", "RSA RSA 2048", "two keys of type 'RSA' are not possible."),
+        ("mod_md.c", "MDPrivateKeys", "a b A", "two keys of type 'A' are not possible."),
+        ("mod_md.c", "MDPrivateKeys", "default rsa", "'Default' allows no other parameter"),
+        (
+            "mod_md.c",
+            "MDPrivateKeys",
+            "RSA 1000000000000",
+            "must be 2048 or higher in order to be considered safe.",
+        ),
+        ("mod_md.c", "MDPrivateKeys", "secp384r1 rsa 4096", None),
+        ("mod_md.c", "MDExternalAccountBinding", "/", "MDExternalAccountBinding: file not found: /"),
+        ("mod_md.c", "MDHttpProxy", "http:/h", "missing hostname"),
+        ("mod_md.c", "MDHttpProxy", "ftp://x", "uri scheme must be http or https"),
+    ],
+)
 def test_what_the_server_says(source: str, name: str, words: str, said: str | None) -> None:
     """As apache2 -t of 2.4.71 says it, under the server root /r."""
     assert check(source, name, words.split(), CheckContext(root="/r")) == said
 
 
-@pytest.mark.parametrize(("url", "wrong"), [
-    ("http:", "missing uri identifier"), ("http:x", "missing hostname"), ("http://h:x/", "not an uri"), ("http://h:/", "invalid port"),
-    ("https://[::1]/", "invalid hostname"), ("http://a_b/", "invalid hostname"), ("https://h/ x", "whitespace in uri"), ("/x", "missing uri scheme"),
-    ("1:x", "not an uri"), ("x:y", ""), ("http://u@h/", ""), ("http:///x", ""),
-])
+@pytest.mark.parametrize(
+    ("url", "wrong"),
+    [
+        ("http:", "missing uri identifier"),
+        ("http:x", "missing hostname"),
+        ("http://h:x/", "not an uri"),
+        ("http://h:/", "invalid port"),
+        ("https://[::1]/", "invalid hostname"),
+        ("http://a_b/", "invalid hostname"),
+        ("https://h/ x", "whitespace in uri"),
+        ("/x", "missing uri scheme"),
+        ("1:x", "not an uri"),
+        ("x:y", ""),
+        ("http://u@h/", ""),
+        ("http:///x", ""),
+    ],
+)
 def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
     said = check("mod_md.c", "MDCertificateAuthority", [url], CheckContext())
-    assert said == (wrong and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
-                    "LetsEncrypt-Test Buypass Buypass-Test." or None)
+    assert said == (
+        wrong
+        and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
+        "LetsEncrypt-Test Buypass Buypass-Test."
+        or None
+    )
 
 
-@pytest.mark.parametrize(("source", "name", "words", "said"), [
-    ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat mode=x"], "Invalid mode: `x'"),
-    ("mod_ext_filter.c", "ExtFilterDefine", ['f cmd="/bin/cat x" mode=output'], None),
-    ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat x"], "Unexpected parameter: `x'"),
-    ("mod_heartbeat.c", "HeartbeatAddress", [":80"], "HeartbeatAddress: Unable to parse address."),
-    ("mod_cache.c", "CacheKeyBaseURL", ["[::1]"], "Could not parse '[::1]' as an URL."),
-    ("mod_proxy_hcheck.c", "ProxyHCExpr", ["ok {true} x y"], "error: extra parameter(s)"),
-    ("mod_proxy_hcheck.c", "ProxyHCExpr", [""], "Missing expression name for ProxyHCExpr"),
-    ("mod_ssl.c", "SSLOCSPProxyURL", ["http://x:y"], "SSLOCSPProxyURL: Cannot parse URL http://x:y"),
-    ("mod_ssl.c", "SSLOCSPProxyURL", ["80:"], "SSLOCSPProxyURL: Cannot parse URL 80:"),
-    ("mod_md.c", "MDRenewWindow", ["7hx"], None),
-    ("mod_md.c", "MDWarnWindow", ["%"], None),
-    ("mod_md.c", "MDWarnWindow", ["h"], "MDWarnWindow has unrecognized format"),
-])
+@pytest.mark.parametrize(
+    ("source", "name", "words", "said"),
+    [
+        ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat mode=x"], "Invalid mode: `x'"),
+        ("mod_ext_filter.c", "ExtFilterDefine", ['f cmd="/bin/cat x" mode=output'], None),
+        ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat x"], "Unexpected parameter: `x'"),
+        ("mod_heartbeat.c", "HeartbeatAddress", [":80"], "HeartbeatAddress: Unable to parse address."),
+        ("mod_cache.c", "CacheKeyBaseURL", ["[::1]"], "Could not parse '[::1]' as an URL."),
+        ("mod_proxy_hcheck.c", "ProxyHCExpr", ["ok {true} x y"], "error: extra parameter(s)"),
+        ("mod_proxy_hcheck.c", "ProxyHCExpr", [""], "Missing expression name for ProxyHCExpr"),
+        ("mod_ssl.c", "SSLOCSPProxyURL", ["http://x:y"], "SSLOCSPProxyURL: Cannot parse URL http://x:y"),
+        ("mod_ssl.c", "SSLOCSPProxyURL", ["80:"], "SSLOCSPProxyURL: Cannot parse URL 80:"),
+        ("mod_md.c", "MDRenewWindow", ["7hx"], None),
+        ("mod_md.c", "MDWarnWindow", ["%"], None),
+        ("mod_md.c", "MDWarnWindow", ["h"], "MDWarnWindow has unrecognized format"),
+    ],
+)
 def test_lines_that_rules_take_whole(source: str, name: str, words: list[str], said: str | None) -> None:
     """As apache2 -t of 2.4.71 says it."""
     assert check(source, name, words, CheckContext()) == said
@@ -180,16 +290,34 @@ GUESSED = "Warning: NetMask not supplied with IP-Addr; guessing: "
 OVERRIDES = "SSLProtocol: Protocol '{}' overrides already set parameter(s). Check if a +/- prefix is missing."
 
 
-@pytest.mark.parametrize(("source", "name", "word", "texts"), [
-    ("mod_proxy.c", "NoProxy", "10", [GUESSED + "10.0.0.0/8"]), ("mod_proxy.c", "NoProxy", "10.1.2", [GUESSED + "10.1.2.0/24"]),
-    ("mod_proxy.c", "NoProxy", "010.1", [GUESSED + "8.1.0.0/16"]), ("mod_proxy.c", "NoProxy", "0x7", [GUESSED + "7.0.0.0/8"]),
-    ("mod_proxy.c", "NoProxy", "10.1/8", ["Warning: NetMask and IP-Addr disagree in 10.1.0.0/8", "         Set to 10.0.0.0/8"]),
-    ("mod_proxy.c", "NoProxy", "1.2.3.4", []), ("mod_proxy.c", "NoProxy", "256", []), ("mod_proxy.c", "NoProxy", "10.1.2.0/24", []),
-    ("mod_proxy.c", "NoProxy", "abc", []),
-    ("mod_ssl.c", "SSLProtocol", "TLSv1 TLSv1.1 TLSv1.2", [OVERRIDES.format("TLSv1.1"), OVERRIDES.format("TLSv1.2")]),
-    ("mod_ssl.c", "SSLProtocol", "-all TLSv1.2", []), ("mod_ssl.c", "SSLProtocol", "all -SSLv3 TLSv1.2", [OVERRIDES.format("TLSv1.2")]),
-    ("mod_ssl.c", "SSLProtocol", "TLSv1 TLSv1.1 bogus", [OVERRIDES.format("TLSv1.1")]),
-])
+@pytest.mark.parametrize(
+    ("source", "name", "word", "texts"),
+    [
+        ("mod_proxy.c", "NoProxy", "10", [GUESSED + "10.0.0.0/8"]),
+        ("mod_proxy.c", "NoProxy", "10.1.2", [GUESSED + "10.1.2.0/24"]),
+        ("mod_proxy.c", "NoProxy", "010.1", [GUESSED + "8.1.0.0/16"]),
+        ("mod_proxy.c", "NoProxy", "0x7", [GUESSED + "7.0.0.0/8"]),
+        (
+            "mod_proxy.c",
+            "NoProxy",
+            "10.1/8",
+            ["Warning: NetMask and IP-Addr disagree in 10.1.0.0/8", "         Set to 10.0.0.0/8"],
+        ),
+        ("mod_proxy.c", "NoProxy", "1.2.3.4", []),
+        ("mod_proxy.c", "NoProxy", "256", []),
+        ("mod_proxy.c", "NoProxy", "10.1.2.0/24", []),
+        ("mod_proxy.c", "NoProxy", "abc", []),
+        (
+            "mod_ssl.c",
+            "SSLProtocol",
+            "TLSv1 TLSv1.1 TLSv1.2",
+            [OVERRIDES.format("TLSv1.1"), OVERRIDES.format("TLSv1.2")],
+        ),
+        ("mod_ssl.c", "SSLProtocol", "-all TLSv1.2", []),
+        ("mod_ssl.c", "SSLProtocol", "all -SSLv3 TLSv1.2", [OVERRIDES.format("TLSv1.2")]),
+        ("mod_ssl.c", "SSLProtocol", "TLSv1 TLSv1.1 bogus", [OVERRIDES.format("TLSv1.1")]),
+    ],
+)
 def test_what_the_server_warns_of(source: str, name: str, word: str, texts: list[str]) -> None:
     """As apache2 -t of 2.4.71 warns; nothing of it is known of 2.2."""
     said = warning(source, name, [word], CheckContext())

@@ -10,27 +10,57 @@ from whimbrel.catalogue.handlers import handler_table, modules_of
 from whimbrel.catalogue.load import catalogue
 
 INSTALLED = Path("/usr/lib/apache2/modules")
-SHARED = [(name, file) for name, files in handler_table("2.4").items() for file in files if (INSTALLED / f"{file}.so").exists()]
+SHARED = [
+    (name, file)
+    for name, files in handler_table("2.4").items()
+    for file in files
+    if (INSTALLED / f"{file}.so").exists()
+]
 
 
 @pytest.mark.skipif(not SHARED, reason="apache2 is not installed")
 def test_httpds_modules_contain_their_names() -> None:
     """A module compares the handler with a text that its file contains; a compiler may have made code of a part of a short one."""
-    unknown = [(name, file) for name, file in SHARED if name.rstrip("*").rstrip(":")[-7:].encode() not in (INSTALLED / f"{file}.so").read_bytes()]
+    unknown = [
+        (name, file)
+        for name, file in SHARED
+        if name.rstrip("*").rstrip(":")[-7:].encode() not in (INSTALLED / f"{file}.so").read_bytes()
+    ]
     assert not unknown
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
 def test_patterns(version: str) -> None:
-    assert modules_of("php7-script", version) == modules_of("application/x-httpd-php-source", version) == ("mod_php",)
-    assert modules_of("proxy:unix:/run/php.sock|fcgi://localhost", version) == (("mod_proxy",) if version == "2.4" else ())
+    assert (
+        modules_of("php7-script", version)
+        == modules_of("application/x-httpd-php-source", version)
+        == ("mod_php",)
+    )
+    assert modules_of("proxy:unix:/run/php.sock|fcgi://localhost", version) == (
+        ("mod_proxy",) if version == "2.4" else ()
+    )
     assert modules_of("text/plain", version) == modules_of("no-such-handler", version) == ()
 
 
 def test_files_of_httpd_are_in_the_catalogue() -> None:
     known = {row.file for version in ("2.2", "2.4") for row in catalogue(version).modules}
-    third = {"mod_php", "mod_suphp", "mod_ruby", "mod_rivet", "mod_wsgi", "mod_fastcgi", "mod_fcgid", "mod_perl", "mod_python", "mod_mono", "mod_jk",
-             "mod_scgi", "mod_uwsgi"}
+    third = {
+        "mod_php",
+        "mod_suphp",
+        "mod_ruby",
+        "mod_rivet",
+        "mod_wsgi",
+        "mod_fastcgi",
+        "mod_fcgid",
+        "mod_perl",
+        "mod_python",
+        "mod_mono",
+        "mod_jk",
+        "mod_scgi",
+        "mod_uwsgi",
+    }
     elsewhere = {"mod_isapi", "mod_example_hooks"}  # of Windows, of developers
-    named = {file for version in ("2.2", "2.4") for files in handler_table(version).values() for file in files}
+    named = {
+        file for version in ("2.2", "2.4") for files in handler_table(version).values() for file in files
+    }
     assert named - known == third | elsewhere

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.unit.catalogue.program_tables import Table, tables
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Context
-from whimbrel.errors import ConfigError
 
 CASES = Path(__file__).parents[2] / "conformance" / "cases"
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
@@ -24,7 +24,10 @@ VERSIONS = ("2.2", "2.4")
 SERVER = Context.RSRC_CONF | Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
 SECTION = Context.ACCESS_CONF | Context.OR_ALL
 ALLOWED = {
-    "in <VirtualHost>": SERVER, "in server config": SERVER, "in <Limit> (server)": SERVER, "in <Proxy>": SECTION | Context.PROXY_CONF,
+    "in <VirtualHost>": SERVER,
+    "in server config": SERVER,
+    "in <Limit> (server)": SERVER,
+    "in <Proxy>": SECTION | Context.PROXY_CONF,
     "in <RequireAll>": Context.OR_AUTHCFG,
 }
 
@@ -39,7 +42,11 @@ def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
 
 def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
     """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
-    sources = {m.source for m in catalogue(version).modules if m.is_static or m.identifier.removesuffix("_module") in case["modules"][version]}
+    sources = {
+        m.source
+        for m in catalogue(version).modules
+        if m.is_static or m.identifier.removesuffix("_module") in case["modules"][version]
+    }
     found = catalogue(version).find(name)
     return [r for r in found if r.source in sources] or list(found)
 
@@ -51,7 +58,11 @@ def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
         assert row.args in Args.__members__
         assert row.where and not row.where & ~everything
     assert {name: Context[name].value for name in ("OR_ALL", "OR_LIMIT", "RSRC_CONF", "PROXY_CONF")} == {
-        "OR_ALL": 31, "OR_LIMIT": 1, "RSRC_CONF": 128, "PROXY_CONF": 2048}
+        "OR_ALL": 31,
+        "OR_LIMIT": 1,
+        "RSRC_CONF": 128,
+        "PROXY_CONF": 2048,
+    }
 
 
 ELSEWHERE = {"mod_systemd"}  # modules of httpd 2.4 that Debian does not build; the manual says what they are
@@ -61,7 +72,12 @@ ELSEWHERE = {"mod_systemd"}  # modules of httpd 2.4 that Debian does not build; 
 def installed() -> list[Table]:
     if not (APACHE.exists() and MODULES.is_dir()):
         pytest.skip("Debian's apache2 is not installed")
-    return [table for path in (APACHE, *sorted(MODULES.glob("*.so"))) for table in tables(path) if table.source != "mod_fcgid.c"]
+    return [
+        table
+        for path in (APACHE, *sorted(MODULES.glob("*.so")))
+        for table in tables(path)
+        if table.source != "mod_fcgid.c"
+    ]
 
 
 def test_rows_are_those_of_the_installed_program(installed: list[Table]) -> None:
@@ -73,14 +89,20 @@ def test_rows_are_those_of_the_installed_program(installed: list[Table]) -> None
 
 def test_modules_are_those_of_the_installed_program(installed: list[Table]) -> None:
     ours = [m for m in catalogue("2.4").modules if m.file not in ELSEWHERE]
-    assert {(m.identifier, m.source, m.has_dir_config) for m in ours} == {(t.identifier, t.source, t.folders) for t in installed}
+    assert {(m.identifier, m.source, m.has_dir_config) for m in ours} == {
+        (t.identifier, t.source, t.folders) for t in installed
+    }
     files = {p.stem for p in MODULES.glob("*.so")} - {"mod_fcgid"}
     assert {m.file for m in ours if not m.is_static} == files
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_compiled_in_modules(version: str) -> None:
-    texts = [c["text"] for c in cases("config-dumps", version) if c["args"] == ["-M"] and "Loaded Modules:" in c["text"]]
+    texts = [
+        c["text"]
+        for c in cases("config-dumps", version)
+        if c["args"] == ["-M"] and "Loaded Modules:" in c["text"]
+    ]
     assert texts
     ours = [m.identifier for m in catalogue(version).modules if m.is_static]
     assert {tuple(re.findall(r"^ (\w+) \(static\)$", text, re.MULTILINE)) for text in texts} == {tuple(ours)}
@@ -88,7 +110,11 @@ def test_compiled_in_modules(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_undefined_symbols_of_modules_that_need_another(version: str) -> None:
-    alone = [c["text"] for c in cases("config-missing", version) if "alone, without the modules it needs" in c["title"]]
+    alone = [
+        c["text"]
+        for c in cases("config-missing", version)
+        if "alone, without the modules it needs" in c["title"]
+    ]
     told = [m for text in alone if (m := re.search(r"/(mod_\w+)\.so: undefined symbol: (\w+)$", text))]
     assert told
     for match in told:
@@ -112,18 +138,29 @@ def test_contexts(version: str) -> None:
         name, place = match[1], match[2]
         told = re.search(r"^(\S+) not allowed (?:here|in )", case["text"], re.MULTILINE)
         found = rows(name, case, version)
-        if version == "2.4" and place == "in <Limit> (server)" and not any(r.where & Context.EXEC_ON_READ for r in found):
+        if (
+            version == "2.4"
+            and place == "in <Limit> (server)"
+            and not any(r.where & Context.EXEC_ON_READ for r in found)
+        ):
             assert told and told[1] == "<Limit", name  # which stands before the directive, known or not
         elif told and told[1].lower() == name.lower():
-            assert told[1] in {r.name for r in found} and any(refused_here(r, place) for r in found), case["title"]
+            assert told[1] in {r.name for r in found} and any(refused_here(r, place) for r in found), case[
+                "title"
+            ]
         else:
             assert not all(refused_here(r, place) for r in found), case["title"]
         seen[place] += 1
     assert len(seen) > 14 and sum(seen.values()) > 2500
 
 
-CLASSES = {"AuthConfig": Context.OR_AUTHCFG, "FileInfo": Context.OR_FILEINFO, "Indexes": Context.OR_INDEXES, "Limit": Context.OR_LIMIT,
-           "Options": Context.OR_OPTIONS}
+CLASSES = {
+    "AuthConfig": Context.OR_AUTHCFG,
+    "FileInfo": Context.OR_FILEINFO,
+    "Indexes": Context.OR_INDEXES,
+    "Limit": Context.OR_LIMIT,
+    "Options": Context.OR_OPTIONS,
+}
 """The words of AllowOverride; the recorded cases name a folder after the one that is in force there, without such a folder it is All."""
 
 
@@ -141,14 +178,21 @@ def test_htaccess_classes(version: str) -> None:
     """Every recorded "X not allowed here" of a .htaccess file follows from the bits, and so does its absence."""
     seen: Counter[bool] = Counter()
     with lzma.open(CASES / "config-htaccess.jsonl.xz", "rt", encoding="utf-8") as file:
-        found = [c for c in map(json.loads, file) if re.match(r"\.htaccess (with AllowOverride All|under one override class)", c["title"])]
+        found = [
+            c
+            for c in map(json.loads, file)
+            if re.match(r"\.htaccess (with AllowOverride All|under one override class)", c["title"])
+        ]
     for case in (c for c in found if version in c["answers"] and c["answers"][version]["started"]):
         log = case["answers"][version]["error_log"]
         log = log if isinstance(log, str) else "\n".join(log)
         for path, allowed, name in htaccess_files(case):
             known = rows(name, case, version)
             if known and f"/{path}: Invalid command" not in log:
-                told = re.search(rf"/{re.escape(path)}: {re.escape(name)} not allowed here", log, re.IGNORECASE) is not None
+                told = (
+                    re.search(rf"/{re.escape(path)}: {re.escape(name)} not allowed here", log, re.IGNORECASE)
+                    is not None
+                )
                 assert told == (not any(row.where & allowed for row in known)), (case["id"], path)
                 seen[told] += 1
     assert min(seen.values()) > 200
@@ -163,7 +207,9 @@ def count_error(row: DirectiveEntry, text: str, version: str) -> str | None:
     return None
 
 
-COUNT = re.compile(r"(takes (no|one|two|three|1-2).*argument|requires at least (one|two) argument|must be On or Off$)")
+COUNT = re.compile(
+    r"(takes (no|one|two|three|1-2).*argument|requires at least (one|two) argument|must be On or Off$)"
+)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -173,15 +219,21 @@ def test_argument_counts(version: str) -> None:
     for case in cases("config-args", version):
         lines = case["conf"].strip("\n").split("\n")
         name = re.match(r"\w+", case["title"])
-        if name is None or len(lines) != 1 or not lines[0].lower().startswith(name[0].lower() + " ") or "${" in lines[0] or lines[0].endswith("\\"):
+        if (
+            name is None
+            or len(lines) != 1
+            or not lines[0].lower().startswith(name[0].lower() + " ")
+            or "${" in lines[0]
+            or lines[0].endswith("\\")
+        ):
             continue
         found = rows(name[0], case, version)
         if not found or re.search("Invalid command|not allowed (here|in)", case["text"]):
             continue
         told = case["text"].rsplit("Syntax error on line 1 of @SERVERROOT@/conf/httpd.conf:", 1)[-1].strip()
-        message = count_error(found[0], lines[0][len(name[0]):].strip(), version)
+        message = count_error(found[0], lines[0][len(name[0]) :].strip(), version)
         if message is None:  # mod_filter words its own complaint alike, without the help text
-            complains = told.startswith(f"{found[0].name} ") and COUNT.match(told[len(found[0].name) + 1:])
+            complains = told.startswith(f"{found[0].name} ") and COUNT.match(told[len(found[0].name) + 1 :])
             assert found[0].name == "AddOutputFilterByType" or not complains, (case["id"], told)
         else:
             assert told == message.replace("\n", "\\n").strip(), case["id"]

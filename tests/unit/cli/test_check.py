@@ -39,11 +39,16 @@ def test_a_note_is_no_reason_to_stop(conf: Path) -> None:
 
 
 def test_every_shape(conf: Path) -> None:
-    shown = {name: run(conf, "--select", "C42", "--format", name) for name in ("text", "json", "sarif", "github", "html", "junit")}
+    shown = {
+        name: run(conf, "--select", "C42", "--format", name)
+        for name in ("text", "json", "sarif", "github", "html", "junit")
+    }
     assert {found.exit_code for found in shown.values()} == {1}
     assert "httpd.conf:2: C42" in shown["text"].stdout
     assert json.loads(shown["json"].stdout)["findings"][0]["line"] == 2
-    region = json.loads(shown["sarif"].stdout)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]
+    region = json.loads(shown["sarif"].stdout)["runs"][0]["results"][0]["locations"][0]["physicalLocation"][
+        "region"
+    ]
     assert region == {"startLine": 2}
     assert shown["github"].stdout.startswith("::error file=httpd.conf,line=2,")
     assert "<!DOCTYPE html>" in shown["html"].stdout
@@ -70,7 +75,10 @@ def test_folders_of_several_servers(tmp_path: Path) -> None:
         (tmp_path / name / "conf").mkdir(parents=True)
         (tmp_path / name / "conf" / "httpd.conf").write_text(BROKEN)
     found = json.loads(run(tmp_path, "--select", "C42", "--format", "json", "-j", "2").stdout)
-    assert [one["file"].endswith(f"{name}/conf/httpd.conf") for one, name in zip(found["findings"], ("one", "two"), strict=True)] == [True, True]
+    assert [
+        one["file"].endswith(f"{name}/conf/httpd.conf")
+        for one, name in zip(found["findings"], ("one", "two"), strict=True)
+    ] == [True, True]
 
 
 def test_single_htaccess_file(tmp_path: Path) -> None:

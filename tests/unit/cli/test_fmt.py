@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 
 from whimbrel.cli import directives, fmt
 
-UGLY, PRETTY = "<directory />\norder allow,deny\n</directory>\n", "<Directory />\n    Order allow,deny\n</Directory>\n"
+UGLY, PRETTY = (
+    "<directory />\norder allow,deny\n</directory>\n",
+    "<Directory />\n    Order allow,deny\n</Directory>\n",
+)
 
 
 def test_a_file_is_written_anew_and_keeps_its_mode(tmp_path: Path) -> None:
@@ -22,7 +25,10 @@ def test_a_file_is_written_anew_and_keeps_its_mode(tmp_path: Path) -> None:
     assert path.read_text() == PRETTY
     assert path.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
-    assert os.listdir(tmp_path) == ["a.conf", "link.conf"] or sorted(os.listdir(tmp_path)) == ["a.conf", "link.conf"]
+    assert os.listdir(tmp_path) == ["a.conf", "link.conf"] or sorted(os.listdir(tmp_path)) == [
+        "a.conf",
+        "link.conf",
+    ]
 
 
 def test_check_names_the_file_and_leaves_it(tmp_path: Path) -> None:

@@ -28,7 +28,11 @@ def test_a_life(kind: str, tmp_path: Path) -> None:
     assert htdbm("-vb", "d", "bob", "y") == (3, "", "Password mismatch for user 'bob'\n")
     assert htdbm("-x", "d", "bob") == (0, "Database d modified.\n", "")
     assert htdbm("-x", "d", "bob") == (6, "", "Cannot find user 'bob' in database\n")
-    assert htdbm("-l", "d") == (0, "", head + "    ann                              a comment\nTotal #records : 1\n")
+    assert htdbm("-l", "d") == (
+        0,
+        "",
+        head + "    ann                              a comment\nTotal #records : 1\n",
+    )
 
 
 def test_the_old_one_warns_of_crypt(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from whimbrel.catalogue.load import catalogue
-from whimbrel.cli import places, texts
+from whimbrel.cli import paths, version_text
 from whimbrel.cli.arguments import UsageError, parse
 from whimbrel.cli.httpd import run
 from whimbrel.directives.spec import Versions
@@ -18,7 +18,13 @@ from whimbrel.modules import ALL
 
 def test_letters_may_stand_together_and_values_apart() -> None:
     found = parse("p", ["-Da", "-D", "b", "-tf", "conf/x", "-d/r", "-C", "Listen 1"])
-    assert (found.defines, found.check_only, found.file, found.root, found.before) == (["a", "b"], True, "conf/x", "/r", ["Listen 1"])
+    assert (found.defines, found.check_only, found.file, found.root, found.before) == (
+        ["a", "b"],
+        True,
+        "conf/x",
+        "/r",
+        ["Listen 1"],
+    )
 
 
 def test_the_log_shows_the_command_line_as_httpd_does() -> None:
@@ -27,11 +33,19 @@ def test_the_log_shows_the_command_line_as_httpd_does() -> None:
     assert " ".join(found.log_words) == '/usr/sbin/apache2 -d /r -C Include "c" -D FOREGROUND'
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["-Z"], "illegal option -- Z"), (["-k", "bogus"], "illegal option -- k"), (["-D"], "option requires an argument -- D"),
-    (["-h"], ""), (["-e", "bogus", "-t"], ""), (["extra"], ""), (["-t", "extra"], ""),
-    (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
-])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-Z"], "illegal option -- Z"),
+        (["-k", "bogus"], "illegal option -- k"),
+        (["-D"], "option requires an argument -- D"),
+        (["-h"], ""),
+        (["-e", "bogus", "-t"], ""),
+        (["extra"], ""),
+        (["-t", "extra"], ""),
+        (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
+    ],
+)
 def test_wrong_use(words: list[str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse("p", words)
@@ -42,10 +56,17 @@ def test_s_and_m_are_synonyms() -> None:
     assert parse("p", ["-S", "-M"]).defines == ["DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES"]
 
 
-@pytest.mark.parametrize(("words", "checks"), [
-    (["-DDUMP_VHOSTS"], True), (["-D", "DUMP_RUN_CFG"], True), (["-D", "DUMP_INCLUDES"], True), (["-DDUMP_CONFIG"], False),
-    (["--dialect", "2.2", "-DDUMP_MODULES"], True), (["--dialect", "2.2", "-DDUMP_RUN_CFG"], False),
-])
+@pytest.mark.parametrize(
+    ("words", "checks"),
+    [
+        (["-DDUMP_VHOSTS"], True),
+        (["-D", "DUMP_RUN_CFG"], True),
+        (["-D", "DUMP_INCLUDES"], True),
+        (["-DDUMP_CONFIG"], False),
+        (["--dialect", "2.2", "-DDUMP_MODULES"], True),
+        (["--dialect", "2.2", "-DDUMP_RUN_CFG"], False),
+    ],
+)
 def test_names_that_ask_for_a_dump_start_nothing(words: list[str], checks: bool) -> None:
     """In 2.4.71 a dump needs no -t; the sources' list of 2.2 is shorter."""
     assert parse("p", words).check_only is checks
@@ -56,27 +77,58 @@ def site(root: Path, conf: str, *more: str) -> subprocess.CompletedProcess[str]:
     for name in ("conf", "logs", "htdocs"):
         (root / name).mkdir()
     (root / "conf/a.conf").write_text("UseCanonicalName Off\n")
-    (root / "conf/httpd.conf").write_text(f"LoadModule mpm_event_module m/mod_mpm_event.so\nListen 127.0.0.1:8080\n{conf}")
+    (root / "conf/httpd.conf").write_text(
+        f"LoadModule mpm_event_module m/mod_mpm_event.so\nListen 127.0.0.1:8080\n{conf}"
+    )
     code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(sys.argv))"
-    return subprocess.run([sys.executable, "-c", code, "-d", str(root), *more], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", code, "-d", str(root), *more], capture_output=True, text=True, check=False
+    )
 
 
 def test_files_before_an_error_are_listed(tmp_path: Path) -> None:
     done = site(tmp_path, "Include conf/a.conf\nBogus\n", "-DDUMP_INCLUDES")
     conf = f"{tmp_path}/conf"
-    assert (done.returncode, done.stdout) == (1, f"Included configuration files:\n  (*) {conf}/httpd.conf\n    (3) {conf}/a.conf\n")
-    assert done.stderr.startswith(f"AH00526: Syntax error on line 4 of {conf}/httpd.conf:\nInvalid command 'Bogus'")
+    assert (done.returncode, done.stdout) == (
+        1,
+        f"Included configuration files:\n  (*) {conf}/httpd.conf\n    (3) {conf}/a.conf\n",
+    )
+    assert done.stderr.startswith(
+        f"AH00526: Syntax error on line 4 of {conf}/httpd.conf:\nInvalid command 'Bogus'"
+    )
 
 
-@pytest.mark.parametrize(("conf", "heads"), [
-    ("", ["Included configuration files:", "VirtualHost configuration:", "ServerRoot:", "Loaded Modules:"]),
-    ("LoadModule info_module m/mod_info.so\n",
-     ["Included configuration files:", "VirtualHost configuration:", "# In file:", "ServerRoot:", "Loaded Modules:"]),
-])
-def test_dumps_stand_in_the_order_in_which_httpd_comes_to_them(tmp_path: Path, conf: str, heads: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("conf", "heads"),
+    [
+        (
+            "",
+            ["Included configuration files:", "VirtualHost configuration:", "ServerRoot:", "Loaded Modules:"],
+        ),
+        (
+            "LoadModule info_module m/mod_info.so\n",
+            [
+                "Included configuration files:",
+                "VirtualHost configuration:",
+                "# In file:",
+                "ServerRoot:",
+                "Loaded Modules:",
+            ],
+        ),
+    ],
+)
+def test_dumps_stand_in_the_order_in_which_httpd_comes_to_them(
+    tmp_path: Path, conf: str, heads: list[str]
+) -> None:
     """DUMP_CONFIG is mod_info's."""
     out = site(tmp_path, conf, "-M", "-S", "-DDUMP_CONFIG", "-DDUMP_INCLUDES").stdout
-    known = ("Included configuration files:", "VirtualHost configuration:", "# In file:", "ServerRoot:", "Loaded Modules:")
+    known = (
+        "Included configuration files:",
+        "VirtualHost configuration:",
+        "# In file:",
+        "ServerRoot:",
+        "Loaded Modules:",
+    )
     assert [head for line in out.splitlines() for head in known if line.startswith(head)] == heads
 
 
@@ -87,7 +139,7 @@ def test_v_ends_the_reading() -> None:
 
 def test_usage_of_24() -> None:
     """Of /usr/sbin/apache2 -h, whose program name is as long as the padding."""
-    lines = texts.usage("/usr/sbin/apache2", "2.4").split("\n")
+    lines = version_text.usage("/usr/sbin/apache2", "2.4").split("\n")
     assert lines[:4] == [
         "Usage: /usr/sbin/apache2 [-D name] [-d directory] [-f file]",
         '                         [-C "directive"] [-c "directive"]',
@@ -99,7 +151,7 @@ def test_usage_of_24() -> None:
 
 
 def test_usage_of_22() -> None:
-    lines = texts.usage("httpd", "2.2").split("\n")
+    lines = version_text.usage("httpd", "2.2").split("\n")
     assert lines[3] == "                               [-v] [-V] [-h] [-l] [-L] [-t] [-T] [-S]"
     assert "  -t -D DUMP_VHOSTS  : show parsed settings (currently only vhost settings)" in lines
     assert "-X" not in "\n".join(lines)
@@ -123,9 +175,13 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_built_in_module_is_listed() -> None:
     """-l is a fixed list, for speed: it must say what the table of modules says."""
     rows = {row.file: row for row in catalogue("2.4").modules}
-    wanted = {rows[name].source for name in ALL if name in rows and rows[name].kind != "mpm" and ALL[name].versions & Versions.V24}
-    assert {*texts.BUILT_IN, *texts.CORE_MODULES} == wanted | set(texts.CORE_MODULES)
-    assert list(texts.BUILT_IN) == sorted(texts.BUILT_IN)
+    wanted = {
+        rows[name].source
+        for name in ALL
+        if name in rows and rows[name].kind != "mpm" and ALL[name].versions & Versions.V24
+    }
+    assert {*version_text.BUILT_IN, *version_text.CORE_MODULES} == wanted | set(version_text.CORE_MODULES)
+    assert list(version_text.BUILT_IN) == sorted(version_text.BUILT_IN)
 
 
 @pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])
@@ -133,24 +189,27 @@ def test_what_is_asked_often_imports_nothing(letter: str) -> None:
     """Test suites call these hundreds of times: nothing of the standard library beyond what Python itself has loaded, nothing heavy of ours."""
     code = (
         "import sys; b = set(sys.modules); from whimbrel.cli.httpd import run; "
-        f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)")
+        f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stderr.rsplit("\n", 2)[-2].split() if not name.startswith("whimbrel")}
     assert loaded <= {"__future__"}
 
 
 def test_a_debian_folder_is_known_by_its_files(tmp_path: Path) -> None:
-    assert not places.is_debian(str(tmp_path))
+    assert not paths.is_debian(str(tmp_path))
     (tmp_path / "apache2.conf").touch()
-    (tmp_path / "envvars").write_text('export RUN_USER=www-$APACHE_CONFDIR\nSECRET=1\nSUFFIX=" x"\nexport NAME="a$SUFFIX"\n')
-    assert places.is_debian(str(tmp_path))
-    assert places.file_of(str(tmp_path)) == "apache2.conf"
-    found = places.read_envvars(places.envvars_of("", str(tmp_path)), "/c")
+    (tmp_path / "envvars").write_text(
+        'export RUN_USER=www-$APACHE_CONFDIR\nSECRET=1\nSUFFIX=" x"\nexport NAME="a$SUFFIX"\n'
+    )
+    assert paths.is_debian(str(tmp_path))
+    assert paths.file_of(str(tmp_path)) == "apache2.conf"
+    found = paths.read_envvars(paths.envvars_of("", str(tmp_path)), "/c")
     assert (found["RUN_USER"], found["NAME"]) == ("www-/c", "a x")
     assert "SECRET" not in found
 
 
 def test_other_folders_have_no_variables(tmp_path: Path) -> None:
     (tmp_path / "envvars").touch()
-    assert places.envvars_of("", str(tmp_path)) == ""
-    assert places.file_of(str(tmp_path)) == "conf/httpd.conf"
+    assert paths.envvars_of("", str(tmp_path)) == ""
+    assert paths.file_of(str(tmp_path)) == "conf/httpd.conf"

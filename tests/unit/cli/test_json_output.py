@@ -26,7 +26,11 @@ def ask(folder: Path, text: str, *words: str) -> tuple[int, Any]:
     (folder / "conf/httpd.conf").write_text(text)
     (folder / "conf/more.conf").write_text("KeepAlive On\n")
     code = "import sys; from whimbrel.cli.httpd import run; sys.exit(run(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, "whimbrel-httpd", "-d", str(folder), *words, "--json"], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "whimbrel-httpd", "-d", str(folder), *words, "--json"],
+        capture_output=True,
+        check=False,
+    )
     assert done.stderr == b""
     return done.returncode, json.loads(done.stdout)
 
@@ -37,7 +41,12 @@ def test_virtual_hosts_and_run_settings(tmp_path: Path) -> None:
     (chain,) = found["virtual_hosts"]
     assert (chain["address"], chain["port"]) == ("*", 80)
     (server,) = chain["servers"]
-    assert (server["name"], server["aliases"], server["wild_aliases"], server["line"]) == ("a.example", ["b.example"], ["*.c.example"], 5)
+    assert (server["name"], server["aliases"], server["wild_aliases"], server["line"]) == (
+        "a.example",
+        ["b.example"],
+        ["*.c.example"],
+        5,
+    )
     assert found["run"]["pid_file"] == f"{tmp_path}/logs/httpd.pid"
     assert found["run"]["defines"]["COLOUR"] == "blue"
 
@@ -47,16 +56,28 @@ def test_modules_includes_and_directives(tmp_path: Path) -> None:
     assert status == 0
     linkage = {module["name"]: module["linkage"] for module in found["modules"]}
     assert (linkage["core_module"], linkage["mpm_event_module"]) == ("static", "shared")
-    assert [(one["file"], one["line"]) for one in found["includes"]] == [(f"{tmp_path}/conf/httpd.conf", None), (f"{tmp_path}/conf/more.conf", 4)]
+    assert [(one["file"], one["line"]) for one in found["includes"]] == [
+        (f"{tmp_path}/conf/httpd.conf", None),
+        (f"{tmp_path}/conf/more.conf", 4),
+    ]
     assert [(one["name"], one["depth"], one["line"]) for one in found["config"]] == [
-        ("ServerName", 0, 2), ("KeepAlive", 0, 1), ("<VirtualHost", 0, 5), ("ServerName", 1, 6), ("ServerAlias", 1, 7)]
+        ("ServerName", 0, 2),
+        ("KeepAlive", 0, 1),
+        ("<VirtualHost", 0, 5),
+        ("ServerName", 1, 6),
+        ("ServerAlias", 1, 7),
+    ]
 
 
 def test_an_error_is_a_document_too(tmp_path: Path) -> None:
     status, found = ask(tmp_path, MAIN.replace("conf/more.conf", "conf/more.conf\nKeepAlive maybe"), "-t")
     assert (status, found["ok"]) == (1, False)
     assert found["error"]["reason"] == "KeepAlive must be On or Off"
-    assert (found["error"]["file"], found["error"]["line"], found["error"]["code"]) == (f"{tmp_path}/conf/httpd.conf", 5, "AH00526")
+    assert (found["error"]["file"], found["error"]["line"], found["error"]["code"]) == (
+        f"{tmp_path}/conf/httpd.conf",
+        5,
+        "AH00526",
+    )
 
 
 def test_what_the_program_is(tmp_path: Path) -> None:

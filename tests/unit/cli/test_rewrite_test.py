@@ -27,16 +27,24 @@ def run(folder: Path, table: str, *flags: str, rules: str = RULES) -> tuple[int,
 
 def test_everything_as_expected(tmp_path: Path) -> None:
     table = "/old/a 301 /new/a\n/data [Accept: text/json] 303 http://h.test/data.json\n/gone 410\n"
-    assert run(tmp_path, table) == (0, [
-        ".htaccess:3: never used", ".htaccess:6: never used", "3 cases, 3 as expected, 0 different"])
+    assert run(tmp_path, table) == (
+        0,
+        [".htaccess:3: never used", ".htaccess:6: never used", "3 cases, 3 as expected, 0 different"],
+    )
 
 
 def test_differences_overlaps_and_loops(tmp_path: Path) -> None:
     status, lines = run(tmp_path, "/old/x 302 /elsewhere\n/data 303\n/loop 200\n")
     assert status == 1
-    assert lines[0] == "line 1: /old/x: status 301, expected 302; goes to http://localhost/new/x, expected /elsewhere"
+    assert (
+        lines[0]
+        == "line 1: /old/x: status 301, expected 302; goes to http://localhost/new/x, expected /elsewhere"
+    )
     assert lines[1] == "line 2: /data: status 404, expected 303"
-    assert lines[2] == "line 3: /loop: status 500, expected 200; loops: it exceeds the limit of internal redirects"
+    assert (
+        lines[2]
+        == "line 3: /loop: status 500, expected 200; loops: it exceeds the limit of internal redirects"
+    )
     assert lines[3] == ".htaccess:3: also fits URLs that .htaccess:2 takes first"
     assert lines[-1] == "3 cases, 0 as expected, 3 different"
 

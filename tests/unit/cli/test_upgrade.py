@@ -16,7 +16,9 @@ WHIMBREL = [sys.executable, "-c", "from whimbrel.cli.main import main; main()", 
 
 def upgrade(*arguments: str, cwd: Path, typed: str = "") -> tuple[int, bytes, str]:
     """Exit status, standard output, standard error."""
-    done = subprocess.run([*WHIMBREL, *arguments], cwd=cwd, capture_output=True, input=typed.encode(), timeout=60, check=False)
+    done = subprocess.run(
+        [*WHIMBREL, *arguments], cwd=cwd, capture_output=True, input=typed.encode(), timeout=60, check=False
+    )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode, done.stdout, done.stderr.decode()
 
@@ -32,8 +34,10 @@ def site(tmp_path: Path) -> Path:
 def test_a_diff_and_nothing_written(site: Path) -> None:
     status, out, err = upgrade("-d", str(site), cwd=site)
     assert status == 1
-    assert out == (b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
-                   b" Listen 80\r\n-MaxRequestsPerChild  10\r\n+MaxConnectionsPerChild  10\r\n")
+    assert out == (
+        b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
+        b" Listen 80\r\n-MaxRequestsPerChild  10\r\n+MaxConnectionsPerChild  10\r\n"
+    )
     assert "1 file read, 1 to change, 1 change, nothing to look at by hand" in err
     assert (site / MAIN).read_bytes() == OLD
 
@@ -53,7 +57,10 @@ def test_needs_review(site: Path) -> None:
     (site / MAIN).write_bytes(OLD + b"Include nope.conf\n")
     status, out, _err = upgrade("--write", "-d", str(site), cwd=site)
     assert status == 3
-    assert f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf can't be read: No such file or directory" in out.decode()
+    assert (
+        f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf can't be read: No such file or directory"
+        in out.decode()
+    )
     assert b"    advice: what stands there was not looked at" in out
     assert (site / MAIN).read_bytes() == NEW + b"Include nope.conf\n"
 
@@ -74,7 +81,9 @@ def test_a_copy(site: Path, tmp_path: Path) -> None:
     assert (status, err) == (2, f"{tmp_path}/new is not empty\n")
 
 
-@pytest.mark.parametrize("arguments", [["{site}"], ["{site}/conf/httpd.conf"], ["-f", "{site}/conf/httpd.conf"]])
+@pytest.mark.parametrize(
+    "arguments", [["{site}"], ["{site}/conf/httpd.conf"], ["-f", "{site}/conf/httpd.conf"]]
+)
 def test_other_ways_to_name_it(arguments: list[str], site: Path, tmp_path: Path) -> None:
     status, out, _err = upgrade(*(word.format(site=site) for word in arguments), cwd=tmp_path)
     assert status == 1
@@ -92,13 +101,18 @@ def test_json(site: Path) -> None:
     status, out, _err = upgrade("--json", "-d", str(site), cwd=site)
     found = json.loads(out)
     assert status == 1
-    assert [(one["rule"], one["file"], one["line"], one["applied"], one["needs_review"]) for one in found["findings"]] == [
-        ("C07", MAIN, 2, True, False)]
+    assert [
+        (one["rule"], one["file"], one["line"], one["applied"], one["needs_review"])
+        for one in found["findings"]
+    ] == [("C07", MAIN, 2, True, False)]
     assert found["files"][0]["diff"].startswith("diff --git")
 
 
 def test_colours(site: Path) -> None:
-    assert b"\x1b[31m-MaxRequestsPerChild  10\x1b[0m\r\n" in upgrade("--color", "always", "-d", str(site), cwd=site)[1]
+    assert (
+        b"\x1b[31m-MaxRequestsPerChild  10\x1b[0m\r\n"
+        in upgrade("--color", "always", "-d", str(site), cwd=site)[1]
+    )
 
 
 @pytest.mark.parametrize(("typed", "text"), [("y\n", NEW), ("n\n", OLD), ("q\n", OLD), ("a\n", NEW)])
@@ -115,10 +129,18 @@ def test_interactive_editor(site: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert (site / MAIN).read_bytes() == NEW.replace(b"10", b"20")
 
 
-@pytest.mark.parametrize("arguments", [
-    ["-d", "nowhere"], ["nowhere.conf"], ["--write", "--undo", "-d", "."], ["--select", "C99", "-d", "."], ["-d", ".", "-f", "nope.conf"],
-    ["--write", "--out", "x", "-d", "."], ["--style", "odd", "-d", "."],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-d", "nowhere"],
+        ["nowhere.conf"],
+        ["--write", "--undo", "-d", "."],
+        ["--select", "C99", "-d", "."],
+        ["-d", ".", "-f", "nope.conf"],
+        ["--write", "--out", "x", "-d", "."],
+        ["--style", "odd", "-d", "."],
+    ],
+)
 def test_wrong_use(arguments: list[str], site: Path) -> None:
     assert upgrade(*arguments, cwd=site)[0] == 2
     assert (site / MAIN).read_bytes() == OLD

@@ -22,7 +22,10 @@ START = "from whimbrel.cli.entry import main; main()"
 MASKS = (
     (r"\$apr1\$[./A-Za-z0-9]{8}\$[./A-Za-z0-9]{22}", "@A@"),
     (r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}", r"@B\1@"),
-    (r"\$(5|6)\$(rounds=\d+\$)?[./A-Za-z0-9]{16}\$(?:[./A-Za-z0-9]{43}|[./A-Za-z0-9]{86})(?![./A-Za-z0-9])", r"@S\1\2@"),
+    (
+        r"\$(5|6)\$(rounds=\d+\$)?[./A-Za-z0-9]{16}\$(?:[./A-Za-z0-9]{43}|[./A-Za-z0-9]{86})(?![./A-Za-z0-9])",
+        r"@S\1\2@",
+    ),
     (r"(?<=:)[./A-Za-z0-9]{13}(?=$|\n|:)", "@C@"),
     (r"1[789]\d{8}", "@E@"),
 )
@@ -60,10 +63,21 @@ def build(folder: Path, files: dict[str, Any]) -> None:
             path.chmod(mode)
 
 
-def call(folder: Path, argv: list[str], stdin: str = "", umask: int = 0o022, tz: str = "UTC") -> tuple[int, str, str]:
+def call(
+    folder: Path, argv: list[str], stdin: str = "", umask: int = 0o022, tz: str = "UTC"
+) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of a utility, away from any terminal."""
-    done = subprocess.run([sys.executable, "-c", START, *argv], cwd=folder, input=stdin.encode("latin-1"), capture_output=True, timeout=60,
-                          start_new_session=True, umask=umask, env={**os.environ, "TZ": tz}, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", START, *argv],
+        cwd=folder,
+        input=stdin.encode("latin-1"),
+        capture_output=True,
+        timeout=60,
+        start_new_session=True,
+        umask=umask,
+        env={**os.environ, "TZ": tz},
+        check=False,
+    )
     return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
 
 
@@ -84,7 +98,9 @@ def state(folder: Path) -> dict[str, Any]:
 def same(folder: Path, case: Case, usage: str) -> bool:
     """Run *case* in *folder* and assert that everything is as recorded."""
     build(folder, case.get("files", {}))
-    code, out, err = call(folder, case["argv"], case.get("stdin", ""), case.get("umask", 0o022), case.get("tz", "UTC"))
+    code, out, err = call(
+        folder, case["argv"], case.get("stdin", ""), case.get("umask", 0o022), case.get("tz", "UTC")
+    )
     assert masked(err) == case["err"].replace("@USAGE@", usage)
     assert (code, masked(out)) == (case["rc"], case["out"])
     if "after" in case:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.config.check import check
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import V22, V24, Dialect
 from whimbrel.modules import ALL
 
 PREAMBLE = {
-    "2.4": ["LoadModule mpm_event_module m/mod_mpm_event.so", "LoadModule env_module m/mod_env.so", "Listen 127.0.0.1:8080", "ServerName localhost"],
-    "2.2": ["LoadModule env_module m/mod_env.so", "LoadModule version_module m/mod_version.so", "Listen 127.0.0.1:8080", "ServerName localhost"],
+    "2.4": [
+        "LoadModule mpm_event_module m/mod_mpm_event.so",
+        "LoadModule env_module m/mod_env.so",
+        "Listen 127.0.0.1:8080",
+        "ServerName localhost",
+    ],
+    "2.2": [
+        "LoadModule env_module m/mod_env.so",
+        "LoadModule version_module m/mod_version.so",
+        "Listen 127.0.0.1:8080",
+        "ServerName localhost",
+    ],
 }
 DIALECTS = {"2.2": V22, "2.4": V24}
 
@@ -31,7 +41,12 @@ class Site:
             path.write_bytes(text.encode("latin-1"))
 
     def options(self, version: str, **more: object) -> LoadOptions:
-        given = {"server_root": str(self.root), "file": f"{self.root}/conf/httpd.conf", "before": tuple(PREAMBLE[version]), **more}
+        given = {
+            "server_root": str(self.root),
+            "file": f"{self.root}/conf/httpd.conf",
+            "before": tuple(PREAMBLE[version]),
+            **more,
+        }
         return LoadOptions(**given)  # type: ignore[arg-type]
 
     def check(self, version: str = "2.4", **more: object) -> str:

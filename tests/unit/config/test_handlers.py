@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.asked import ask, engine
 
+from whimbrel.base.dialect import V24
+from whimbrel.base.errors import StartError
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.config.unbuilt import refuse_start
-from whimbrel.dialect import V24
-from whimbrel.errors import StartError
+from whimbrel.config.unimplemented import refuse_start
+from whimbrel.engine.engine import Engine
 from whimbrel.modules import ALL
-from whimbrel.request.engine import Engine
 
 PROGRAM = "<?php $password = 'secret';"
 BASE = "LoadModule actions_module m/mod_actions.so\nLoadModule rewrite_module m/mod_rewrite.so\n"
@@ -26,8 +26,12 @@ PHP_FPM = "proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost"
 def names_of(version: str) -> list[tuple[str, str]]:
     """Every handler with each module of httpd that implements it, and has no behaviour here."""
     known = catalogue(version)
-    return [(name.replace("*", "x"), file) for name, files in handler_table(version).items() for file in files
-            if known.module_of_file(file) is not None and file not in frozenset(ALL)]
+    return [
+        (name.replace("*", "x"), file)
+        for name, files in handler_table(version).items()
+        for file in files
+        if known.module_of_file(file) is not None and file not in frozenset(ALL)
+    ]
 
 
 def serving(root: Path, conf: str, files: dict[str, str] | None = None, version: str = "2.4") -> Engine:
@@ -49,7 +53,9 @@ def loads(file: str, version: str) -> str:
     return f"{needs}LoadModule {row.identifier} m/{file}.so\n"
 
 
-@pytest.mark.parametrize(("version", "name", "file"), [(v, *pair) for v in ("2.2", "2.4") for pair in names_of(v)])
+@pytest.mark.parametrize(
+    ("version", "name", "file"), [(v, *pair) for v in ("2.2", "2.4") for pair in names_of(v)]
+)
 def test_a_loaded_module_without_behaviour(version: str, name: str, file: str, tmp_path: Path) -> None:
     made = serving(tmp_path, f"{loads(file, version)}SetHandler {name}\n", version=version)
     with pytest.raises(StartError) as caught:
@@ -57,25 +63,40 @@ def test_a_loaded_module_without_behaviour(version: str, name: str, file: str, t
     assert f"SetHandler {name} (" in str(caught.value.lines[0]) and ".conf:" in str(caught.value.lines[0])
     inner = tmp_path / "inner"
     inner.mkdir()
-    made = serving(inner, f"{loads(file, version)}<Directory @/htdocs>\nAllowOverride All\n</Directory>\n",
-                   {"htdocs/.htaccess": f"AddHandler {name} .php\n"}, version)
+    made = serving(
+        inner,
+        f"{loads(file, version)}<Directory @/htdocs>\nAllowOverride All\n</Directory>\n",
+        {"htdocs/.htaccess": f"AddHandler {name} .php\n"},
+        version,
+    )
     reply = ask(made, "/a.php")
     assert (reply.status, "secret" in reply.body) == (500, False)
 
 
-@pytest.mark.parametrize("line", [
-    f'SetHandler "{PHP_FPM}"', f'AddHandler "{PHP_FPM}" .php', f'<FilesMatch "\\.php$">\nSetHandler "{PHP_FPM}"\n</FilesMatch>',
-    f'<If "true">\nSetHandler "{PHP_FPM}"\n</If>', 'SetHandler "proxy:unix:/run/%{HTTP_HOST}.sock|fcgi://localhost"',
-    f'RewriteEngine on\nRewriteRule \\.php$ - [H={PHP_FPM}]', 'RewriteEngine on\nRewriteRule (.*)\\.php$ - [H=proxy:fcgi://localhost/$1]',
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'SetHandler "{PHP_FPM}"',
+        f'AddHandler "{PHP_FPM}" .php',
+        f'<FilesMatch "\\.php$">\nSetHandler "{PHP_FPM}"\n</FilesMatch>',
+        f'<If "true">\nSetHandler "{PHP_FPM}"\n</If>',
+        'SetHandler "proxy:unix:/run/%{HTTP_HOST}.sock|fcgi://localhost"',
+        f"RewriteEngine on\nRewriteRule \\.php$ - [H={PHP_FPM}]",
+        "RewriteEngine on\nRewriteRule (.*)\\.php$ - [H=proxy:fcgi://localhost/$1]",
+    ],
+)
 def test_ways_to_name_a_handler(line: str, tmp_path: Path) -> None:
     with pytest.raises(StartError):
         messages(serving(tmp_path, f"{PROXY}{line}\n"))
 
 
-@pytest.mark.parametrize("line", [
-    'SetHandler "expr=%{env:H}"', "RewriteRule \\.php$ - [H=%{ENV:H}]",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'SetHandler "expr=%{env:H}"',
+        "RewriteRule \\.php$ - [H=%{ENV:H}]",
+    ],
+)
 def test_a_name_that_only_a_request_knows(line: str, tmp_path: Path) -> None:
     """Where the handler is known too late to refuse the start, the request is."""
     conf = f"{PROXY}SetEnvIf Host . H=proxy:fcgi://localhost\n"
@@ -85,14 +106,24 @@ def test_a_name_that_only_a_request_knows(line: str, tmp_path: Path) -> None:
     assert (reply.status, "secret" in reply.body) == (500, False)
 
 
-@pytest.mark.parametrize(("line", "name"), [
-    ("AddHandler php-script .php", "php-script"), ("SetHandler fcgid-script", "fcgid-script"), ("AddHandler cgi-script .php", "cgi-script"),
-    ("AddType application/x-httpd-php .php", "application/x-httpd-php"), ("ForceType application/x-httpd-php", "application/x-httpd-php"),
-    ("AddHandler perl-script .php", "perl-script"),
-    ("AddHandler wsgi-script .php", "wsgi-script"), ("AddHandler mod_python .php", "mod_python"), ("AddHandler x-httpd-php .php", "x-httpd-php"),
-    ("AddHandler fastcgi-script .php", "fastcgi-script"), (f'AddHandler "{PHP_FPM}" .php', PHP_FPM), ("AddHandler my-own .php", "my-own"),
-    ("RewriteEngine on\nRewriteRule php$ - [T=application/x-httpd-php]", "application/x-httpd-php"),
-])
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("AddHandler php-script .php", "php-script"),
+        ("SetHandler fcgid-script", "fcgid-script"),
+        ("AddHandler cgi-script .php", "cgi-script"),
+        ("AddType application/x-httpd-php .php", "application/x-httpd-php"),
+        ("ForceType application/x-httpd-php", "application/x-httpd-php"),
+        ("AddHandler perl-script .php", "perl-script"),
+        ("AddHandler wsgi-script .php", "wsgi-script"),
+        ("AddHandler mod_python .php", "mod_python"),
+        ("AddHandler x-httpd-php .php", "x-httpd-php"),
+        ("AddHandler fastcgi-script .php", "fastcgi-script"),
+        (f'AddHandler "{PHP_FPM}" .php', PHP_FPM),
+        ("AddHandler my-own .php", "my-own"),
+        ("RewriteEngine on\nRewriteRule php$ - [T=application/x-httpd-php]", "application/x-httpd-php"),
+    ],
+)
 def test_no_loaded_module_implements_it(line: str, name: str, tmp_path: Path) -> None:
     """As httpd 2.4.71 does: the file is sent."""
     made = serving(tmp_path, line + "\n")
@@ -102,10 +133,17 @@ def test_no_loaded_module_implements_it(line: str, name: str, tmp_path: Path) ->
     assert ask(made, "/a.php").body == PROGRAM
 
 
-@pytest.mark.parametrize("line", [
-    "AddHandler my-own .php\nAction my-own /cgi-bin/run", "AddHandler default-handler .php", "SetHandler none", "AddType text/plain .php",
-    "AddType application/x-tar .php", "SetHandler server-status",
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "AddHandler my-own .php\nAction my-own /cgi-bin/run",
+        "AddHandler default-handler .php",
+        "SetHandler none",
+        "AddType text/plain .php",
+        "AddType application/x-tar .php",
+        "SetHandler server-status",
+    ],
+)
 def test_no_warning(line: str, tmp_path: Path) -> None:
     assert messages(serving(tmp_path, line + "\n")) == []
 
@@ -113,6 +151,8 @@ def test_no_warning(line: str, tmp_path: Path) -> None:
 def test_check_only_passes(tmp_path: Path) -> None:
     """-t judges the line, which is right."""
     (tmp_path / "logs").mkdir()
-    (tmp_path / "httpd.conf").write_text(f"LoadModule mpm_event_module m/mod_mpm_event.so\n{PROXY}ServerName x\nSetHandler \"{PHP_FPM}\"\n")
+    (tmp_path / "httpd.conf").write_text(
+        f'LoadModule mpm_event_module m/mod_mpm_event.so\n{PROXY}ServerName x\nSetHandler "{PHP_FPM}"\n'
+    )
     options = LoadOptions(server_root=str(tmp_path), file=str(tmp_path / "httpd.conf"), check_only=True)
     assert load(options, ALL, V24).handlers

@@ -8,17 +8,25 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
+from whimbrel.base.dialect import GUIDE, V22, V24
 from whimbrel.config.configuration import STREAM_TAGS, Configuration
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.htaccess import ABSENT, ALL, HtaccessCache, Override, Parsed, override_of
-from whimbrel.dialect import GUIDE, V22, V24
 from whimbrel.directives.spec import Context
 from whimbrel.registry.settings import with_defaults
 
 ANY_OPTIONS = 255 & ~16
 
 
-def said(root: Path, text: str, bits: int = ALL, *, options: int = ANY_OPTIONS, names: frozenset[str] | None = None, version: str = "2.4") -> Parsed:
+def said(
+    root: Path,
+    text: str,
+    bits: int = ALL,
+    *,
+    options: int = ANY_OPTIONS,
+    names: frozenset[str] | None = None,
+    version: str = "2.4",
+) -> Parsed:
     configuration = Site(root, "").load(V22 if version == "2.2" else V24)
     path = root / "htdocs/.htaccess"
     path.write_bytes(text.encode("latin-1"))
@@ -31,7 +39,11 @@ REFUSED: list[tuple[str, int, str]] = [
     ("Include x\n", ALL, "Include not allowed here"),
     ("</Files>\n", ALL, "</Files> without matching <Files> section"),
     ("<Files>\n</Files>\n", ALL, "<Files> directive requires additional arguments"),
-    ("<Limit BOGUS>\n</Limit>\n", ALL, "Could not register method 'BOGUS' for <Limit from .htaccess configuration"),
+    (
+        "<Limit BOGUS>\n</Limit>\n",
+        ALL,
+        "Could not register method 'BOGUS' for <Limit from .htaccess configuration",
+    ),
     ("Options Bogus\n", ALL, "Illegal option Bogus"),
     ("<Files x>\n<Directory />\n</Directory>\n</Files>\n", ALL, "<Directory not allowed in <Files> context"),
 ]
@@ -62,7 +74,11 @@ def test_nonfatal_only_warns(tmp_path: Path) -> None:
     assert parsed.error is None
     assert [(m.code, m.text) for m in parsed.messages] == [
         ("AH02295", "SetEnv in .htaccess forbidden by AllowOverride"),
-        ("AH02296", "Unknown directive bogus perhaps misspelled or defined by a module not included in the server configuration")]
+        (
+            "AH02296",
+            "Unknown directive bogus perhaps misspelled or defined by a module not included in the server configuration",
+        ),
+    ]
 
 
 @pytest.mark.parametrize(("length", "fine"), [(8191, True), (8192, False)])
@@ -71,7 +87,9 @@ def test_long_lines(tmp_path: Path, length: int, fine: bool) -> None:
     parsed = said(tmp_path, "SetEnv A " + "x" * (length - 9) + "\n")
     assert (parsed.error is None) is fine
     if parsed.error:
-        assert parsed.error.log.endswith("Error reading " + str(tmp_path / "htdocs/.htaccess") + " at line 1: Line too long")
+        assert parsed.error.log.endswith(
+            "Error reading " + str(tmp_path / "htdocs/.htaccess") + " at line 1: Line too long"
+        )
 
 
 def test_a_folder_in_its_place_is_forbidden(tmp_path: Path) -> None:
@@ -104,14 +122,22 @@ def test_kept_until_the_file_changes(tmp_path: Path) -> None:
     assert _cached(configuration, cache, path) is ABSENT
 
 
-@pytest.mark.parametrize(("dialect", "text", "said"), [
-    (V22, "SetEnv A b\n", None), (V24, "SetEnv A b\n", "SetEnv not allowed here"), (V24, "# only a comment\n", None), (GUIDE, "SetEnv A b\n", None),
-])
+@pytest.mark.parametrize(
+    ("dialect", "text", "said"),
+    [
+        (V22, "SetEnv A b\n", None),
+        (V24, "SetEnv A b\n", "SetEnv not allowed here"),
+        (V24, "# only a comment\n", None),
+        (GUIDE, "SetEnv A b\n", None),
+    ],
+)
 def test_without_any_allow_override(tmp_path: Path, dialect: object, text: str, said: str | None) -> None:
     configuration = Site(tmp_path, "").load(dialect)  # type: ignore[arg-type]
     (tmp_path / "htdocs/.htaccess").write_text(text)
     override = override_of(configuration, with_defaults(CoreDirConfig()))
-    error = HtaccessCache(configuration).get(f"{tmp_path}/htdocs/.htaccess", override, configuration.main).error
+    error = (
+        HtaccessCache(configuration).get(f"{tmp_path}/htdocs/.htaccess", override, configuration.main).error
+    )
     assert (error.log.partition(": ")[2] if error else None) == said
 
 
@@ -119,5 +145,7 @@ def test_without_any_allow_override(tmp_path: Path, dialect: object, text: str, 
 def test_a_file_that_looks_at_http2_streams_is_noted(tmp_path: Path, text: str, noted: bool) -> None:
     configuration = Site(tmp_path, "").load()
     (tmp_path / "htdocs/.htaccess").write_text(text)
-    HtaccessCache(configuration).get(str(tmp_path / "htdocs/.htaccess"), Override(ALL, ANY_OPTIONS, frozenset()), configuration.main)
+    HtaccessCache(configuration).get(
+        str(tmp_path / "htdocs/.htaccess"), Override(ALL, ANY_OPTIONS, frozenset()), configuration.main
+    )
     assert (STREAM_TAGS in configuration.declared_names) == noted

@@ -16,10 +16,19 @@ REFUSED: list[tuple[str, str]] = [
     ("Include a", "Could not open configuration file @/a: No such file or directory"),
     ("Include ?", "Include/IncludeOptional: No matches for the wildcard '?' in '@', failing"),
     ("Include conf/x*/y", "Include/IncludeOptional: No matches for the wildcard 'x*' in '@/conf', failing"),
-    ("Include nosuch/x*", "Include/IncludeOptional: Could not open directory @/nosuch: No such file or directory"),
-    ("Include conf/i.conf", "Syntax error on line 2 of @/conf/i.conf: </Location> without matching <Location> section"),
-    ('Include ""', "Include takes one argument, Name(s) of the config file(s) to be included; "
-                   "fails if the wildcard does not match at least one file"),
+    (
+        "Include nosuch/x*",
+        "Include/IncludeOptional: Could not open directory @/nosuch: No such file or directory",
+    ),
+    (
+        "Include conf/i.conf",
+        "Syntax error on line 2 of @/conf/i.conf: </Location> without matching <Location> section",
+    ),
+    (
+        'Include ""',
+        "Include takes one argument, Name(s) of the config file(s) to be included; "
+        "fails if the wildcard does not match at least one file",
+    ),
 ]
 
 
@@ -39,13 +48,27 @@ def test_old_dialect_lets_wildcards_match_nothing(tmp_path: Path) -> None:
 
 def test_order_of_a_folder(tmp_path: Path) -> None:
     """Byte order, dot files too, folders where their name stands."""
-    files = {f"conf/d/{name}": f"SetEnv {name.replace('/', '_')} 1\n" for name in ("b", "a/z", "a/B", ".c", "B", "c")}
+    files = {
+        f"conf/d/{name}": f"SetEnv {name.replace('/', '_')} 1\n"
+        for name in ("b", "a/z", "a/B", ".c", "B", "c")
+    }
     tree = Site(tmp_path, "Include conf/d\n", files).load().tree
-    assert [node.args.split()[0] for node in all_nodes(tree) if node.name == "SetEnv"] == [".c", "B", "a_B", "a_z", "b", "c"]
+    assert [node.args.split()[0] for node in all_nodes(tree) if node.name == "SetEnv"] == [
+        ".c",
+        "B",
+        "a_B",
+        "a_z",
+        "b",
+        "c",
+    ]
 
 
 def test_wildcards_in_any_part(tmp_path: Path) -> None:
-    files = {"conf/a1/x.conf": "SetEnv one 1\n", "conf/a2/x.conf": "SetEnv two 1\n", "conf/a2/.x.conf": "SetEnv three 1\n"}
+    files = {
+        "conf/a1/x.conf": "SetEnv one 1\n",
+        "conf/a2/x.conf": "SetEnv two 1\n",
+        "conf/a2/.x.conf": "SetEnv three 1\n",
+    }
     tree = Site(tmp_path, "Include conf/a*/*.conf\n", files).load().tree
     assert [node.args for node in all_nodes(tree) if node.name == "SetEnv"] == ["one 1", "two 1"]
 
@@ -65,14 +88,25 @@ def test_places_name_the_file_and_the_way_there(tmp_path: Path) -> None:
     assert (place.included_from.path, place.included_from.line) == (f"{tmp_path}/conf/httpd.conf", 3)
 
 
-@pytest.mark.parametrize(("pattern", "name", "found"), [
-    ("*", "a", True), ("*", ".a", False), (".*", ".a", True), ("a?c", "abc", True), ("[a-c]x", "bx", True), ("[!a]x", "ax", False),
-    ("a\\*", "a*", True),
-])
+@pytest.mark.parametrize(
+    ("pattern", "name", "found"),
+    [
+        ("*", "a", True),
+        ("*", ".a", False),
+        (".*", ".a", True),
+        ("a?c", "abc", True),
+        ("[a-c]x", "bx", True),
+        ("[!a]x", "ax", False),
+        ("a\\*", "a*", True),
+    ],
+)
 def test_patterns(pattern: str, name: str, found: bool) -> None:
     assert matches(pattern, name) is found
 
 
-@pytest.mark.parametrize(("text", "wild"), [("a", False), ("a*", True), ("a[", False), ("a[b]", True), ("a\\*", False), ("a]b[", False)])
+@pytest.mark.parametrize(
+    ("text", "wild"),
+    [("a", False), ("a*", True), ("a[", False), ("a[b]", True), ("a\\*", False), ("a]b[", False)],
+)
 def test_has_wildcards(text: str, wild: bool) -> None:
     assert has_wildcards(text) is wild

@@ -7,26 +7,48 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import OPT_INDEXES, OPT_SYM_LINKS, CoreDirConfig, CoreServerConfig
+from whimbrel.base.dialect import V22
+from whimbrel.base.errors import StartError
+from whimbrel.config.core_config import OPT_INDEXES, OPT_SYM_LINKS, CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import confs
-from whimbrel.dialect import V22
-from whimbrel.errors import StartError
 
 HEAD = "apache2: Syntax error on line 1 of @/conf/httpd.conf: "
 
 LOADING: list[tuple[str, str]] = [
-    ("LoadModule x_module /m/mod_x.so",
-     HEAD + "Cannot load /m/mod_x.so into server: /m/mod_x.so: cannot open shared object file: No such file or directory"),
-    ("LoadModule environ_module /m/mod_env.so",
-     HEAD + "Can't locate API module structure `environ_module' in file /m/mod_env.so: /m/mod_env.so: undefined symbol: environ_module"),
+    (
+        "LoadModule x_module /m/mod_x.so",
+        HEAD
+        + "Cannot load /m/mod_x.so into server: /m/mod_x.so: cannot open shared object file: No such file or directory",
+    ),
+    (
+        "LoadModule environ_module /m/mod_env.so",
+        HEAD
+        + "Can't locate API module structure `environ_module' in file /m/mod_env.so: /m/mod_env.so: undefined symbol: environ_module",
+    ),
     ("LoadModule so_module modules/mod_so.so", HEAD + "module so_module is built-in and can't be loaded"),
     ("LoadModule log_config_module m/mod_log_config.so", "Syntax OK"),
-    ("LoadModule env_module", HEAD + "LoadModule takes two arguments, a module name and the name of a shared object file to load it from"),
-    ("LoadModule env_module m/mod_env.so", "[so:warn] AH01574: module env_module is already loaded, skipping\nSyntax OK"),
-    ("LoadModule cache_disk_module /m/mod_cache_disk.so",
-     HEAD + "Cannot load /m/mod_cache_disk.so into server: /m/mod_cache_disk.so: undefined symbol: ap_cache_cacheable_headers_in"),
-    ("LoadModule mpm_worker_module m/mod_mpm_worker.so", "AH00534: apache2: Configuration error: More than one MPM loaded."),
-    ("LoadFile a", HEAD + "Cannot load a into server: a: cannot open shared object file: No such file or directory"),
+    (
+        "LoadModule env_module",
+        HEAD
+        + "LoadModule takes two arguments, a module name and the name of a shared object file to load it from",
+    ),
+    (
+        "LoadModule env_module m/mod_env.so",
+        "[so:warn] AH01574: module env_module is already loaded, skipping\nSyntax OK",
+    ),
+    (
+        "LoadModule cache_disk_module /m/mod_cache_disk.so",
+        HEAD
+        + "Cannot load /m/mod_cache_disk.so into server: /m/mod_cache_disk.so: undefined symbol: ap_cache_cacheable_headers_in",
+    ),
+    (
+        "LoadModule mpm_worker_module m/mod_mpm_worker.so",
+        "AH00534: apache2: Configuration error: More than one MPM loaded.",
+    ),
+    (
+        "LoadFile a",
+        HEAD + "Cannot load a into server: a: cannot open shared object file: No such file or directory",
+    ),
 ]
 
 
@@ -36,14 +58,25 @@ def test_loading(tmp_path: Path, line: str, text: str) -> None:
 
 
 def test_no_mpm_comes_before_any_other_error(tmp_path: Path) -> None:
-    assert Site(tmp_path, "KeepAlive banana\n").check(before=()) == "AH00534: apache2: Configuration error: No MPM loaded."
+    assert (
+        Site(tmp_path, "KeepAlive banana\n").check(before=())
+        == "AH00534: apache2: Configuration error: No MPM loaded."
+    )
     with pytest.raises(StartError):
         Site(tmp_path, "").load(before=())
 
 
 CONTEXTS: list[tuple[str, str, str]] = [
-    ("<Directory />\nServerName a\n</Directory>\n", "ServerName not allowed here", "ServerName not allowed in <Directory> context"),
-    ("<Files x>\n<VirtualHost *:80>\n</VirtualHost>\n</Files>\n", "<VirtualHost not allowed here", "<VirtualHost not allowed in <Files> context"),
+    (
+        "<Directory />\nServerName a\n</Directory>\n",
+        "ServerName not allowed here",
+        "ServerName not allowed in <Directory> context",
+    ),
+    (
+        "<Files x>\n<VirtualHost *:80>\n</VirtualHost>\n</Files>\n",
+        "<VirtualHost not allowed here",
+        "<VirtualHost not allowed in <Files> context",
+    ),
 ]
 
 
@@ -57,21 +90,41 @@ def test_contexts(tmp_path: Path, conf: str, old: str, new: str) -> None:
 def test_unknown_directive(tmp_path: Path) -> None:
     assert Site(tmp_path, "\nNosuch x\n").check() == (
         "AH00526: Syntax error on line 2 of @/conf/httpd.conf:\n"
-        "Invalid command 'Nosuch', perhaps misspelled or defined by a module not included in the server configuration")
+        "Invalid command 'Nosuch', perhaps misspelled or defined by a module not included in the server configuration"
+    )
 
 
 def test_directive_without_behaviour_is_noted(tmp_path: Path) -> None:
-    configuration = Site(tmp_path, "LoadModule lua_module m/mod_lua.so\n<Directory />\nLuaInherit none\n</Directory>\n").load()
-    assert [(node.name, node.place.line, source) for node, source in configuration.unimplemented] == [("LuaInherit", 3, "mod_lua.c")]
+    configuration = Site(
+        tmp_path, "LoadModule lua_module m/mod_lua.so\n<Directory />\nLuaInherit none\n</Directory>\n"
+    ).load()
+    assert [(node.name, node.place.line, source) for node, source in configuration.unimplemented] == [
+        ("LuaInherit", 3, "mod_lua.c")
+    ]
     assert configuration.loaded("lua_module")
 
 
 def test_sections_in_order_of_merging(tmp_path: Path) -> None:
-    conf = '<Directory ~ "^/b">\n</Directory>\n<Directory /a/b>\n</Directory>\n<Directory />\n</Directory>\n<DirectoryMatch a>\n</DirectoryMatch>\n' \
-           "<Directory /c>\n</Directory>\n<VirtualHost *:80>\n<Directory /d>\n</Directory>\n</VirtualHost>\n"
+    conf = (
+        '<Directory ~ "^/b">\n</Directory>\n<Directory /a/b>\n</Directory>\n<Directory />\n</Directory>\n<DirectoryMatch a>\n</DirectoryMatch>\n'
+        "<Directory /c>\n</Directory>\n<VirtualHost *:80>\n<Directory /d>\n</Directory>\n</VirtualHost>\n"
+    )
     configuration = Site(tmp_path, conf).load()
-    assert [section.pattern for section in configuration.main.directories] == ["/", "/c/", "/a/b/", "^/b", "a"]
-    assert [section.pattern for section in configuration.virtual_hosts[0].directories] == ["/", "/c/", "/d/", "/a/b/", "^/b", "a"]
+    assert [section.pattern for section in configuration.main.directories] == [
+        "/",
+        "/c/",
+        "/a/b/",
+        "^/b",
+        "a",
+    ]
+    assert [section.pattern for section in configuration.virtual_hosts[0].directories] == [
+        "/",
+        "/c/",
+        "/d/",
+        "/a/b/",
+        "^/b",
+        "a",
+    ]
 
 
 def test_options_without_any_line(tmp_path: Path) -> None:
@@ -84,18 +137,26 @@ def test_options_without_any_line(tmp_path: Path) -> None:
 
 
 def test_virtual_host_keeps_what_the_main_server_set(tmp_path: Path) -> None:
-    configuration = Site(tmp_path, "ServerName main\n<VirtualHost *:81>\nServerName v\nServerAlias w *.x\n</VirtualHost>\n").load()
+    configuration = Site(
+        tmp_path, "ServerName main\n<VirtualHost *:81>\nServerName v\nServerAlias w *.x\n</VirtualHost>\n"
+    ).load()
     server = configuration.virtual_hosts[0]
     assert (server.name, server.names, server.wild_names, server.port) == ("v", ["w"], ["*.x"], 0)
     assert configuration.main.name == "main"
 
 
 def test_hosts_that_set_nothing_share_what_they_inherit(tmp_path: Path) -> None:
-    lines = "Options All\nTimeout 7\n" + "<VirtualHost *:81>\n</VirtualHost>\n" * 2 + "<VirtualHost *:82>\nTimeout 8\nOptions None\n</VirtualHost>\n"
+    lines = (
+        "Options All\nTimeout 7\n"
+        + "<VirtualHost *:81>\n</VirtualHost>\n" * 2
+        + "<VirtualHost *:82>\nTimeout 8\nOptions None\n</VirtualHost>\n"
+    )
     configuration = Site(tmp_path, lines).load()
     one, two, own = configuration.virtual_hosts
     assert one.defaults.records is two.defaults.records
-    assert own.defaults.record(CoreDirConfig).options.value != one.defaults.record(CoreDirConfig).options.value
+    assert (
+        own.defaults.record(CoreDirConfig).options.value != one.defaults.record(CoreDirConfig).options.value
+    )
     assert [conf.timeout for conf in confs(configuration.servers(), CoreServerConfig)] == [7.0, 8.0]
 
 

@@ -47,15 +47,23 @@ def test_nesting(tmp_path: Path, conf: str, text: str) -> None:
 
 def test_old_dialect_keeps_spelling_and_has_no_codes(tmp_path: Path) -> None:
     site = Site(tmp_path, "<Virtualhost *> On\n")
-    assert site.check("2.2") == "httpd: Syntax error on line 1 of @/conf/httpd.conf: @/conf/httpd.conf:1: <Virtualhost> was not closed."
-    assert Site(tmp_path, f"{BAD}\n").check("2.2") == f"Syntax error on line 1 of @/conf/httpd.conf:\n{REASON}"
+    assert (
+        site.check("2.2")
+        == "httpd: Syntax error on line 1 of @/conf/httpd.conf: @/conf/httpd.conf:1: <Virtualhost> was not closed."
+    )
+    assert (
+        Site(tmp_path, f"{BAD}\n").check("2.2") == f"Syntax error on line 1 of @/conf/httpd.conf:\n{REASON}"
+    )
 
 
 VARIABLES: list[tuple[str, str]] = [
     ('Define X "a b"\nOptions ${X}\n', at(2, "Illegal option a")),
     ('Define X "a b"\nOptions "${x}"\n', at(2, "Illegal option a b")),
     ("Define X val\nOptions \\${X}\n", at(2, "Illegal option \\\\val")),
-    ("Options ${Y}\n", "[core:warn] AH00111: Config variable ${Y} is not defined\n" + at(1, "Illegal option ${Y}")),
+    (
+        "Options ${Y}\n",
+        "[core:warn] AH00111: Config variable ${Y} is not defined\n" + at(1, "Illegal option ${Y}"),
+    ),
     ("Define FO:O\n", reading(1, "Variable name must not contain ':'")),
     (f"Define foo\n<IfDefine FOO>\n{BAD}\n</IfDefine>\n", "Syntax OK"),
     (f"Define FOO\nUnDefine foo\n<IfDefine FOO>\n{BAD}\n</IfDefine>\n", at(4)),
@@ -75,7 +83,9 @@ def test_defines_of_the_command_line_are_exact_and_no_variables(tmp_path: Path) 
 
 
 def test_environment_fills_variables(tmp_path: Path) -> None:
-    assert Site(tmp_path, "Options ${HOME_X}\n").check(environment={"HOME_X": "Zed"}) == at(1, "Illegal option Zed")
+    assert Site(tmp_path, "Options ${HOME_X}\n").check(environment={"HOME_X": "Zed"}) == at(
+        1, "Illegal option Zed"
+    )
 
 
 def test_deep_nesting(tmp_path: Path) -> None:
@@ -87,6 +97,10 @@ def test_command_line_directives_have_their_own_words(tmp_path: Path) -> None:
     site = Site(tmp_path, "")
     start = site.options("2.4").before
     said = "apache2: Syntax error in -C/-c directive: "
-    assert site.check(before=(*start, "</Directory>")) == said + "</Directory> without matching <Directory> section"
+    assert (
+        site.check(before=(*start, "</Directory>"))
+        == said + "</Directory> without matching <Directory> section"
+    )
     assert site.check(after=("Include nosuch",)) == (
-        said + "Could not open configuration file @/nosuch: No such file or directory")
+        said + "Could not open configuration file @/nosuch: No such file or directory"
+    )

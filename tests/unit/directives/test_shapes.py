@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
-from whimbrel.errors import ConfigError
 
 FINE: list[tuple[Args, str, list[list[str]]]] = [
     (Args.RAW_ARGS, '"a b"  c', [['"a b"  c']]),

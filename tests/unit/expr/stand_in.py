@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from whimbrel.http.headers import Headers
-from whimbrel.request.files import Dependencies
+from whimbrel.engine.deps.files import Dependencies
+from whimbrel.http.semantics.headers import Headers
 
 
 def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
@@ -15,10 +15,30 @@ def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
     for name, value in (head or {}).items():
         fields.add(name, value)
     values: dict[str, Any] = {
-        "head": None, "method": "GET", "uri": "/", "args": None, "filename": "/site/index.html", "path_info": None, "protocol": "HTTP/1.1",
-        "the_request": "GET / HTTP/1.1", "status": 200, "handler": None, "content_type": None, "user": None, "auth_type": None, "mtime": None,
-        "finfo": None, "headers_in": fields, "headers_out": Headers(), "err_headers_out": Headers(), "env": {}, "notes": {}, "main": None,
-        "deps": Dependencies(), "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711), "server": SimpleNamespace(admin="me@site.test"),
+        "head": None,
+        "method": "GET",
+        "uri": "/",
+        "args": None,
+        "filename": "/site/index.html",
+        "path_info": None,
+        "protocol": "HTTP/1.1",
+        "the_request": "GET / HTTP/1.1",
+        "status": 200,
+        "handler": None,
+        "content_type": None,
+        "user": None,
+        "auth_type": None,
+        "mtime": None,
+        "finfo": None,
+        "headers_in": fields,
+        "headers_out": Headers(),
+        "err_headers_out": Headers(),
+        "env": {},
+        "notes": {},
+        "main": None,
+        "deps": Dependencies(),
+        "connection": SimpleNamespace(client_ip="127.0.0.1", client_port=4711),
+        "server": SimpleNamespace(admin="me@site.test"),
     }
     return SimpleNamespace(**(values | changes))
 

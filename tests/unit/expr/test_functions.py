@@ -7,30 +7,48 @@ from pathlib import Path
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.expr.compile import compile_string
+from whimbrel.expr.api import compile_string
 from whimbrel.expr.functions import decode_base64, entry, escape, unescape
-from whimbrel.http.headers import Headers
+from whimbrel.http.semantics.headers import Headers
 
 
 def value(text: str, view: StandIn | None = None) -> str:
     return compile_string(text)(view or StandIn(record()))
 
 
-@pytest.mark.parametrize(("text", "known"), [
-    ("%{tolower:ABC}%{toupper:abc}", "abcABC"), ("%{toupper:\xe4}", "\xe4"), ("%{base64:hello world}", "aGVsbG8gd29ybGQ="),
-    ("%{unbase64:aGVsbG8}", "hello"), ("%{md5:abc}", "900150983cd24fb0d6963f7d28e17f72"), ("%{sha1:abc}", "a9993e364706816aba3e25717850c26c9cd0d89d"),
-    ("%{ldap:a*b(c)d\\\\e\\001\\200}", "a\\2ab\\28c\\29d\\5ce\\01\\80"),
-])
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("%{tolower:ABC}%{toupper:abc}", "abcABC"),
+        ("%{toupper:\xe4}", "\xe4"),
+        ("%{base64:hello world}", "aGVsbG8gd29ybGQ="),
+        ("%{unbase64:aGVsbG8}", "hello"),
+        ("%{md5:abc}", "900150983cd24fb0d6963f7d28e17f72"),
+        ("%{sha1:abc}", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        ("%{ldap:a*b(c)d\\\\e\\001\\200}", "a\\2ab\\28c\\29d\\5ce\\01\\80"),
+    ],
+)
 def test_texts(text: str, known: str) -> None:
     assert value(text) == known
 
 
 def test_escape() -> None:
-    assert escape("a~-._!$&'()*+,;=:@/?#[]%\"<>{|\\^`\x7f\x80") == "a~-._!$&'()*+,;=:@/%3f%23%5b%5d%25%22%3c%3e%7b%7c%5c%5e%60%7f%80"
+    assert (
+        escape("a~-._!$&'()*+,;=:@/?#[]%\"<>{|\\^`\x7f\x80")
+        == "a~-._!$&'()*+,;=:@/%3f%23%5b%5d%25%22%3c%3e%7b%7c%5c%5e%60%7f%80"
+    )
 
 
-@pytest.mark.parametrize(("text", "known"), [("a%20b", ("a b", "")), ("a%2fb", ("a%2fb", "")), ("a+b", ("a+b", "")), ("%zz", ("%zz", "Bad")),
-                                             ("%00", ("\0", "Forbidden"))])
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("a%20b", ("a b", "")),
+        ("a%2fb", ("a%2fb", "")),
+        ("a+b", ("a+b", "")),
+        ("%zz", ("%zz", "Bad")),
+        ("%00", ("\0", "Forbidden")),
+    ],
+)
 def test_unescape(text: str, known: tuple[str, str]) -> None:
     assert unescape(text) == known
 
@@ -41,7 +59,9 @@ def test_a_failed_unescape_is_nothing_and_logged() -> None:
     assert view.lines == [("Bad % escape in unescape('%2')", "AH00538")]
 
 
-@pytest.mark.parametrize(("text", "known"), [("aGVsbG8gd29ybGQ=trailing", "hello world"), ("a!b", ""), ("AGE=", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("text", "known"), [("aGVsbG8gd29ybGQ=trailing", "hello world"), ("a!b", ""), ("AGE=", ""), ("", "")]
+)
 def test_broken_base64(text: str, known: str) -> None:
     assert decode_base64(text) == known
 
@@ -67,4 +87,6 @@ def test_the_system_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"X\n\0rest")
-    assert value(f"%{{file:{tmp_path}/a}}|%{{filesize:{tmp_path}/a}}|%{{filesize:{tmp_path}/none}}") == "X\n|7|0"
+    assert (
+        value(f"%{{file:{tmp_path}/a}}|%{{filesize:{tmp_path}/a}}|%{{filesize:{tmp_path}/none}}") == "X\n|7|0"
+    )

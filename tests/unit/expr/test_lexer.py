@@ -14,16 +14,22 @@ def tokens(text: str, *, string: bool = False) -> list[Token]:
     return out[1:-1]
 
 
-@pytest.mark.parametrize(("text", "names"), [
-    ("1-1", ["T_DIGIT", "T_DIGIT"]),
-    ("-a-ab", ["T_OP_UNARY", "T_OP_BINARY"]),
-    ("-eq -eqx eq eqx", ["T_OP_EQ", "T_OP_BINARY", "T_OP_EQ", "T_ID"]),
-    ("m_ a_", ["T_REGEX"]),
-    ("m_a", ["T_ID"]),
-    ("/a/i&&/b/x", ["T_REGEX_I", "T_OP_AND", "T_REGEX", "T_ID"]),
-    ("!== !~", ["T_OP_STR_NE", "T_OP_STR_EQ", "T_OP_NRE"]),
-    ("%{A:b%{C}}", ["T_VAR_BEGIN", "T_ID", "':'", "T_STRING", "T_VAR_BEGIN", "T_ID", "T_VAR_END", "T_VAR_END"]),
-])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1-1", ["T_DIGIT", "T_DIGIT"]),
+        ("-a-ab", ["T_OP_UNARY", "T_OP_BINARY"]),
+        ("-eq -eqx eq eqx", ["T_OP_EQ", "T_OP_BINARY", "T_OP_EQ", "T_ID"]),
+        ("m_ a_", ["T_REGEX"]),
+        ("m_a", ["T_ID"]),
+        ("/a/i&&/b/x", ["T_REGEX_I", "T_OP_AND", "T_REGEX", "T_ID"]),
+        ("!== !~", ["T_OP_STR_NE", "T_OP_STR_EQ", "T_OP_NRE"]),
+        (
+            "%{A:b%{C}}",
+            ["T_VAR_BEGIN", "T_ID", "':'", "T_STRING", "T_VAR_BEGIN", "T_ID", "T_VAR_END", "T_VAR_END"],
+        ),
+    ],
+)
 def test_names(text: str, names: list[str]) -> None:
     assert [name for name, _ in tokens(text)] == names
 
@@ -33,15 +39,26 @@ def test_quotes_of_the_other_kind_are_text() -> None:
 
 
 def test_a_whole_string_keeps_both_quotes_and_braces() -> None:
-    assert tokens("'a\"}$1%", string=True) == [("T_STRING", "'a\"}"), ("T_REGEX_BACKREF", "1"), ("T_STRING", "%")]
+    assert tokens("'a\"}$1%", string=True) == [
+        ("T_STRING", "'a\"}"),
+        ("T_REGEX_BACKREF", "1"),
+        ("T_STRING", "%"),
+    ]
 
 
 def test_a_null_ends_a_text() -> None:
     assert tokens(r"'a\000b'")[1] == ("T_STRING", "a")
 
 
-@pytest.mark.parametrize(("text", "problem"), [("'a", "Unterminated string or variable"), ("%{A-}", "Invalid character in variable name '-'"),
-                                               (r"'\400'", "Escape sequence out of bound"), (r"'\18'", "Bad escape sequence")])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("'a", "Unterminated string or variable"),
+        ("%{A-}", "Invalid character in variable name '-'"),
+        (r"'\400'", "Escape sequence out of bound"),
+        (r"'\18'", "Bad escape sequence"),
+    ],
+)
 def test_problems(text: str, problem: str) -> None:
     lexer = Lexer(text, string=False)
     while lexer.next()[0] != "T_ERROR":

@@ -7,19 +7,26 @@ from pathlib import Path
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.expr.compile import compile_condition
+from whimbrel.base.numbers import strtol
+from whimbrel.expr.api import compile_condition
 from whimbrel.expr.operators import is_true
-from whimbrel.numbers import strtol
 
 
 def holds(text: str, view: StandIn | None = None) -> bool:
     return compile_condition(text)(view or StandIn(record()))
 
 
-@pytest.mark.parametrize(("letter", "true"), [
-    ("e", {"file", "empty", "folder", "link", "program"}), ("f", {"file", "empty", "link", "program"}), ("d", {"folder"}),
-    ("s", {"file", "link", "program"}), ("L", {"link"}), ("h", {"link"}),
-])
+@pytest.mark.parametrize(
+    ("letter", "true"),
+    [
+        ("e", {"file", "empty", "folder", "link", "program"}),
+        ("f", {"file", "empty", "link", "program"}),
+        ("d", {"folder"}),
+        ("s", {"file", "link", "program"}),
+        ("L", {"link"}),
+        ("h", {"link"}),
+    ],
+)
 def test_files(tmp_path: Path, letter: str, true: set[str]) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "program").write_text("x")
@@ -55,19 +62,39 @@ def test_the_client() -> None:
     assert view.asked == ["client", "client"]
 
 
-@pytest.mark.parametrize(("address", "network", "inside"), [
-    ("10.1.2.3", "10.0.0.0/8", True), ("::ffff:10.1.2.3", "10.0.0.0/8", True), ("10.1.2", "10.0.0.0/8", True), (" 10.1.2.3", "10.0.0.0/8", False),
-    ("2001:db8::1", "2001:db8::/32", True), ("", "127.0.0.0/8", False),
-])
+@pytest.mark.parametrize(
+    ("address", "network", "inside"),
+    [
+        ("10.1.2.3", "10.0.0.0/8", True),
+        ("::ffff:10.1.2.3", "10.0.0.0/8", True),
+        ("10.1.2", "10.0.0.0/8", True),
+        (" 10.1.2.3", "10.0.0.0/8", False),
+        ("2001:db8::1", "2001:db8::/32", True),
+        ("", "127.0.0.0/8", False),
+    ],
+)
 def test_addresses(address: str, network: str, inside: bool) -> None:
     assert holds(f"'{address}' -ipmatch '{network}'") is inside
 
 
-@pytest.mark.parametrize(("text", "value"), [("12abc", 12), ("", 0), ("abc", 0), (" +5", 5), ("0x10", 0), ("010", 10), ("9" * 30, 2**63 - 1),
-                                             ("-" + "9" * 30, -(2**63))])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("12abc", 12),
+        ("", 0),
+        ("abc", 0),
+        (" +5", 5),
+        ("0x10", 0),
+        ("010", 10),
+        ("9" * 30, 2**63 - 1),
+        ("-" + "9" * 30, -(2**63)),
+    ],
+)
 def test_integers(text: str, value: int) -> None:
     assert strtol(text)[0] == value
 
 
 def test_truth() -> None:
-    assert [word for word in ("", "0", "off", "OFF", "No", "false", "00", "n", " ", "on") if is_true(word)] == ["00", "n", " ", "on"]
+    assert [
+        word for word in ("", "0", "off", "OFF", "No", "false", "00", "n", " ", "on") if is_true(word)
+    ] == ["00", "n", " ", "on"]

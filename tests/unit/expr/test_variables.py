@@ -9,7 +9,7 @@ import time
 import pytest
 from tests.unit.expr.stand_in import StandIn, record
 
-from whimbrel.expr.compile import compile_condition, compile_string
+from whimbrel.expr.api import compile_condition, compile_string
 from whimbrel.expr.evaluation import Evaluation
 from whimbrel.expr.variables import VARIABLES
 
@@ -31,11 +31,23 @@ def test_names() -> None:
     assert set(VARIABLES) == set(KNOWN.split())
 
 
-@pytest.mark.parametrize(("name", "known"), [
-    ("request_method", "GET"), ("QUERY_STRING", ""), ("IS_SUBREQ", "false"), ("REQUEST_STATUS", "200"), ("API_VERSION", "20120211"),
-    ("HTTPS", "off"), ("HTTP2", "off"),
-    ("IPV6", "off"), ("SERVER_PORT", "8080"), ("REMOTE_PORT", "4711"), ("LAST_MODIFIED", "19700101000000"), ("CONTEXT_PREFIX", "/al"),
-])
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("request_method", "GET"),
+        ("QUERY_STRING", ""),
+        ("IS_SUBREQ", "false"),
+        ("REQUEST_STATUS", "200"),
+        ("API_VERSION", "20120211"),
+        ("HTTPS", "off"),
+        ("HTTP2", "off"),
+        ("IPV6", "off"),
+        ("SERVER_PORT", "8080"),
+        ("REMOTE_PORT", "4711"),
+        ("LAST_MODIFIED", "19700101000000"),
+        ("CONTEXT_PREFIX", "/al"),
+    ],
+)
 def test_values(name: str, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -62,7 +74,9 @@ def test_the_clock_is_local(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_fields_of_the_head_are_named_for_the_vary_field() -> None:
     evaluation = Evaluation(StandIn(record({"Referer": "r", "Host": "h"})))
-    assert compile_condition("%{HTTP_REFERER} == 'r' && %{HTTP_HOST} == 'h' && req('host') == 'h'").test(evaluation)
+    assert compile_condition("%{HTTP_REFERER} == 'r' && %{HTTP_HOST} == 'h' && req('host') == 'h'").test(
+        evaluation
+    )
     assert evaluation.vary == ["Referer"]
 
 

@@ -25,7 +25,9 @@ def answers(recorded: Callable[[str], Sequence[Record]]) -> Callable[..., Iterat
             if not case["title"].startswith(title):
                 continue
             for version, answer in case["answers"].items():
-                for request, response in zip(case.get("requests", []), answer.get("responses", []), strict=False):
+                for request, response in zip(
+                    case.get("requests", []), answer.get("responses", []), strict=False
+                ):
                     if response is not None:
                         yield case, version, request, response
 

@@ -6,14 +6,14 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from whimbrel.base.dialect import DIALECTS
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
-from whimbrel.dialect import DIALECTS
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
-from whimbrel.request.engine import Engine
-from whimbrel.request.record import Connection
-from whimbrel.testing.standin import FakeRuntime
-from whimbrel.testing.wire import TestClient
+from whimbrel.testing.client import TestClient
+from whimbrel.testing.fake_runtime import FakeRuntime
 
 MTIME = 1_600_000_000  # Sun, 13 Sep 2020 12:26:40 GMT
 TYPES = "text/html html htm\ntext/plain txt\nimage/png png\napplication/x-tar tar\ntext/x-c c\n"
@@ -42,7 +42,12 @@ class Reply:
 
 def engine(root: Path, conf: str, files: dict[str, str] | None = None, version: str = "2.4") -> Engine:
     """The engine of a server root with *files* and *conf*, where ``@`` stands for the root; everything is granted."""
-    for name, text in {"conf/mime.types": TYPES, "htdocs/.keep": "", "logs/.keep": "", **(files or {})}.items():
+    for name, text in {
+        "conf/mime.types": TYPES,
+        "htdocs/.keep": "",
+        "logs/.keep": "",
+        **(files or {}),
+    }.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="latin-1")
@@ -51,8 +56,15 @@ def engine(root: Path, conf: str, files: dict[str, str] | None = None, version: 
         os.utime(folder, (MTIME, MTIME))
     lines = [f"LoadModule {m}_module modules/mod_{m}.so" for m in LOADED[version]]
     lines += ["Listen 127.0.0.1:80", "ServerName localhost", f'DocumentRoot "{root}/htdocs"']
-    lines += [f'<Directory "{root}">', "AllowOverride All", *(["Require all granted"] if version == "2.4" else []), "</Directory>"]
-    (root / "conf/httpd.conf").write_text("\n".join(lines) + "\n" + conf.replace("@", str(root)) + "\n", encoding="latin-1")
+    lines += [
+        f'<Directory "{root}">',
+        "AllowOverride All",
+        *(["Require all granted"] if version == "2.4" else []),
+        "</Directory>",
+    ]
+    (root / "conf/httpd.conf").write_text(
+        "\n".join(lines) + "\n" + conf.replace("@", str(root)) + "\n", encoding="latin-1"
+    )
     options = LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf"))
     return Engine(load(options, ALL, DIALECTS[version]), FakeRuntime())
 
@@ -66,10 +78,14 @@ def ask(serving: Engine, path: str, *headers: str, method: str = "GET", body: st
     top, _, rest = data.partition("\r\n\r\n")
     line, *fields = top.split("\r\n")
     pairs = [(n, v.strip()) for n, _, v in (f.partition(":") for f in fields)]
-    return Reply(int(line.split()[1]), [p for p in pairs if p[0] not in ("Date", "Server", "Connection")], rest)
+    return Reply(
+        int(line.split()[1]), [p for p in pairs if p[0] not in ("Date", "Server", "Connection")], rest
+    )
 
 
-def answers(root: Path, conf: str, paths: list[str], files: dict[str, str] | None = None, version: str = "2.4") -> list[Reply]:
+def answers(
+    root: Path, conf: str, paths: list[str], files: dict[str, str] | None = None, version: str = "2.4"
+) -> list[Reply]:
     """`ask` for each path, under one configuration."""
     serving = engine(root, conf, files, version)
     return [ask(serving, path) for path in paths]

@@ -15,7 +15,7 @@ def page(*pairs: tuple[bytes, bytes]) -> bytes:
     out, end, offsets = bytearray(1024), 1024, []
     for pair in pairs:
         for piece in pair:
-            out[end - len(piece):end] = piece
+            out[end - len(piece) : end] = piece
             end -= len(piece)
             offsets.append(end)
     pack_into(f"={len(offsets) + 1}h", out, 0, len(offsets), *offsets)
@@ -32,7 +32,7 @@ def write_sdbm(path: Path, *pairs: tuple[bytes, bytes]) -> None:
 BERKELEY = {
     0x0000: "AAAAAAEAAAAAAAAAYRUGAAkAAAAAEAAAAAgAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAG/wIAAA/gAAridLdw==",
     0x1000: "AAAAAAEAAAABAAAAAAAAAAAAAAACANgPAA36D9gP",
-    0x1fd8: "AXtTSEF9dzNRa3pHSnN3RFhXNU9LWkhBSncwRkVMamZNPQFhbGljZQ==",
+    0x1FD8: "AXtTSEF9dzNRa3pHSnN3RFhXNU9LWkhBSncwRkVMamZNPQFhbGljZQ==",
 }
 
 
@@ -41,7 +41,7 @@ def berkeley() -> bytes:
     out = bytearray(3 * 4096)
     for start, encoded in BERKELEY.items():
         data = b64decode(encoded)
-        out[start:start + len(data)] = data
+        out[start : start + len(data)] = data
     return bytes(out)
 
 

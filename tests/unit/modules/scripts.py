@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.unit.modules.asked import Reply, ask, engine
 
-from whimbrel.request.engine import Engine
+from whimbrel.engine.engine import Engine
 
 CGI = """
 LoadModule cgi_module modules/mod_cgi.so
@@ -38,7 +38,7 @@ def body(reply: Reply) -> str:
     out, rest = "", reply.body
     while rest:
         size, _, rest = rest.partition("\r\n")
-        out, rest = out + rest[:int(size, 16)], rest[int(size, 16) + 2:]
+        out, rest = out + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
     return out
 
 

@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from whimbrel.records import dataclass
-from whimbrel.registry.settings import MANY, UNSET, appended, merge, overlaid, prepended, setting, with_defaults
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.registry.settings import (
+    MANY,
+    UNSET,
+    appended,
+    merge,
+    overlaid,
+    prepended,
+    setting,
+    with_defaults,
+)
 
 
 @dataclass(slots=True)
@@ -64,7 +73,17 @@ def test_many_merges_go_on_as_the_first_did() -> None:
 
     found = set()
     for _ in range(MANY + 2):
-        for base, over in ((Often(2, [1]), Often()), (Often(), Often(3, [2])), (Often(2, [1]), Often(3, [2])), (Often(), Often())):
+        for base, over in (
+            (Often(2, [1]), Often()),
+            (Often(), Often(3, [2])),
+            (Often(2, [1]), Often(3, [2])),
+            (Often(), Often()),
+        ):
             one, whole = merge(base, over), with_defaults(merge(base, over))
             found.add((repr(one.plain), repr(one.joined), whole.plain, tuple(whole.joined)))
-    assert found == {("2", "[1]", 2, (1,)), ("3", "[2]", 3, (2,)), ("3", "[1, 2]", 3, (1, 2)), ("UNSET", "UNSET", 1, ())}
+    assert found == {
+        ("2", "[1]", 2, (1,)),
+        ("3", "[2]", 3, (2,)),
+        ("3", "[1, 2]", 3, (1, 2)),
+        ("UNSET", "UNSET", 1, ()),
+    }

@@ -11,8 +11,30 @@ def report() -> Report:
     return Report(
         ["conf/httpd.conf", "conf/a,b.conf", "clean.conf"],
         [
-            ReportEntry("C42", "conf/httpd.conf", 3, "SSLv2 is gone & <over>", "take it away", Risk.BREAKS, is_fixable=True, text="SSLProtocol SSLv2"),
-            ReportEntry("C52", "conf/httpd.conf", 9, "lines look different", "", Risk.COSMETIC, text="ErrorLog logs/e"),
-            ReportEntry(READ_ERROR, "conf/a,b.conf", 0, "a NUL byte: 100%\nof it", "look", Risk.CHANGES, needs_review=True, via="conf/httpd.conf:7"),
+            ReportEntry(
+                "C42",
+                "conf/httpd.conf",
+                3,
+                "SSLv2 is gone & <over>",
+                "take it away",
+                Risk.BREAKS,
+                is_fixable=True,
+                text="SSLProtocol SSLv2",
+            ),
+            ReportEntry(
+                "C52", "conf/httpd.conf", 9, "lines look different", "", Risk.COSMETIC, text="ErrorLog logs/e"
+            ),
+            ReportEntry(
+                READ_ERROR,
+                "conf/a,b.conf",
+                0,
+                "a NUL byte: 100%\nof it",
+                "look",
+                Risk.CHANGES,
+                needs_review=True,
+                via="conf/httpd.conf:7",
+            ),
         ],
-        lines=40, titles={"C42": "SSLv2 is gone", "C52": "Log lines"})
+        lines=40,
+        titles={"C42": "SSLv2 is gone", "C52": "Log lines"},
+    )

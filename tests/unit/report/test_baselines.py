@@ -21,7 +21,16 @@ def test_moved_findings_are_known_and_others_are_not(tmp_path: Path) -> None:
     assert later.baselined == 3
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"whimbrel-baseline": 2, "findings": []}', '{"whimbrel-baseline": 1, "findings": [{}]}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"whimbrel-baseline": 2, "findings": []}',
+        '{"whimbrel-baseline": 1, "findings": [{}]}',
+    ],
+)
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "baselined").write_text(text)
     with pytest.raises(BadBaseline):

@@ -14,7 +14,10 @@ def group(*edits: tuple[int, int, bytes], label: str = "") -> Group:
 
 
 def test_edits_replace_insert_and_remove() -> None:
-    assert apply(b"Order deny,allow\n", [group((0, 5, b"Require"), (6, 16, b"all granted"))]) == b"Require all granted\n"
+    assert (
+        apply(b"Order deny,allow\n", [group((0, 5, b"Require"), (6, 16, b"all granted"))])
+        == b"Require all granted\n"
+    )
     assert apply(b"ac", [group((1, 1, b"b"))]) == b"abc"
     assert apply(b"abc", [group((1, 2, b""))]) == b"ac"
     assert apply(b"abc", []) == b"abc"
@@ -54,7 +57,9 @@ def test_choose_leaves_out_whole_groups() -> None:
     assert choose([group((0, 2, b""), (1, 3, b""))]) == ([], [group((0, 2, b""), (1, 3, b""))])
 
 
-EDITS = st.tuples(st.integers(0, 12), st.integers(0, 12), st.binary(max_size=3)).map(lambda e: Edit(min(e[:2]), max(e[:2]), e[2]))
+EDITS = st.tuples(st.integers(0, 12), st.integers(0, 12), st.binary(max_size=3)).map(
+    lambda e: Edit(min(e[:2]), max(e[:2]), e[2])
+)
 GROUPS = st.lists(st.lists(EDITS, max_size=3).map(lambda edits: Group(tuple(edits))), max_size=5)
 
 
@@ -67,7 +72,9 @@ def test_what_is_chosen_applies_and_keeps_all_other_bytes(data: bytes, groups: l
     changed = apply(data, chosen)
     assert len(changed) == len(data) - removed + sum(len(edit.text) for edit in edits)
     erased = apply(data, [Group(tuple(Edit(e.start, e.end, b"") for e in edits))])
-    assert erased == bytes(byte for at, byte in enumerate(data) if not any(e.start <= at < e.end for e in edits))
+    assert erased == bytes(
+        byte for at, byte in enumerate(data) if not any(e.start <= at < e.end for e in edits)
+    )
 
 
 @given(st.binary(min_size=12, max_size=12), GROUPS)

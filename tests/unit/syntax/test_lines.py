@@ -48,25 +48,31 @@ def test_both_versions_read(data: bytes, expected: list[tuple[int, str]], rules:
     assert numbered(data, rules) == expected
 
 
-@pytest.mark.parametrize(("data", "in_24", "in_22"), [
-    (b"Options foo\\\\\\\nbar\n", [(2, "Options foo\\\\bar")], [(1, "Options foo\\\\"), (2, "bar")]),
-    (b"Options a\\\\\nb\n", [(2, "Options a\\b")], [(1, "Options a\\"), (2, "b")]),
-    (b"Options a\\\\\n\nb\n", [(3, "Options ab")], [(1, "Options a\\"), (2, ""), (3, "b")]),
-    (b"Options foo\\\n", [(2, "Options foo")], []),
-    (b"Options a\\\n\\\n", [(3, "Options a")], []),
-])
+@pytest.mark.parametrize(
+    ("data", "in_24", "in_22"),
+    [
+        (b"Options foo\\\\\\\nbar\n", [(2, "Options foo\\\\bar")], [(1, "Options foo\\\\"), (2, "bar")]),
+        (b"Options a\\\\\nb\n", [(2, "Options a\\b")], [(1, "Options a\\"), (2, "b")]),
+        (b"Options a\\\\\n\nb\n", [(3, "Options ab")], [(1, "Options a\\"), (2, ""), (3, "b")]),
+        (b"Options foo\\\n", [(2, "Options foo")], []),
+        (b"Options a\\\n\\\n", [(3, "Options a")], []),
+    ],
+)
 def test_the_versions_differ(data: bytes, in_24: list[tuple[int, str]], in_22: list[tuple[int, str]]) -> None:
     assert numbered(data) == in_24
     assert numbered(data, V22_LINES) == in_22
 
 
-@pytest.mark.parametrize(("size", "in_22"), [
-    (8189, [(1, "x" * 8189), (2, "next")]),
-    (8190, [(1, "x" * 8190), (2, "next")]),
-    (8191, [(1, "x" * 8191), (2, ""), (3, "next")]),
-    (8192, [(1, "x" * 8191), (2, "x"), (3, "next")]),
-    (16384, [(1, "x" * 8191), (2, "x" * 8191), (3, "xx"), (4, "next")]),
-])
+@pytest.mark.parametrize(
+    ("size", "in_22"),
+    [
+        (8189, [(1, "x" * 8189), (2, "next")]),
+        (8190, [(1, "x" * 8190), (2, "next")]),
+        (8191, [(1, "x" * 8191), (2, ""), (3, "next")]),
+        (8192, [(1, "x" * 8191), (2, "x"), (3, "next")]),
+        (16384, [(1, "x" * 8191), (2, "x" * 8191), (3, "xx"), (4, "next")]),
+    ],
+)
 def test_22_cuts_long_lines(size: int, in_22: list[tuple[int, str]]) -> None:
     data = b"x" * size + b"\nnext\n"
     assert numbered(data, V22_LINES) == in_22
@@ -94,7 +100,9 @@ def test_blanks_before_a_directive_count_for_the_limit() -> None:
     assert numbered(b" " * 8189 + b"UseCanonicalName x\n", V22_LINES) == [(1, "Us"), (2, "eCanonicalName x")]
 
 
-CONFIGURATION_BYTES = st.lists(st.sampled_from([b"a", b" ", b"\\", b"\n", b"\r", b"\0", b"#", b"\xff", b"x" * 4000])).map(b"".join)
+CONFIGURATION_BYTES = st.lists(
+    st.sampled_from([b"a", b" ", b"\\", b"\n", b"\r", b"\0", b"#", b"\xff", b"x" * 4000])
+).map(b"".join)
 
 
 @given(CONFIGURATION_BYTES, st.sampled_from([V22_LINES, V24_LINES]))
@@ -115,30 +123,33 @@ def test_a_line_without_specials_is_itself(text: bytes) -> None:
     assert numbered(text + b"\n") == [(1, stripped)]
 
 
-@pytest.mark.parametrize(("text", "name", "args"), [
-    ("Options  a  b", "Options", "a  b"),
-    ("Options", "Options", ""),
-    ('"Options" a', "Options", "a"),
-    ("'Options'a", "Options", "a"),
-    ('Options"a" b', 'Options"a"', "b"),
-    ("\\\\Options a", "\\Options", "a"),
-    ("Options> a", "Options", "a"),
-    ("Options>> a", "Options>", "a"),
-    (">", "", ""),
-    ('"" Options a', "", "Options a"),
-    ("a/b> a", "a/b>", "a"),
-    ("x/> y", "x/>", "y"),
-    ("<Directory /srv/www>", "<Directory", "/srv/www>"),
-    ("<Directory> /", "<Directory", "/"),
-    ("<Else>", "<Else", ">"),
-    ("<Else", "<Else", ">"),
-    ("<", "<", ">"),
-    ("<>", "<", ">"),
-    ("</Directory>", "</Directory>", ""),
-    ("</Directory> # x", "</Directory>", "# x"),
-    ("</Directory >", "</Directory", ">"),
-    ("Options\x0ba", "Options", "a"),
-    ("\xa0Options a", "\xa0Options", "a"),
-])
+@pytest.mark.parametrize(
+    ("text", "name", "args"),
+    [
+        ("Options  a  b", "Options", "a  b"),
+        ("Options", "Options", ""),
+        ('"Options" a', "Options", "a"),
+        ("'Options'a", "Options", "a"),
+        ('Options"a" b', 'Options"a"', "b"),
+        ("\\\\Options a", "\\Options", "a"),
+        ("Options> a", "Options", "a"),
+        ("Options>> a", "Options>", "a"),
+        (">", "", ""),
+        ('"" Options a', "", "Options a"),
+        ("a/b> a", "a/b>", "a"),
+        ("x/> y", "x/>", "y"),
+        ("<Directory /srv/www>", "<Directory", "/srv/www>"),
+        ("<Directory> /", "<Directory", "/"),
+        ("<Else>", "<Else", ">"),
+        ("<Else", "<Else", ">"),
+        ("<", "<", ">"),
+        ("<>", "<", ">"),
+        ("</Directory>", "</Directory>", ""),
+        ("</Directory> # x", "</Directory>", "# x"),
+        ("</Directory >", "</Directory", ">"),
+        ("Options\x0ba", "Options", "a"),
+        ("\xa0Options a", "\xa0Options", "a"),
+    ],
+)
 def test_the_name_and_the_rest(text: str, name: str, args: str) -> None:
     assert split_name(text) == (name, args)

@@ -24,11 +24,36 @@ FILE = b"""# hosts
 </Else>
 """
 
-LINES = st.sampled_from([
-    b"", b"  ", b"# c", b"Options a", b"<A x>", b"</A>", b"<b>", b"</B>", b"</a > x", b"<", b"<>", b"</>", b"</", b'"<A" x', b"x \\", b"\\", b"\0",
-    b"\xef\xbb\xbf<A>", b'"" x', b">", b"<A", b"</A", b'"unbalanced',
-])
-FILES = st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n", b"\\\n"]))).map(lambda pairs: b"".join(line + end for line, end in pairs))
+LINES = st.sampled_from(
+    [
+        b"",
+        b"  ",
+        b"# c",
+        b"Options a",
+        b"<A x>",
+        b"</A>",
+        b"<b>",
+        b"</B>",
+        b"</a > x",
+        b"<",
+        b"<>",
+        b"</>",
+        b"</",
+        b'"<A" x',
+        b"x \\",
+        b"\\",
+        b"\0",
+        b"\xef\xbb\xbf<A>",
+        b'"" x',
+        b">",
+        b"<A",
+        b"</A",
+        b'"unbalanced',
+    ]
+)
+FILES = st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n", b"\\\n"]))).map(
+    lambda pairs: b"".join(line + end for line, end in pairs)
+)
 
 
 def rejoined(document: Document) -> bytes:
@@ -80,7 +105,9 @@ def test_walk_goes_in_the_order_of_the_source() -> None:
     assert len(starts) == 7
 
 
-@pytest.mark.parametrize("data", [b"</A>", b"<B x>\n</A>\n</B>", b"</>", b"</A >", b'""', b"> x", b"<A x>\n</A\n"])
+@pytest.mark.parametrize(
+    "data", [b"</A>", b"<B x>\n</A>\n</B>", b"</>", b"</A >", b'""', b"> x", b"<A x>\n</A\n"]
+)
 def test_what_httpd_refuses_or_passes_over_is_broken(data: bytes) -> None:
     assert sum(isinstance(node, Malformed) for node in parse(data).walk()) == 1
 
@@ -104,7 +131,7 @@ def test_an_outer_closing_tag_ends_unclosed_sections() -> None:
     assert isinstance(outer, Section) and isinstance(after, Directive) and outer.close is not None
     (inner,) = outer.children
     assert isinstance(inner, Section) and inner.close is None
-    assert data[inner.start:inner.end] == b"<B y>\nOptions a\n"
+    assert data[inner.start : inner.end] == b"<B y>\nOptions a\n"
 
 
 def test_only_ascii_letters_have_a_case() -> None:

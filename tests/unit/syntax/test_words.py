@@ -7,29 +7,32 @@ import pytest
 from whimbrel.syntax.words import getword, skip_blanks, unescaped
 
 
-@pytest.mark.parametrize(("text", "word", "rest"), [
-    ("a", "a", ""),
-    ("  a  b ", "a", "b "),
-    ('"a b" c', "a b", "c"),
-    ("'a \"b' c", 'a "b', "c"),
-    ('"a"b', "a", "b"),                     # glued text is the next word
-    ('a"b c"', 'a"b', 'c"'),                # a quote opens only at the beginning
-    ('"a\\"b" c', 'a"b', "c"),
-    ("'a\\\"b' c", 'a\\"b', "c"),            # the other quote needs no hiding
-    ('"a\\\\" b', "a\\", "b"),
-    ('"a\\nb"', "a\\nb", ""),
-    ("a\\\\b", "a\\b", ""),
-    ("a\\ b", "a\\", "b"),                  # a backslash hides no blank
-    ('"a b', "a b", ""),                    # no partner: to the end
-    ('"a\\', "a\\", ""),
-    ('"', "", ""),
-    ('"" b', "", "b"),
-    ("", "", ""),
-    ("a\xa0b\x85c d", "a\xa0b\x85c", "d"),   # only ASCII has white space
-    ("a\x1cb", "a\x1cb", ""),
-    ("a\x0bb", "a", "b"),
-    ("a\x0cb", "a", "b"),
-])
+@pytest.mark.parametrize(
+    ("text", "word", "rest"),
+    [
+        ("a", "a", ""),
+        ("  a  b ", "a", "b "),
+        ('"a b" c', "a b", "c"),
+        ("'a \"b' c", 'a "b', "c"),
+        ('"a"b', "a", "b"),  # glued text is the next word
+        ('a"b c"', 'a"b', 'c"'),  # a quote opens only at the beginning
+        ('"a\\"b" c', 'a"b', "c"),
+        ("'a\\\"b' c", 'a\\"b', "c"),  # the other quote needs no hiding
+        ('"a\\\\" b', "a\\", "b"),
+        ('"a\\nb"', "a\\nb", ""),
+        ("a\\\\b", "a\\b", ""),
+        ("a\\ b", "a\\", "b"),  # a backslash hides no blank
+        ('"a b', "a b", ""),  # no partner: to the end
+        ('"a\\', "a\\", ""),
+        ('"', "", ""),
+        ('"" b', "", "b"),
+        ("", "", ""),
+        ("a\xa0b\x85c d", "a\xa0b\x85c", "d"),  # only ASCII has white space
+        ("a\x1cb", "a\x1cb", ""),
+        ("a\x0bb", "a", "b"),
+        ("a\x0cb", "a", "b"),
+    ],
+)
 def test_a_word_and_the_rest(text: str, word: str, rest: str) -> None:
     found, at = getword(text)
     assert (found, text[at:]) == (word, rest)
@@ -40,8 +43,8 @@ def test_words_can_be_read_from_a_position() -> None:
 
 
 def test_a_backslash_reduces_only_pairs_and_its_own_quote() -> None:
-    assert unescaped("\\\\\\\"", '"') == '\\"'
-    assert unescaped("\\\"", "") == '\\"'
+    assert unescaped('\\\\\\"', '"') == '\\"'
+    assert unescaped('\\"', "") == '\\"'
 
 
 def test_blanks_end_at_the_first_visible_character() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import UpgradeOptions
-from whimbrel.upgrade.reading import Sources, read_config_tree
+from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 
 def laid(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -16,12 +16,20 @@ def laid(root: Path, files: dict[str, str | bytes]) -> Path:
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.replace("ROOT", str(root)).encode("latin-1"))
+        path.write_bytes(
+            text if isinstance(text, bytes) else text.replace("ROOT", str(root)).encode("latin-1")
+        )
     return root
 
 
-def estate(root: Path, files: dict[str, str | bytes], *, wishes: UpgradeOptions | None = None, defines: tuple[str, ...] = (),
-           environment: dict[str, str] | None = None) -> ConfigTree:
+def estate(
+    root: Path,
+    files: dict[str, str | bytes],
+    *,
+    wishes: UpgradeOptions | None = None,
+    defines: tuple[str, ...] = (),
+    environment: dict[str, str] | None = None,
+) -> ConfigTree:
     """*files* read as a configuration, conf/httpd.conf first."""
     laid(root, files)
     options = LoadOptions(server_root=from_system(str(root)), defines=defines, environment=environment or {})
@@ -31,7 +39,9 @@ def estate(root: Path, files: dict[str, str | bytes], *, wishes: UpgradeOptions 
 def fragments(root: Path, files: dict[str, str | bytes]) -> ConfigTree:
     """*files* read each alone."""
     laid(root, files)
-    return read_config_tree(Sources(fragments=tuple(from_system(str(root / name)) for name in files)), UpgradeOptions())
+    return read_config_tree(
+        Sources(fragments=tuple(from_system(str(root / name)) for name in files)), UpgradeOptions()
+    )
 
 
 def lives(found: ConfigTree) -> dict[str, tuple[bool | None, bool | None]]:

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
-from whimbrel.octets import from_system
+from whimbrel.upgrade.check.fixpoint import READ_ERROR, UpgradeResult, upgrade
 from whimbrel.upgrade.model import NEWEST, Rule, Style, UpgradeOptions
-from whimbrel.upgrade.passes import READ_ERROR, UpgradeResult, upgrade
-from whimbrel.upgrade.reading import Sources, read_config_tree
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 ROOT = "/srv/site"
@@ -80,7 +80,11 @@ def take_block(example: Example, kind: str, words: list[str], body: list[str], n
         example.options = [line.strip() for line in body if line.strip()]
     elif kind in ("apache", "htaccess") and words:
         what, path = words[0], words[1] if len(words) > 1 else MAIN
-        if what not in WORDS or len(words) > 2 or (kind == "htaccess") != (os.path.basename(path) == ".htaccess"):
+        if (
+            what not in WORDS
+            or len(words) > 2
+            or (kind == "htaccess") != (os.path.basename(path) == ".htaccess")
+        ):
             raise ValueError(f"{name}: a block that means nothing: {kind} {' '.join(words)}")
         if what == "unchanged":
             if text.strip():
@@ -143,10 +147,15 @@ def told(result: UpgradeResult, root: Path) -> list[str]:
         if finding.rule != READ_ERROR:
             path = os.path.relpath(finding.place.path, str(root))
             where = "" if path == MAIN else f"{path} "
-            out.append(f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}")
+            out.append(
+                f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}"
+            )
     return out
 
 
 def texts(result: UpgradeResult, root: Path) -> dict[str, str]:
     """The changed files by path below *root*, with the root as documents write it."""
-    return {os.path.relpath(path, str(root)): data.decode("latin-1").replace(str(root), ROOT) for path, data in result.files.items()}
+    return {
+        os.path.relpath(path, str(root)): data.decode("latin-1").replace(str(root), ROOT)
+        for path, data in result.files.items()
+    }

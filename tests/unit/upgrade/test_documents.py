@@ -5,18 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.examples import HEADINGS, Example, laid_out, options, read_document, sources, texts, told, upgraded
+from tests.unit.upgrade.examples import (
+    HEADINGS,
+    Example,
+    laid_out,
+    options,
+    read_document,
+    sources,
+    texts,
+    told,
+    upgraded,
+)
 
 import whimbrel.upgrade
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.passes import upgrade
-from whimbrel.upgrade.reading import read_config_tree
 from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.reading import read_config_tree
 
 FOLDER = Path(whimbrel.upgrade.__file__).parent / "documents"
 RULES = {f"{rule.number}-{rule.name}.md": rule for rule in all_rules()}
 FILES = sorted(path.name for path in FOLDER.glob("*.md") if path.name != "README.md")
-EXAMPLES = [(RULES[name], example) for name in FILES if name in RULES for example in read_document(FOLDER / name).examples]
+EXAMPLES = [
+    (RULES[name], example)
+    for name in FILES
+    if name in RULES
+    for example in read_document(FOLDER / name).examples
+]
 
 
 def test_documents_and_rules_name_each_other() -> None:
@@ -41,7 +56,9 @@ def test_each_file_of_an_example_has_its_end(name: str) -> None:
         assert not set(example.after) & example.unchanged, example.title
 
 
-@pytest.mark.parametrize(("rule", "example"), EXAMPLES, ids=[f"{rule.number}: {example.title}" for rule, example in EXAMPLES])
+@pytest.mark.parametrize(
+    ("rule", "example"), EXAMPLES, ids=[f"{rule.number}: {example.title}" for rule, example in EXAMPLES]
+)
 def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
     result = upgraded(example, rule, tmp_path)
     assert texts(result, tmp_path) == example.after
@@ -49,4 +66,6 @@ def test_an_example_holds(rule: Rule, example: Example, tmp_path: Path) -> None:
         assert told(result, tmp_path) == (example.findings or [])
     asked, defines = options(example)
     laid_out({**example.before, **texts(result, tmp_path)}, tmp_path)
-    assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, "a second time changes something"
+    assert not upgrade(read_config_tree(sources(example.before, tmp_path, defines), asked), [rule]).files, (
+        "a second time changes something"
+    )

@@ -17,8 +17,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
 
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning
-from whimbrel.records import replace
 
 __all__ = ["CheckContext", "before", "check", "check_calls", "declares", "rule_of", "warning"]
 

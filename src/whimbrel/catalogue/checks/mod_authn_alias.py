@@ -21,4 +21,6 @@ def _alias(words: list[str], around: CheckContext) -> str | None:
 
 
 CHECKS: dict[str, Rule] = {"<authnprovideralias": _alias}
-DECLARES: dict[str, Declarer] = {"<authnprovideralias": lambda words, around: [("authn", name) for name in _names(words)[1:2]]}
+DECLARES: dict[str, Declarer] = {
+    "<authnprovideralias": lambda words, around: [("authn", name) for name in _names(words)[1:2]]
+}

@@ -30,7 +30,7 @@ def _check(words: list[str], around: CheckContext) -> str | None:
     if not words:
         return f"{CHECK}No provider given"
     if words[0].lower() == "none":
-        return "Options aren't supported with \"None\"" if len(words) > 1 else None
+        return 'Options aren\'t supported with "None"' if len(words) > 1 else None
     for index in range(1, len(words), 2):
         option = words[index]
         if index + 1 == len(words):

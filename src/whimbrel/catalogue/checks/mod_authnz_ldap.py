@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.checks.rules import CheckContext, Rule, compiles, one_of, split_args
-from whimbrel.octets import to_bytes
 
 SCOPES = ("", "one", "onelevel", "sub", "subtree", "base")
 
@@ -18,7 +18,11 @@ def _url(words: list[str], around: CheckContext) -> str | None:
     parts = rest.split("?")
     if len(parts) > 2 and parts[2].lower() not in SCOPES:
         return "Bad scope encountered while parsing LDAP URL."
-    return one_of("none ssl tls starttls", "Invalid LDAP connection mode setting: must be one of NONE, SSL, or TLS/STARTTLS", at=1)(words, around)
+    return one_of(
+        "none ssl tls starttls",
+        "Invalid LDAP connection mode setting: must be one of NONE, SSL, or TLS/STARTTLS",
+        at=1,
+    )(words, around)
 
 
 def _dereference(words: list[str], around: CheckContext) -> str | None:
@@ -28,7 +32,11 @@ def _dereference(words: list[str], around: CheckContext) -> str | None:
 
 
 def _pattern(words: list[str], around: CheckContext) -> str | None:
-    return None if compiles(words[0]) else f"AuthLDAPInitialBindPattern: cannot compile regular expression '{words[0]}'"
+    return (
+        None
+        if compiles(words[0])
+        else f"AuthLDAPInitialBindPattern: cannot compile regular expression '{words[0]}'"
+    )
 
 
 def _password(words: list[str], around: CheckContext) -> str | None:
@@ -37,9 +45,16 @@ def _password(words: list[str], around: CheckContext) -> str | None:
     if around.version == "2.2" or not word.startswith("exec:") or word == "exec:":
         return None
     program = around.path(split_args(word[5:])[0]) if split_args(word[5:]) else ""
-    return None if os.access(to_bytes(program), os.X_OK) else "Empty passwords are invalid for AuthLDAPBindPassword"
+    return (
+        None
+        if os.access(to_bytes(program), os.X_OK)
+        else "Empty passwords are invalid for AuthLDAPBindPassword"
+    )
 
 
 CHECKS: dict[str, Rule] = {
-    "authldapbindpassword": _password, "authldapurl": _url, "authldapdereferencealiases": _dereference, "authldapinitialbindpattern": _pattern,
+    "authldapbindpassword": _password,
+    "authldapurl": _url,
+    "authldapdereferencealiases": _dereference,
+    "authldapinitialbindpattern": _pattern,
 }

@@ -10,12 +10,17 @@ LEVELS, LENGTH, MAX_LEVELS_TIMES_LENGTH = {"2.2": 3, "2.4": 2}, 2, 20
 
 def _tree(name: str) -> Rule:
     """A part of the folder tree's shape; the other part is taken to have its default."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         value = atoi(words[0])
         if value < 1:
             return f"{name} value must be an integer greater than 0"
         other = LENGTH if name == "CacheDirLevels" else LEVELS[around.version]
-        return f"CacheDirLevels*CacheDirLength value must not be higher than {MAX_LEVELS_TIMES_LENGTH}" if value * other > MAX_LEVELS_TIMES_LENGTH else None
+        return (
+            f"CacheDirLevels*CacheDirLength value must not be higher than {MAX_LEVELS_TIMES_LENGTH}"
+            if value * other > MAX_LEVELS_TIMES_LENGTH
+            else None
+        )
 
     return rule
 

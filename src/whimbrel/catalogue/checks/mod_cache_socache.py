@@ -24,7 +24,9 @@ def _provider(words: list[str], around: CheckContext) -> str | None:
 
 CHECKS: dict[str, Rule] = {
     "cachesocache": _provider,
-    "cachesocachemaxsize": when(lambda words, around: not 1024 <= strtol(words[0])[0] <= MAX_UINT32, MAX_SIZE),
+    "cachesocachemaxsize": when(
+        lambda words, around: not 1024 <= strtol(words[0])[0] <= MAX_UINT32, MAX_SIZE
+    ),
     "cachesocachemaxtime": size(0, TIME.format("CacheSocacheMaxTime", "maximum")),
     "cachesocachemintime": size(0, TIME.format("CacheSocacheMinTime", "minimum")),
     "cachesocachereadsize": size(0, READ.format("CacheSocacheReadSize", "data")),

@@ -21,6 +21,10 @@ CHECKS: dict[str, Rule] = {
     "deflateinflateratioburst": in_range(1, None, "DeflateInflateRatioBurst must be positive"),
     "deflateinflateratiolimit": in_range(1, None, "DeflateInflateRatioLimit must be positive"),
     "deflateinflatelimitrequestbody": _limit,
-    "deflatealteretag": one_of("AddSuffix NoChange Remove", "DeflateAlterETAG accepts only 'NoChange', 'AddSuffix', and 'Remove'"),
-    "deflatefilternote": lambda words, around: one_of("input output ratio", "Unknown note type {0}")(words, around) if len(words) > 1 else None,
+    "deflatealteretag": one_of(
+        "AddSuffix NoChange Remove", "DeflateAlterETAG accepts only 'NoChange', 'AddSuffix', and 'Remove'"
+    ),
+    "deflatefilternote": lambda words, around: (
+        one_of("input output ratio", "Unknown note type {0}")(words, around) if len(words) > 1 else None
+    ),
 }

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
-KEYS = ("preservescontentlength", "mode=", "ftype=", "enableenv=", "disableenv=", "intype=", "outtype=", "cmd=")
+KEYS = (
+    "preservescontentlength",
+    "mode=",
+    "ftype=",
+    "enableenv=",
+    "disableenv=",
+    "intype=",
+    "outtype=",
+    "cmd=",
+)
 OPTIONS = ("logstderr", "nologstderr", "onfail=remove", "onfail=abort")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning, Warner
-from whimbrel.octets import to_bytes
 
 
 def _cacheable_file(words: list[str], around: CheckContext) -> CheckWarning | None:
@@ -16,7 +16,11 @@ def _cacheable_file(words: list[str], around: CheckContext) -> CheckWarning | No
     try:
         mode = os.stat(to_bytes(path)).st_mode
     except OSError as problem:
-        return CheckWarning(f"{name}unable to stat({path}), skipping", code, cause=f"({problem.errno}){os.strerror(problem.errno or 0)}")
+        return CheckWarning(
+            f"{name}unable to stat({path}), skipping",
+            code,
+            cause=f"({problem.errno}){os.strerror(problem.errno or 0)}",
+        )
     if not stat.S_ISREG(mode):
         return CheckWarning(f"{name}{path} isn't a regular file, skipping", "AH00796" if code else "")
     return None

@@ -5,15 +5,27 @@ from __future__ import annotations
 from whimbrel.catalogue.checks.rules import CheckContext, Declarer, Rule, split_args
 
 PROVIDERS = {
-    "deflate": "deflate", "inflate": "deflate", "includes": "include", "brotli_compress": "brotli", "substitute": "substitute", "sed": "sed",
-    "xml2enc": "xml2enc", "proxy-html": "proxy_html", "buffer": "buffer", "rate_limit": "ratelimit", "request": "request",
+    "deflate": "deflate",
+    "inflate": "deflate",
+    "includes": "include",
+    "brotli_compress": "brotli",
+    "substitute": "substitute",
+    "sed": "sed",
+    "xml2enc": "xml2enc",
+    "proxy-html": "proxy_html",
+    "buffer": "buffer",
+    "rate_limit": "ratelimit",
+    "request": "request",
 }
 """The filters that a module brings and -D knows by name; an unknown one may be made by ExtFilterDefine or Lua."""
 
 
 def _unknown_provider(name: str, around: CheckContext) -> str | None:
     """An output filter that exists; without mod_ext_filter and mod_lua only the modules' own can."""
-    if f"{PROVIDERS.get(name.lower(), '')}_module" in around.loaded or around.loaded & {"ext_filter_module", "lua_module"}:
+    if f"{PROVIDERS.get(name.lower(), '')}_module" in around.loaded or around.loaded & {
+        "ext_filter_module",
+        "lua_module",
+    }:
         return None
     return f"Unknown filter provider {name}"
 
@@ -29,9 +41,15 @@ def _provider(words: list[str], around: CheckContext) -> str | None:
     """2.2 wants four words in one text: filter, provider, condition, match."""
     if around.version == "2.4":
         wrong = around.expression_error(words[2], False)
-        return _unknown_provider(words[1], around) or (f"Error parsing FilterProvider expression:{wrong}" if wrong else None)
+        return _unknown_provider(words[1], around) or (
+            f"Error parsing FilterProvider expression:{wrong}" if wrong else None
+        )
     parts = split_args(words[0])
-    return _unknown_provider(parts[1], around) if len(parts) == 4 else "usage: FilterProvider filter provider condition match"
+    return (
+        _unknown_provider(parts[1], around)
+        if len(parts) == 4
+        else "usage: FilterProvider filter provider condition match"
+    )
 
 
 def _group(around: CheckContext) -> str:
@@ -41,7 +59,9 @@ def _group(around: CheckContext) -> str:
 
 def _declared(message: str) -> Rule:
     """The first word is a filter that was declared in this section."""
-    return lambda words, around: None if words[0] in around.declared.get(_group(around), ()) else message.replace("{0}", words[0])
+    return lambda words, around: (
+        None if words[0] in around.declared.get(_group(around), ()) else message.replace("{0}", words[0])
+    )
 
 
 def _declare(words: list[str], around: CheckContext) -> list[tuple[str, str]]:
@@ -54,7 +74,13 @@ def _declare_types(words: list[str], around: CheckContext) -> list[tuple[str, st
 
 
 CHECKS: dict[str, Rule] = {
-    "addoutputfilterbytype": _by_type, "filterprovider": _provider, "filterprotocol": _declared("FilterProtocol: No such filter"),
+    "addoutputfilterbytype": _by_type,
+    "filterprovider": _provider,
+    "filterprotocol": _declared("FilterProtocol: No such filter"),
     "filtertrace": _declared("Undeclared smart filter {0}"),
 }
-DECLARES: dict[str, Declarer] = {"filterdeclare": _declare, "filterprovider": _declare, "addoutputfilterbytype": _declare_types}
+DECLARES: dict[str, Declarer] = {
+    "filterdeclare": _declare,
+    "filterprovider": _declare,
+    "addoutputfilterbytype": _declare_types,
+}

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.checks.numbers import atoi, md_duration, strtol
 from whimbrel.catalogue.checks.rules import CheckContext, Rule, always, one_of, when
-from whimbrel.octets import to_bytes
 
-SWITCHES = (
-    "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
-)
+SWITCHES = "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
 INSIDE = "MDCertificateFile MDCertificateKeyFile"
 AUTHORITIES = ("letsencrypt", "letsencrypt-test", "buypass", "buypass-test")
 PORTS = "invalid number for port map, must be in ]0,65535]"
@@ -19,6 +17,7 @@ PORTS = "invalid number for port map, must be in ]0,65535]"
 
 def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
     """A duration or a percentage of the certificate's life, below *most*."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         value, unit, _ = strtol(words[0])
         if md_duration(words[0]) is not None:
@@ -34,6 +33,7 @@ def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
 
 def _delay(low: int, message: str) -> Rule:
     """A duration of more than *low* milliseconds."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         value = md_duration(words[0])
         if value is None:
@@ -75,8 +75,10 @@ def _authority(words: list[str], around: CheckContext) -> str | None:
     for word in words:
         wrong = "" if word.lower() in AUTHORITIES else _not_a_url(word)
         if wrong:
-            return (f"The CA name '{word}' is not known and it is not a URL either ({wrong}). "
-                    "Known CA names are: LetsEncrypt LetsEncrypt-Test Buypass Buypass-Test.")
+            return (
+                f"The CA name '{word}' is not known and it is not a URL either ({wrong}). "
+                "Known CA names are: LetsEncrypt LetsEncrypt-Test Buypass Buypass-Test."
+            )
     return None
 
 
@@ -102,7 +104,11 @@ def _is_json(path: str) -> bool:
 def _proxy(words: list[str], around: CheckContext) -> str | None:
     if wrong := _not_a_url(words[0]):
         return wrong
-    return None if words[0].partition(":")[0].lower() in ("http", "https") else "uri scheme must be http or https"
+    return (
+        None
+        if words[0].partition(":")[0].lower() in ("http", "https")
+        else "uri scheme must be http or https"
+    )
 
 
 def _port_map(words: list[str], around: CheckContext) -> str | None:
@@ -133,7 +139,13 @@ def _keys(words: list[str], around: CheckContext) -> str | None:
         if kind.lower() == "default" and (seen or rest):
             return "'Default' allows no other parameter"
         seen.add(kind.lower())
-        bits = word[3:] if kind == "RSA" and word[3:] else rest.pop(0) if kind == "RSA" and rest and rest[0][:1].isdigit() else ""
+        bits = (
+            word[3:]
+            if kind == "RSA" and word[3:]
+            else rest.pop(0)
+            if kind == "RSA" and rest and rest[0][:1].isdigit()
+            else ""
+        )
         if bits and atoi(bits) < 2048:
             return "must be 2048 or higher in order to be considered safe."
     return None
@@ -150,6 +162,7 @@ def _domain(words: list[str], around: CheckContext) -> str | None:
 
 def _members(name: str) -> Rule:
     """auto or manual; lists of domains belong into <MDomainSet>."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         if len(words) != 1:
             return f"{name} is only valid inside a '<MDomainSet' context, not here"
@@ -159,8 +172,14 @@ def _members(name: str) -> Rule:
 
 
 CHECKS: dict[str, Rule] = {
-    **{name: one_of("on off", "unknown '{0}', supported parameter values are 'on' and 'off'") for name in SWITCHES.split()},
-    **{name.lower(): always(f"{name} is only valid inside a '<MDomainSet' context, not here") for name in INSIDE.split()},
+    **{
+        name: one_of("on off", "unknown '{0}', supported parameter values are 'on' and 'off'")
+        for name in SWITCHES.split()
+    },
+    **{
+        name.lower(): always(f"{name} is only valid inside a '<MDomainSet' context, not here")
+        for name in INSIDE.split()
+    },
     "mdrenewwindow": _window("MDRenewWindow"),
     "mdwarnwindow": _window("MDWarnWindow"),
     "mdstaplingkeepresponse": _window("MDStaplingKeepResponse", 2**63),
@@ -170,7 +189,9 @@ CHECKS: dict[str, Rule] = {
     "mdretrydelay": _delay(0, "minimum delay must be greater than 0"),
     "mdcheckinterval": _delay(999, "check interval cannot be less than one second"),
     "mdcertificateauthority": _authority,
-    "mdchallengedns01version": when(lambda words, around: words[0] not in ("1", "2"), "Only versions `1` and `2` are supported"),
+    "mdchallengedns01version": when(
+        lambda words, around: words[0] not in ("1", "2"), "Only versions `1` and `2` are supported"
+    ),
     "mddrivemode": one_of("auto always manual", "unknown MDDriveMode {0}"),
     "mdrenewmode": one_of("auto always manual", "unknown MDDriveMode {0}"),
     "mdexternalaccountbinding": _account,
@@ -181,7 +202,11 @@ CHECKS: dict[str, Rule] = {
     "mdomain": _domain,
     "mdportmap": _port_map,
     "mdprivatekeys": _keys,
-    "mdrequirehttps": one_of("off temporary permanent", "unknown '{0}', supported parameter values are 'temporary' and 'permanent'"),
-    "mdretryfailover": when(lambda words, around: atoi(words[0]) <= 0, "invalid argument, must be a number > 0"),
+    "mdrequirehttps": one_of(
+        "off temporary permanent", "unknown '{0}', supported parameter values are 'temporary' and 'permanent'"
+    ),
+    "mdretryfailover": when(
+        lambda words, around: atoi(words[0]) <= 0, "invalid argument, must be a number > 0"
+    ),
     "mdstorelocks": _locks,
 }

@@ -14,9 +14,13 @@ def _starts(message: str) -> Rule:
 
 
 CHECKS: dict[str, Rule] = {
-    "mcachesize": _starts("MCacheSize argument must be an integer representing the max cache size in KBytes."),
+    "mcachesize": _starts(
+        "MCacheSize argument must be an integer representing the max cache size in KBytes."
+    ),
     "mcachemaxobjectcount": _starts(NUMBERLESS.format("MCacheMaxObjectCount", "")),
     "mcachemaxobjectsize": _starts(NUMBERLESS.format("MCacheMaxObjectSize", " (bytes)")),
     "mcacheminobjectsize": in_range(1, None, "MCacheMinObjectSize value must be an positive integer (bytes)"),
-    "mcachemaxstreamingbuffer": when(lambda words, around: strtol(words[0])[1] != "", "MCacheMaxStreamingBuffer value must be a number"),
+    "mcachemaxstreamingbuffer": when(
+        lambda words, around: strtol(words[0])[1] != "", "MCacheMaxStreamingBuffer value must be a number"
+    ),
 }

@@ -7,7 +7,19 @@ import socket
 
 from whimbrel.catalogue.checks.numbers import atoi, strtol
 from whimbrel.catalogue.checks.proxy_parameters import parameter, url_error
-from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning, Rule, Warner, compiles, in_range, one_of, only, split_args, unresolved, when
+from whimbrel.catalogue.checks.rules import (
+    CheckContext,
+    CheckWarning,
+    Rule,
+    Warner,
+    compiles,
+    in_range,
+    one_of,
+    only,
+    split_args,
+    unresolved,
+    when,
+)
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."
@@ -16,11 +28,18 @@ CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status
 
 def _pass(match: bool) -> Rule:
     """[path] url [nocanon|interpolate|noquery|key=value ...]; a section's own path takes the first one's place."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         rest = [w for w in split_args(words[0]) if w.lower() not in ("nocanon", "interpolate", "noquery")]
         place = [] if around.is_per_directory else rest[:1]
-        rest = rest[len(place):]
-        if not rest or (not around.is_per_directory and "=" in rest[0] and "://" not in rest[0] and len(rest) == 1 and not place):
+        rest = rest[len(place) :]
+        if not rest or (
+            not around.is_per_directory
+            and "=" in rest[0]
+            and "://" not in rest[0]
+            and len(rest) == 1
+            and not place
+        ):
             return "ProxyPass|ProxyPassMatch needs a path when not defined in a location"
         if match and place and not compiles(place[0]):
             return "Regular expression could not be compiled."
@@ -30,8 +49,15 @@ def _pass(match: bool) -> Rule:
             return "ProxyPass|ProxyPassMatch can not have a path when defined in a location."
         if any("=" not in word for word in rest[1:]):
             return PAIR
-        wrong = url_error(rest[0], around) or next((m for word in rest[1:] if (m := parameter(rest[0], word, around))), None)
-        if wrong is None and rest[0].startswith("balancer:") and around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
+        wrong = url_error(rest[0], around) or next(
+            (m for word in rest[1:] if (m := parameter(rest[0], word, around))), None
+        )
+        if (
+            wrong is None
+            and rest[0].startswith("balancer:")
+            and around.version == "2.2"
+            and "proxy_balancer_module" not in around.loaded
+        ):
             wrong = "Can't find 'byrequests' lb method"
         return wrong and f"ProxyPass {wrong}"
 
@@ -48,20 +74,29 @@ def _reverse(words: list[str], around: CheckContext) -> str | None:
 def _member(words: list[str], around: CheckContext) -> str | None:
     """[balancer] url [key=value ...]; a section's argument is the balancer."""
     rest = split_args(words[0])
-    plain = [around.argument] * around.is_per_directory + [word for word in rest if "=" not in word or "://" in word.partition("=")[0]]
+    plain = [around.argument] * around.is_per_directory + [
+        word for word in rest if "=" not in word or "://" in word.partition("=")[0]
+    ]
     if len(plain) > 2:
-        return ("BalancerMember can not have a balancer name when defined in a location" if around.is_per_directory else
-                "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'.")
+        return (
+            "BalancerMember can not have a balancer name when defined in a location"
+            if around.is_per_directory
+            else "Invalid BalancerMember parameter. Parameter must be in the form 'key=value'."
+        )
     if not plain:
         return "BalancerMember must define balancer name when outside <Proxy > section"
     if len(plain) < 2:
         return "BalancerMember must define remote proxy server"
     balancer, url = plain
     if not balancer.startswith("balancer:"):
-        return "BalancerMember Bad syntax for a balancer name" + (f" ({balancer})" if around.version == "2.4" else "")
+        return "BalancerMember Bad syntax for a balancer name" + (
+            f" ({balancer})" if around.version == "2.4" else ""
+        )
     if around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
         return "BalancerMember Can't find 'byrequests' lb method"
-    wrong = url_error(url, around) or next((m for word in rest if word not in plain and (m := parameter(url, word, around))), None)
+    wrong = url_error(url, around) or next(
+        (m for word in rest if word not in plain and (m := parameter(url, word, around))), None
+    )
     return wrong and f"BalancerMember {wrong}"
 
 
@@ -102,7 +137,9 @@ def _override(words: list[str], around: CheckContext) -> str | None:
     """On or Off, and after On any number of status codes."""
     word = words[0].lower()
     if not around.earlier:
-        return None if word in ("on", "off") else "ProxyErrorOverride first parameter must be one of: off | on"
+        return (
+            None if word in ("on", "off") else "ProxyErrorOverride first parameter must be one of: off | on"
+        )
     if around.earlier[0].lower() != "on":
         return "ProxyErrorOverride: status codes must follow a value of 'on'"
     if not word.isdigit():
@@ -115,7 +152,14 @@ def _proxy(words: list[str], around: CheckContext) -> str | None:
     url, *rest = split_args(words[0].rpartition(">")[0] or words[0]) or [""]
     if rest and "://" not in url:
         return "<Proxy> arguments are not supported for non url."
-    wrong = next((f"{m} {word}; {url}" if around.version == "2.4" else m for word in rest if (m := parameter(url, word, around))), None)
+    wrong = next(
+        (
+            f"{m} {word}; {url}" if around.version == "2.4" else m
+            for word in rest
+            if (m := parameter(url, word, around))
+        ),
+        None,
+    )
     return wrong and f"<Proxy {wrong}"
 
 
@@ -138,7 +182,11 @@ def _address(words: list[str], around: CheckContext) -> str | None:
             socket.inet_aton(words[0])
     except OSError:
         return "ProxySourceAddress invalid value"
-    return None if numeric or words[0].startswith("/") or not unresolved(words[0]) else "ProxySourceAddress invalid value"
+    return (
+        None
+        if numeric or words[0].startswith("/") or not unresolved(words[0])
+        else "ProxySourceAddress invalid value"
+    )
 
 
 def _buffer(name: str) -> Rule:
@@ -177,7 +225,12 @@ def _network(words: list[str], around: CheckContext) -> CheckWarning | None:
     if network_bits == address:
         return None
     disagree = f"Warning: NetMask and IP-Addr disagree in {_dotted(address)}/{bits}"
-    return CheckWarning(disagree, "AH00901", "startup", more=(CheckWarning(f"         Set to {_dotted(network_bits)}/{bits}", "AH00902", "startup"),))
+    return CheckWarning(
+        disagree,
+        "AH00901",
+        "startup",
+        more=(CheckWarning(f"         Set to {_dotted(network_bits)}/{bits}", "AH00902", "startup"),),
+    )
 
 
 def _dotted(address: int) -> str:
@@ -197,10 +250,19 @@ CHECKS: dict[str, Rule] = {
     "proxyerroroverride": only("2.4", _override),
     "allowconnect": _connect22,
     "balancergrowth": in_range(0, 1000, "BalancerGrowth must be between 0 and 1000"),
-    "proxybadheader": one_of("IsError Ignore StartBody", "ProxyBadHeader must be one of: IsError | Ignore | StartBody"),
-    "proxydomain": when(lambda words, around: not words[0].startswith("."), "ProxyDomain: domain name must start with a dot."),
-    "proxyiobuffersize": only("2.4", when(lambda words, around: strtol(words[0])[0] < 512 and strtol(words[0])[0] != 0,
-                                          BUFFER.format("ProxyIOBufferSize"))),
+    "proxybadheader": one_of(
+        "IsError Ignore StartBody", "ProxyBadHeader must be one of: IsError | Ignore | StartBody"
+    ),
+    "proxydomain": when(
+        lambda words, around: not words[0].startswith("."), "ProxyDomain: domain name must start with a dot."
+    ),
+    "proxyiobuffersize": only(
+        "2.4",
+        when(
+            lambda words, around: strtol(words[0])[0] < 512 and strtol(words[0])[0] != 0,
+            BUFFER.format("ProxyIOBufferSize"),
+        ),
+    ),
     "proxyreceivebuffersize": _buffer("ProxyReceiveBufferSize"),
     "proxysourceaddress": _address,
     "proxystatus": one_of("off on full", "ProxyStatus must be one of: off | on | full"),

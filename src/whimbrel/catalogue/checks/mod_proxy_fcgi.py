@@ -13,8 +13,13 @@ def _unset_with_value(words: list[str], around: CheckContext) -> bool:
 CHECKS: dict[str, Rule] = {
     "proxyfcgisetenvif": first(
         expression('Could not parse expression "{0}"', string=False),
-        when(_unset_with_value, 'Third argument ("{2}") is not allowed when using ProxyFCGISetEnvIf\'s unset mode ({1})'),
+        when(
+            _unset_with_value,
+            'Third argument ("{2}") is not allowed when using ProxyFCGISetEnvIf\'s unset mode ({1})',
+        ),
         expression('Could not parse expression "{2}"', string=True, at=2),
     ),
-    "proxyfcgibackendtype": one_of("fpm generic", "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'"),
+    "proxyfcgibackendtype": one_of(
+        "fpm generic", "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'"
+    ),
 }

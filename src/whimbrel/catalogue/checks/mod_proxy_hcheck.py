@@ -57,4 +57,6 @@ CHECKS: dict[str, Rule] = {
     "proxyhcexpr": _expression,
     "proxyhctpsize": in_range(0, None, "Invalid ProxyHCTPsize parameter. Parameter must be >= 0"),
 }
-DECLARES: dict[str, Declarer] = {"proxyhcexpr": lambda words, around: [("health check", name) for name in split_args(words[0])[:1]]}
+DECLARES: dict[str, Declarer] = {
+    "proxyhcexpr": lambda words, around: [("health check", name) for name in split_args(words[0])[:1]]
+}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue.checks.numbers import atoi
 from whimbrel.catalogue.checks.providers import has_socache, segment_error
 from whimbrel.catalogue.checks.rules import (
@@ -21,23 +23,22 @@ from whimbrel.catalogue.checks.rules import (
     split_args,
     when,
 )
-from whimbrel.octets import to_bytes
-from whimbrel.records import replace
 
 VERIFY = "none off on optional require optional_no_ca"
 FILES = (
     "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
     "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
 ).split()
-DIRECTORIES = (
-    "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
-)
+DIRECTORIES = "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
 TIMES = (
     "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout SSLStaplingResponderTimeout "
     "SSLStaplingResponseMaxAge SSLStaplingResponseTimeSkew SSLStaplingStandardCacheTimeout"
 )
 OPTIONS = "stdenvvars exportcertdata fakebasicauth strictrequire optrenegotiate"
-PROTOCOLS = {"2.2": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2", "2.4": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2 tlsv1.3"}
+PROTOCOLS = {
+    "2.2": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2",
+    "2.4": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2 tlsv1.3",
+}
 MUTEX = (
     "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', `flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
     " `posixsem', `pthread', `file:/path/to/file', `sem' )"
@@ -56,6 +57,7 @@ def _options(words: list[str], around: CheckContext) -> str | None:
 
 def _protocol(name: str) -> Rule:
     """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         for word in split_args(words[0]):
             sign, protocol = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
@@ -72,7 +74,9 @@ def _protocol(name: str) -> Rule:
 
 
 def _ciphers(words: list[str], around: CheckContext) -> str | None:
-    return None if len(words) < 2 or words[0] in ("SSL", "TLSv1.3") else f"protocol '{words[0]}' not supported"
+    return (
+        None if len(words) < 2 or words[0] in ("SSL", "TLSv1.3") else f"protocol '{words[0]}' not supported"
+    )
 
 
 def _pass_phrase(words: list[str], around: CheckContext) -> str | None:
@@ -81,7 +85,9 @@ def _pass_phrase(words: list[str], around: CheckContext) -> str | None:
         return None
     if len(word) > 5 and word.startswith("exec:"):
         path = around.path(word[5:])
-        return None if os.path.exists(to_bytes(path)) else f"SSLPassPhraseDialog: file '{path}' does not exist"
+        return (
+            None if os.path.exists(to_bytes(path)) else f"SSLPassPhraseDialog: file '{path}' does not exist"
+        )
     return "SSLPassPhraseDialog: Invalid argument"
 
 
@@ -90,7 +96,11 @@ def _random_seed(words: list[str], around: CheckContext) -> str | None:
     if context.lower() not in ("startup", "connect"):
         return f"SSLRandomSeed: invalid context: `{context}'"
     if source.lower() == "builtin":
-        return "SSLRandomSeed: byte specification not allowed for builtin seed source" if len(words) > 2 else None
+        return (
+            "SSLRandomSeed: byte specification not allowed for builtin seed source"
+            if len(words) > 2
+            else None
+        )
     if source.startswith("egd:"):
         if around.version == "2.2":
             return "egd not supported with this SSL toolkit"
@@ -99,12 +109,16 @@ def _random_seed(words: list[str], around: CheckContext) -> str | None:
     path = around.path(source[5:] if named else source)
     if not os.path.exists(to_bytes(path)):
         return f"SSLRandomSeed: source path '{path}' does not exist"
-    return "SSLRandomSeed: invalid number of bytes specified" if len(words) > 2 and atoi(words[2]) < 0 else None
+    return (
+        "SSLRandomSeed: invalid number of bytes specified" if len(words) > 2 and atoi(words[2]) < 0 else None
+    )
 
 
 def _session_cache22(words: list[str], around: CheckContext) -> str | None:
     word = words[0]
-    if word.lower() in ("none", "nonenotnull") or (len(word) > 4 and word.lower().startswith(("dbm:", "shm:"))):
+    if word.lower() in ("none", "nonenotnull") or (
+        len(word) > 4 and word.lower().startswith(("dbm:", "shm:"))
+    ):
         return None
     if len(word) > 3 and word.lower().startswith("dc:"):
         return "SSLSessionCache: distcache support disabled"
@@ -120,12 +134,15 @@ def _segment_error(name: str, text: str, around: CheckContext) -> str | None:
 
 def _cache24(name: str, kind: str, dot: str) -> Rule:
     """A socache provider and its arguments; the names that it tells are those of the loaded modules."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         provider, colon, rest = words[0].partition(":")
         if name == "SSLSessionCache" and words[0].lower() in ("none", "nonenotnull"):
             return None
         if not has_socache(provider, around):
-            known = ",".join(sorted(n for n in ("default", "shmcb", "dbm", "memcache", "redis") if has_socache(n, around)))
+            known = ",".join(
+                sorted(n for n in ("default", "shmcb", "dbm", "memcache", "redis") if has_socache(n, around))
+            )
             maybe = f"Maybe you need to load the appropriate socache module (mod_socache_{provider}?)"
             return f"{name}: '{provider}' {kind} cache not supported (known names: {known}){dot} {maybe}{dot}"
         return _segment_error(name, rest, around) if provider in ("shmcb", "default") and colon else None
@@ -135,11 +152,14 @@ def _cache24(name: str, kind: str, dot: str) -> Rule:
 
 def _certificate(name: str) -> Rule:
     plain = filled_file(name)
-    return lambda words, around: None if around.version == "2.4" and words[0].startswith("pkcs11:") else plain(words, around)
+    return lambda words, around: (
+        None if around.version == "2.4" and words[0].startswith("pkcs11:") else plain(words, around)
+    )
 
 
 def _mode(name: str, modes: str, flag: str) -> Rule:
     """A mode and any number of the one flag."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         mode, *flags = split_args(words[0]) or [""]
         bad = [mode] if mode.lower() not in modes.split() else [w for w in flags if w.lower() != flag]
@@ -150,6 +170,7 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
 
 def _own_server(rule: Rule) -> Rule:
     """*rule*, for the server only: OpenSSL has no authorities for single folders."""
+
     def apply(words: list[str], around: CheckContext) -> str | None:
         wrong = rule(words, around)
         if wrong is None and around.is_per_directory and around.version == "2.4":
@@ -170,12 +191,15 @@ def _require(words: list[str], around: CheckContext) -> str | None:
 # Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of folders.
 VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
     cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
-OF_FILES = "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
+OF_FILES = (
+    "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
+)
 OF_DIRECTORIES = "chaincapath verifycapath requestcapath clientcapath"
 
 
 def _overriding(directive: str) -> Warner:
     """A protocol without sign takes back what stood before it on the line."""
+
     def check_overrides(words: list[str], around: CheckContext) -> CheckWarning | None:
         if around.version == "2.2":
             return None
@@ -232,16 +256,41 @@ CHECKS: dict[str, Rule] = {
     "sslproxyciphersuite": _ciphers,
     "sslcarevocationcheck": _mode("SSLCARevocationCheck", *CRL),
     "sslproxycarevocationcheck": _mode("SSLProxyCARevocationCheck", *CRL),
-    "sslcompression": only("2.4", when(lambda words, around: words[0] == "on",
-                                       "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.")),
-    "sslcryptodevice": only("2.4", one_of("builtin dynamic", "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
-                                          " (Dynamic engine loading support)", exact=True)),
-    "sslengine": by_version(one_of("on off optional", "Argument must be On, Off, or Optional"),
-                            one_of("on off optional", "Argument must be On or Off")),
-    "sslfips": only("2.2", when(lambda words, around: words[0] == "on", "SSLFIPS invalid, rebuild httpd and openssl compiled for FIPS")),
+    "sslcompression": only(
+        "2.4",
+        when(
+            lambda words, around: words[0] == "on",
+            "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.",
+        ),
+    ),
+    "sslcryptodevice": only(
+        "2.4",
+        one_of(
+            "builtin dynamic",
+            "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
+            " (Dynamic engine loading support)",
+            exact=True,
+        ),
+    ),
+    "sslengine": by_version(
+        one_of("on off optional", "Argument must be On, Off, or Optional"),
+        one_of("on off optional", "Argument must be On or Off"),
+    ),
+    "sslfips": only(
+        "2.2",
+        when(
+            lambda words, around: words[0] == "on",
+            "SSLFIPS invalid, rebuild httpd and openssl compiled for FIPS",
+        ),
+    ),
     "ssllog": always("SSLLog directive is no longer supported - use ErrorLog."),
     "sslloglevel": always("SSLLogLevel directive is no longer supported - use LogLevel."),
-    "sslmutex": when(lambda words, around: words[0].lower() not in MUTEXES and not words[0].lower().startswith(MUTEX_FILES), MUTEX),
+    "sslmutex": when(
+        lambda words, around: (
+            words[0].lower() not in MUTEXES and not words[0].lower().startswith(MUTEX_FILES)
+        ),
+        MUTEX,
+    ),
     "sslocspenable": _mode("SSLOCSPEnable", "on off leaf", "no_ocsp_for_cert_ok"),
     "sslocspproxyurl": _responder_proxy,
     "sslopensslconfcmd": _openssl_command,
@@ -260,4 +309,7 @@ CHECKS: dict[str, Rule] = {
     "sslverifydepth": in_range(0, None, VERIFY_DEPTH.format("SSLVerifyDepth")),
     "sslvhostsnipolicy": one_of("strict secure authonly insecure", BAD_SNI),
 }
-WARNINGS: dict[str, Warner] = {"sslprotocol": _overriding("SSLProtocol"), "sslproxyprotocol": _overriding("SSLProxyProtocol")}
+WARNINGS: dict[str, Warner] = {
+    "sslprotocol": _overriding("SSLProtocol"),
+    "sslproxyprotocol": _overriding("SSLProxyProtocol"),
+}

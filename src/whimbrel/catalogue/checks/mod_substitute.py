@@ -6,7 +6,10 @@ from whimbrel.catalogue.checks.numbers import LONG_MAX, strtol
 from whimbrel.catalogue.checks.rules import CheckContext, Rule, compiles
 
 UNITS = {"": 1, "b": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
-PATTERN, COMPLETE = "Bad Substitute format, must be an s/// pattern", "Bad Substitute format, must be a complete s/// pattern"
+PATTERN, COMPLETE = (
+    "Bad Substitute format, must be an s/// pattern",
+    "Bad Substitute format, must be a complete s/// pattern",
+)
 
 
 def _substitute(words: list[str], around: CheckContext) -> str | None:

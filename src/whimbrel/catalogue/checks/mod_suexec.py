@@ -8,4 +8,6 @@ DISABLED = "SuexecUserGroup configured, but suEXEC is disabled: Missing suexec b
 
 CHECKS: dict[str, Rule] = {"suexecusergroup": only("2.4", always(DISABLED))}
 WRAPPER = CheckWarning("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
-WARNINGS: dict[str, Warner] = {"suexecusergroup": lambda words, around: WRAPPER if around.version == "2.2" else None}
+WARNINGS: dict[str, Warner] = {
+    "suexecusergroup": lambda words, around: WRAPPER if around.version == "2.2" else None
+}

@@ -24,7 +24,11 @@ def _switch(name: str) -> ParameterTest:
 
 
 def _buffer(name: str) -> ParameterTest:
-    return lambda value, around: f"{name} must be >= 512 bytes, or 0 for system default." if atoi(value) < 512 and atoi(value) else None
+    return lambda value, around: (
+        f"{name} must be >= 512 bytes, or 0 for system default."
+        if atoi(value) < 512 and atoi(value)
+        else None
+    )
 
 
 def _milliseconds(wrong: str, small: str) -> ParameterTest:
@@ -42,7 +46,9 @@ def _short(name: str) -> ParameterTest:
 
 def _load(value: str, around: CheckContext) -> str | None:
     good = value[:1].isdigit() and 1 <= float(strtol(value)[0]) <= 100
-    return None if good else f"LoadFactor must be {'a ' if around.version == '2.4' else ''}number between 1..100"
+    return (
+        None if good else f"LoadFactor must be {'a ' if around.version == '2.4' else ''}number between 1..100"
+    )
 
 
 def _status(value: str, around: CheckContext) -> str | None:
@@ -73,33 +79,61 @@ def _any(value: str, around: CheckContext) -> str | None:
 
 
 def _separator(value: str, around: CheckContext) -> str | None:
-    return None if len(value) == 1 or value.lower() == "off" else "stickysessionsep must be a single character or Off"
+    return (
+        None
+        if len(value) == 1 or value.lower() == "off"
+        else "stickysessionsep must be a single character or Off"
+    )
 
 
 WORKER: dict[str, ParameterTest] = {
-    "loadfactor": _load, "retry": _least(0, "Retry must be a positive value"), "ttl": _least(1, "TTL must be at least one second"),
-    "min": _least(0, "Min must be a positive number"), "max": _least(0, "Max must be a positive number"),
-    "smax": _least(0, "Smax must be a positive number"), "timeout": _least(1, "Timeout must be at least one second"),
+    "loadfactor": _load,
+    "retry": _least(0, "Retry must be a positive value"),
+    "ttl": _least(1, "TTL must be at least one second"),
+    "min": _least(0, "Min must be a positive number"),
+    "max": _least(0, "Max must be a positive number"),
+    "smax": _least(0, "Smax must be a positive number"),
+    "timeout": _least(1, "Timeout must be at least one second"),
     "acquire": _milliseconds("Acquire timeout has wrong format", "Acquire must be at least one millisecond"),
-    "iobuffersize": _buffer("IOBufferSize"), "receivebuffersize": _buffer("ReceiveBufferSize"), "keepalive": _switch("KeepAlive"),
-    "disablereuse": _switch("DisableReuse"), "route": _short("Route"), "redirect": _short("Redirect"),
-    "status": _status, "flushpackets": _choice("on off auto", "flushpackets must be on|off|auto"),
+    "iobuffersize": _buffer("IOBufferSize"),
+    "receivebuffersize": _buffer("ReceiveBufferSize"),
+    "keepalive": _switch("KeepAlive"),
+    "disablereuse": _switch("DisableReuse"),
+    "route": _short("Route"),
+    "redirect": _short("Redirect"),
+    "status": _status,
+    "flushpackets": _choice("on off auto", "flushpackets must be on|off|auto"),
     "flushwait": _within(0, 1000, "flushwait must be <= 1000, or 0 for system default of 10 millseconds."),
-    "ping": _milliseconds("Ping/Pong timeout has wrong format", "Ping/Pong timeout must be at least one millisecond"),
+    "ping": _milliseconds(
+        "Ping/Pong timeout has wrong format", "Ping/Pong timeout must be at least one millisecond"
+    ),
     "lbset": _within(0, 99, "lbset must be between 0 and 99"),
-    "connectiontimeout": _milliseconds("Connectiontimeout has wrong format", "Connectiontimeout must be at least one millisecond."),
+    "connectiontimeout": _milliseconds(
+        "Connectiontimeout has wrong format", "Connectiontimeout must be at least one millisecond."
+    ),
 }
 WORKER24: dict[str, ParameterTest] = {
-    **WORKER, **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any), "enablereuse": _switch("EnableReuse"),
+    **WORKER,
+    **dict.fromkeys(("flusher", "upgrade", "responsefieldsize", "secret", "mapping"), _any),
+    "enablereuse": _switch("EnableReuse"),
     "addressttl": _address_ttl,
 }
 BALANCER: dict[str, ParameterTest] = {
-    "stickysession": _any, "nofailover": _switch("failover"), "timeout": _least(1, "timeout must be at least one second"),
-    "maxattempts": _least(0, "maximum number of attempts must be a positive number"), "scolonpathdelim": _switch("scolonpathdelim"),
-    "lbmethod": _choice("byrequests bytraffic bybusyness", "unknown lbmethod"), "status": _status, "failonstatus": _codes,
+    "stickysession": _any,
+    "nofailover": _switch("failover"),
+    "timeout": _least(1, "timeout must be at least one second"),
+    "maxattempts": _least(0, "maximum number of attempts must be a positive number"),
+    "scolonpathdelim": _switch("scolonpathdelim"),
+    "lbmethod": _choice("byrequests bytraffic bybusyness", "unknown lbmethod"),
+    "status": _status,
+    "failonstatus": _codes,
 }
 BALANCER24: dict[str, ParameterTest] = {
-    **BALANCER, "lbmethod": _method, "failontimeout": _switch("failontimeout"), "forcerecovery": _switch("forcerecovery"), "nonce": _any,
+    **BALANCER,
+    "lbmethod": _method,
+    "failontimeout": _switch("failontimeout"),
+    "forcerecovery": _switch("forcerecovery"),
+    "nonce": _any,
     "growth": _within(1, 100, "growth must be between 1 and 100"),
     "stickysessionsep": _separator,
 }
@@ -111,12 +145,23 @@ def parameter(url: str, text: str, around: CheckContext) -> str | None:
     if url.startswith("balancer:"):
         if around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
             return "Can't find 'byrequests' lb method"
-        test, unknown = (BALANCER if around.version == "2.2" else BALANCER24).get(key.lower()), "unknown Balancer parameter"
+        test, unknown = (
+            (BALANCER if around.version == "2.2" else BALANCER24).get(key.lower()),
+            "unknown Balancer parameter",
+        )
     else:
-        test, unknown = (WORKER if around.version == "2.2" else WORKER24).get(key.lower()), "unknown Worker parameter"
+        test, unknown = (
+            (WORKER if around.version == "2.2" else WORKER24).get(key.lower()),
+            "unknown Worker parameter",
+        )
         if "proxy_hcheck_module" in around.loaded:
             unknown = "unknown Worker hcheck parameter"
-            test = test or (_any if key.lower() in ("hcmethod", "hcinterval", "hcpasses", "hcfails", "hcuri", "hcexpr", "hctemplate") else None)
+            test = test or (
+                _any
+                if key.lower()
+                in ("hcmethod", "hcinterval", "hcpasses", "hcfails", "hcuri", "hcexpr", "hctemplate")
+                else None
+            )
     return test(value, around) if test else unknown
 
 

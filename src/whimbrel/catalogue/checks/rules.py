@@ -9,10 +9,10 @@ import os
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.regex import RegexError, compile_regex
 from whimbrel.catalogue.checks.numbers import atoi, strtol, timeout
-from whimbrel.octets import to_bytes
-from whimbrel.records import dataclass, field
-from whimbrel.regex import RegexError, compile_regex
 from whimbrel.syntax.words import getword
 
 
@@ -112,14 +112,21 @@ def one_of(choices: str, message: str, *, exact: bool = False, at: int = 0) -> R
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         word = words[at] if len(words) > at else None
-        return None if word is None or (word if exact else word.lower()) in accepted else fill_words(message, words)
+        return (
+            None
+            if word is None or (word if exact else word.lower()) in accepted
+            else fill_words(message, words)
+        )
 
     return rule
 
 
 def in_range(low: int, high: int | None, message: str) -> Rule:
     """The first word as C's atoi reads it lies in the range; *high* None: no limit."""
-    return when(lambda words, around: not (low <= atoi(words[0]) and (high is None or atoi(words[0]) <= high)), message)
+    return when(
+        lambda words, around: not (low <= atoi(words[0]) and (high is None or atoi(words[0]) <= high)),
+        message,
+    )
 
 
 def size(low: int, message: str) -> Rule:
@@ -129,6 +136,7 @@ def size(low: int, message: str) -> Rule:
 
 def integer(message: str, low: int = 0) -> Rule:
     """The first word is a number, at least *low*, in range and to its end."""
+
     def bad(words: list[str], around: CheckContext) -> bool:
         value, rest, cut = strtol(words[0])
         return rest != "" or cut or value < low
@@ -156,6 +164,7 @@ def unresolved(name: str) -> str:
 
 def short_time(name: str) -> Rule:
     """The first word is a time of at most an hour."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         value = timeout(words[0], around.version)
         if value is None:
@@ -167,6 +176,7 @@ def short_time(name: str) -> Rule:
 
 def expression(message: str, *, string: bool, at: int = 0) -> Rule:
     """The word at *at*, if given, is an expression; *message* goes before what is wrong with it."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         wrong = around.expression_error(words[at], string) if len(words) > at else ""
         return f"{fill_words(message, words)}: {wrong}" if wrong else None
@@ -190,6 +200,7 @@ def compiles(pattern: str) -> bool:
 
 def filled_file(name: str, at: int = 0) -> Rule:
     """The word at *at* names a readable file with something in it (ssl_util_path_check)."""
+
     def rule(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[at])
         good = os.path.isfile(to_bytes(path)) and os.path.getsize(to_bytes(path)) > 0
@@ -200,6 +211,7 @@ def filled_file(name: str, at: int = 0) -> Rule:
 
 def directory(name: str) -> Rule:
     """The first word names a folder."""
+
     def refuse_missing(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[0])
         return None if os.path.isdir(to_bytes(path)) else f"{name}: directory '{path}' does not exist"

@@ -1,25 +1,38 @@
-"""The core and http modules: the tables of this package's files as two modules."""
+"""The core's directives, and modules that belong to every server.  Manual: mod/.
+
+Modules: core's tables (spec), mod_macro, mod_so, mod_watchdog.
+Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.
+Must not import: server, cli.
+"""
 
 from __future__ import annotations
 
-from whimbrel.config.core import CoreDirConfig, CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.modules.core import (
-    access22,
+    access_22,
+    config_language,
     content,
-    documents,
-    files,
-    http,
-    language,
+    error_document,
+    file_options,
     limits,
     log,
-    names,
     overrides,
-    process,
     sections,
+    server_identity,
     servers,
 )
+from whimbrel.modules.http import http_core
+from whimbrel.modules.mpm import settings
 from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
-from whimbrel.registry.phases import FIXUPS, HANDLER, HEADER_PARSER, INSERT_FILTER, MAP_TO_STORAGE, TRANSLATE_NAME, TYPE_CHECKER
+from whimbrel.registry.phases import (
+    FIXUPS,
+    HANDLER,
+    HEADER_PARSER,
+    INSERT_FILTER,
+    MAP_TO_STORAGE,
+    TRANSLATE_NAME,
+    TYPE_CHECKER,
+)
 
 _PACKAGE = "whimbrel.modules.core"
 
@@ -29,8 +42,19 @@ CORE = Module(
     dir_config=CoreDirConfig,
     server_config=CoreServerConfig,
     directives=(
-        *sections.DIRECTIVES, *access22.DIRECTIVES, *language.DIRECTIVES, *servers.DIRECTIVES, *overrides.DIRECTIVES, *content.DIRECTIVES,
-        *documents.DIRECTIVES, *files.DIRECTIVES, *names.DIRECTIVES, *limits.DIRECTIVES, *log.DIRECTIVES, *process.DIRECTIVES, *http.DIRECTIVES,
+        *sections.DIRECTIVES,
+        *access_22.DIRECTIVES,
+        *config_language.DIRECTIVES,
+        *servers.DIRECTIVES,
+        *overrides.DIRECTIVES,
+        *content.DIRECTIVES,
+        *error_document.DIRECTIVES,
+        *file_options.DIRECTIVES,
+        *server_identity.DIRECTIVES,
+        *limits.DIRECTIVES,
+        *log.DIRECTIVES,
+        *settings.DIRECTIVES,
+        *http_core.DIRECTIVES,
     ),
     hooks=(
         Hook(TRANSLATE_NAME, lazy_maker(f"{_PACKAGE}.handler", "make_translate"), Order.REALLY_LAST),
@@ -43,8 +67,13 @@ CORE = Module(
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_guard"), Order.REALLY_FIRST),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_default_handler"), Order.REALLY_LAST),
     ),
-    providers=(Provider("log", "error_sink", log.error_sink), *access22.PROVIDERS),
-    check_config=(limits.default_timeout, names.copy_admins, http.register_methods, log.check_error_logs),
+    providers=(Provider("log", "error_sink", log.error_sink), *access_22.PROVIDERS),
+    check_config=(
+        limits.default_timeout,
+        server_identity.copy_admins,
+        http_core.register_methods,
+        log.check_error_logs,
+    ),
     post_config=(content.read_handlers,),
 )
 
@@ -52,7 +81,7 @@ HTTP = Module(
     name="http_module",
     source="http_core.c",
     server_config=CoreServerConfig,
-    directives=http.HTTP_DIRECTIVES,
+    directives=http_core.HTTP_DIRECTIVES,
     hooks=(
         Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.methods", "make_trace"), Order.MIDDLE),
         Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.methods", "make_options_star"), Order.MIDDLE),

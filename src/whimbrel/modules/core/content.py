@@ -8,18 +8,18 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue.handlers import handler_table
 from whimbrel.catalogue.load import catalogue
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
-from whimbrel.errors import ConfigError
+from whimbrel.engine.expressions import read_string
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
-from whimbrel.modules.setters import Setter, not_in_limit22, own, set_flag
-from whimbrel.request.expressions import read_string
+from whimbrel.modules.support.setters import Setter, not_in_limit22, own, set_flag
 
 
 @cache
@@ -28,7 +28,11 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     from whimbrel.modules import ALL
 
     built, known = frozenset(ALL), catalogue(version)
-    rows = ((name, map(known.module_of_file, files)) for name, files in handler_table(version).items() if built.isdisjoint(files))
+    rows = (
+        (name, map(known.module_of_file, files))
+        for name, files in handler_table(version).items()
+        if built.isdisjoint(files)
+    )
     found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
     return tuple((name, modules) for name, modules in found if modules)
 
@@ -47,7 +51,10 @@ def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> Non
     """DefaultType: without effect in 2.4, which warns of everything but ``none``."""
     conf.default_type = words[0].lower()
     if not cmd.dialect.default_type and words[0].lower() != "none" and allows(cmd, "warn"):
-        cmd.warn(f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.", code="AH00117")
+        cmd.warn(
+            f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.",
+            code="AH00117",
+        )
 
 
 def set_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
@@ -72,6 +79,7 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 def set_filters(name: str) -> Setter:
     """SetOutputFilter, SetInputFilter: names with ``;`` between them."""
+
     def apply(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         setattr(conf, name, words[0])
         note_missing(cmd, words[0])
@@ -103,24 +111,79 @@ def set_cgi_var(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="AddDefaultCharset", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=not_in_limit22(set_default_charset),
-              help="The name of the default charset to add to any Content-Type without one or 'Off' to disable"),
-    Directive(name="DefaultType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_default_type, versions=Versions.V24,
-              help="the default media type for otherwise untyped files (DEPRECATED)"),
-    Directive(name="DefaultType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_default_type, versions=Versions.V22,
-              help="the default MIME type for untypable files"),
-    Directive(name="ForceType", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_type,
-              help="a mime type that overrides other configured type"),
-    Directive(name="SetHandler", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_handler,
-              help="a handler name that overrides any other configured handler"),
-    Directive(name="SetOutputFilter", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_filters("output_filters"),
-              help="filter (or ; delimited list of filters) to be run on the request content"),
-    Directive(name="SetInputFilter", args=Args.TAKE1, where=Context.OR_FILEINFO, apply=set_filters("input_filters"),
-              help="filter (or ; delimited list of filters) to be run on the request body"),
-    Directive(name="AddOutputFilterByType", args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=add_filter_by_type, versions=Versions.V22,
-              help="output filter name followed by one or more content-types"),
-    Directive(name="CGIPassAuth", args=Args.FLAG, where=Context.OR_AUTHCFG, apply=set_flag("cgi_pass_auth"), versions=Versions.V24,
-              help="Controls whether HTTP authorization headers, normally hidden, will be passed to scripts"),
-    Directive(name="CGIVar", args=Args.TAKE2, where=Context.OR_FILEINFO, apply=set_cgi_var, versions=Versions.V24,
-              help="Controls how some CGI variables are set"),
+    Directive(
+        name="AddDefaultCharset",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=not_in_limit22(set_default_charset),
+        help="The name of the default charset to add to any Content-Type without one or 'Off' to disable",
+    ),
+    Directive(
+        name="DefaultType",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_default_type,
+        versions=Versions.V24,
+        help="the default media type for otherwise untyped files (DEPRECATED)",
+    ),
+    Directive(
+        name="DefaultType",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_default_type,
+        versions=Versions.V22,
+        help="the default MIME type for untypable files",
+    ),
+    Directive(
+        name="ForceType",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_type,
+        help="a mime type that overrides other configured type",
+    ),
+    Directive(
+        name="SetHandler",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_handler,
+        help="a handler name that overrides any other configured handler",
+    ),
+    Directive(
+        name="SetOutputFilter",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_filters("output_filters"),
+        help="filter (or ; delimited list of filters) to be run on the request content",
+    ),
+    Directive(
+        name="SetInputFilter",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_filters("input_filters"),
+        help="filter (or ; delimited list of filters) to be run on the request body",
+    ),
+    Directive(
+        name="AddOutputFilterByType",
+        args=Args.ITERATE2,
+        where=Context.OR_FILEINFO,
+        apply=add_filter_by_type,
+        versions=Versions.V22,
+        help="output filter name followed by one or more content-types",
+    ),
+    Directive(
+        name="CGIPassAuth",
+        args=Args.FLAG,
+        where=Context.OR_AUTHCFG,
+        apply=set_flag("cgi_pass_auth"),
+        versions=Versions.V24,
+        help="Controls whether HTTP authorization headers, normally hidden, will be passed to scripts",
+    ),
+    Directive(
+        name="CGIVar",
+        args=Args.TAKE2,
+        where=Context.OR_FILEINFO,
+        apply=set_cgi_var,
+        versions=Versions.V24,
+        help="Controls how some CGI variables are set",
+    ),
 )

@@ -9,42 +9,77 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.base.numbers import strip
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
-from whimbrel.config.unbuilt import record
+from whimbrel.config.unimplemented import record
 from whimbrel.directives.command import Command
-from whimbrel.numbers import strip
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
-from whimbrel.request.log import LogLine
 
 if TYPE_CHECKING:
-    from whimbrel.request.record import Request
+    from whimbrel.engine.request import Request
 
 Filter = Callable[[Any], Awaitable[None] | None]
 
 # Names that a loaded module brings, whether or not it has a behaviour here: these are never unknown.
 _OF_MODULES: Final = {
-    "deflate": "deflate_module", "inflate": "deflate_module", "includes": "include_module", "substitute": "substitute_module", "sed": "sed_module",
-    "brotli_compress": "brotli_module", "rate_limit": "ratelimit_module", "buffer": "buffer_module", "data": "data_module",
+    "deflate": "deflate_module",
+    "inflate": "deflate_module",
+    "includes": "include_module",
+    "substitute": "substitute_module",
+    "sed": "sed_module",
+    "brotli_compress": "brotli_module",
+    "rate_limit": "ratelimit_module",
+    "buffer": "buffer_module",
+    "data": "data_module",
     "reqtimeout": "reqtimeout_module",
-    "xlate": "charset_lite_module", "xlateout": "charset_lite_module", "xlatein": "charset_lite_module", "reflector": "reflector_module",
-    "charset": "charset_lite_module", "proxy-html": "proxy_html_module", "xml2enc": "xml2enc_module", "expires": "expires_module",
-    "fixup_headers_out": "headers_module", "cache": "cache_module", "request": "request_module", "kept_body": "request_module",
+    "xlate": "charset_lite_module",
+    "xlateout": "charset_lite_module",
+    "xlatein": "charset_lite_module",
+    "reflector": "reflector_module",
+    "charset": "charset_lite_module",
+    "proxy-html": "proxy_html_module",
+    "xml2enc": "xml2enc_module",
+    "expires": "expires_module",
+    "fixup_headers_out": "headers_module",
+    "cache": "cache_module",
+    "request": "request_module",
+    "kept_body": "request_module",
 }
 # Names of the server's own filters.
-_OWN: Final = frozenset({"byterange", "content_length", "http_header", "chunk", "core", "http_in", "core_in", "old_write", "http_outerror"})
+_OWN: Final = frozenset(
+    {
+        "byterange",
+        "content_length",
+        "http_header",
+        "chunk",
+        "core",
+        "http_in",
+        "core_in",
+        "old_write",
+        "http_outerror",
+    }
+)
 
 
 # Those of them that leave an answer as it is.
-_IGNORABLE: Final = frozenset({"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"})
+_IGNORABLE: Final = frozenset(
+    {"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"}
+)
 
 
 def note_missing(cmd: Command, written: str) -> None:
     """Remember a line that names filters (``;`` between them) of a loaded module that has no behaviour here: the start is refused."""
     for name in filter(None, written.lower().split(";")):
         module = _OF_MODULES.get(name, "")
-        if name not in _IGNORABLE and module and cmd.loaded(module) and cmd.provider("output_filter", name) is None:
+        if (
+            name not in _IGNORABLE
+            and module
+            and cmd.loaded(module)
+            and cmd.provider("output_filter", name) is None
+        ):
             record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
 
 
@@ -98,7 +133,7 @@ def make_name_lookup(scope: Scope) -> CompiledHook | None:
     if not mode:
         return None
 
-    from whimbrel.modules.client_names import NAME_NOTE, confirmed_name
+    from whimbrel.modules.support.reverse_dns import NAME_NOTE, confirmed_name
 
     async def lookup(r: Request) -> HookStatus:
         notes = r.connection.notes

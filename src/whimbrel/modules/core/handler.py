@@ -10,30 +10,32 @@ from collections.abc import Awaitable, Callable
 from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.config.core import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.config.core_config import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
+from whimbrel.engine.deps.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.expr.errors import EvalError
-from whimbrel.http.conditional import CONDITIONS, PreconditionResult, meets_conditions
-from whimbrel.http.dates import format_http
-from whimbrel.http.headers import Headers
+from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, meets_conditions
+from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.core.content import lacking_handlers
-from whimbrel.modules.core.etag import MICROSECONDS, default_bits, make_etag
-from whimbrel.modules.core.methods import DELIVERED, options
-from whimbrel.octets import to_bytes
+from whimbrel.modules.http.etag import MICROSECONDS, default_bits, make_etag
+from whimbrel.modules.http.methods import DELIVERED, options
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
-from whimbrel.request.body import FileSegment
-from whimbrel.request.die import DEFAULT_BODY_LIMIT
-from whimbrel.request.expressions import StringExpression
-from whimbrel.request.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
 
 if TYPE_CHECKING:
-    from whimbrel.request.record import Request
+    from whimbrel.engine.request import Request
 
 PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
-IN_MEMORY: Final = 64 * 1024  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
+IN_MEMORY: Final = (
+    64 * 1024
+)  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
 IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
 DIRECTORY_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
@@ -52,10 +54,21 @@ def make_translate(scope: Scope) -> CompiledHook:
             return 403
         uri = r.uri
         if not uri.startswith("/") and uri != "*":
-            text = f"Invalid URI in request {r.the_request}" if old else f"Invalid URI in request '{uri}' '{r.the_request}'"
+            text = (
+                f"Invalid URI in request {r.the_request}"
+                if old
+                else f"Invalid URI in request '{uri}' '{r.the_request}'"
+            )
             r.log("error", text, code="AH00126")
             return 400
-        if within and not r.server.path and "//" not in uri and "/." not in uri and len(uri) < room and uri[0] == "/":
+        if (
+            within
+            and not r.server.path
+            and "//" not in uri
+            and "/." not in uri
+            and len(uri) < room
+            and uri[0] == "/"
+        ):
             r.filename = r.canonical_filename = within + uri
             return OK
         base = root or f"{r.engine.configuration.root}/htdocs"
@@ -63,7 +76,12 @@ def make_translate(scope: Scope) -> CompiledHook:
         long = len(base) + len(path.lstrip("/")) + SPARE > PATH_MAX
         name = None if long else joined(base, path)
         if name is None:
-            r.log("error", f"Cannot map {r.the_request} to file", code="AH00127", cause="(36)File name too long" if long else "")
+            r.log(
+                "error",
+                f"Cannot map {r.the_request} to file",
+                code="AH00127",
+                cause="(36)File name too long" if long else "",
+            )
             return 403
         r.filename = r.canonical_filename = name
         return OK
@@ -74,7 +92,7 @@ def make_translate(scope: Scope) -> CompiledHook:
 def _below(uri: str, server_path: str) -> str:
     """What of the URL's path lies below ServerPath, or all of it."""
     if server_path and uri.startswith(server_path):
-        rest = uri[len(server_path):]
+        rest = uri[len(server_path) :]
         if server_path.endswith("/") or not rest or rest.startswith("/"):
             return rest
     return uri
@@ -151,7 +169,9 @@ class HandlerNames(frozenset[str]):
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        return frozenset.__contains__(self, name) or any(p[-1] == "*" and name.startswith(p[:-1]) for p in self)
+        return frozenset.__contains__(self, name) or any(
+            p[-1] == "*" and name.startswith(p[:-1]) for p in self
+        )
 
 
 def make_guard(scope: Scope) -> CompiledHook | None:
@@ -184,7 +204,11 @@ def make_default_handler(scope: Scope) -> CompiledHook:
         return answer(r) if r.method_number else deliver(r, missing, style)
 
     async def after_body(r: Request) -> HookStatus:
-        if r.main is None and not r.close and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None):
+        if (
+            r.main is None
+            and not r.close
+            and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
+        ):
             # read so that the connection can go on; that is no matter of a sub-request
             await r.body_in.discard(limit)
         return answer(r)
@@ -205,7 +229,11 @@ def make_default_handler(scope: Scope) -> CompiledHook:
 def _log_invalid(r: Request) -> None:
     line = r.the_request or ""
     if line.startswith(("\x16\x02", "\x16\x03")):
-        r.log("error", f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL port", code="AH00134")
+        r.log(
+            "error",
+            f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL port",
+            code="AH00134",
+        )
     else:
         r.log("error", f"Invalid method in request {line}", code="AH00135")
 
@@ -261,7 +289,11 @@ def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
 def _send(r: Request) -> HookStatus:
     handle = _open(r)
     if handle is None:
-        cause = _why_not(r.filename or "") if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode) else ""
+        cause = (
+            _why_not(r.filename or "")
+            if r.plan.dialect.wire_22 or r.finfo is not None and S_ISREG(r.finfo.st_mode)
+            else ""
+        )
         r.log("error", f"file permissions deny server access: {r.filename}", code="AH00132", cause=cause)
         return 403
     info = os.fstat(handle)
@@ -323,7 +355,9 @@ def _describe(r: Request, part: FileSegment) -> int:
         import base64  # these take their time, and few sites need them
         import hashlib
 
-        r.headers_out.set("Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode())
+        r.headers_out.set(
+            "Content-MD5", base64.b64encode(hashlib.md5(part.read(), usedforsecurity=False).digest()).decode()
+        )
     return _met(r, tag)
 
 
@@ -344,7 +378,9 @@ def _met(r: Request, tag: str | None) -> int:
     if r.no_local_copy or r.headers_in.has_none(CONDITIONS):
         return 200
     old = not r.plan.dialect.messages_24
-    met = meets_conditions(r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old)
+    met = meets_conditions(
+        r.method, r.headers_in, tag, (r.mtime or 0) // MICROSECONDS, int(r.time), r.status, version22=old
+    )
     return 200 if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.numbers import atoi, strtol, strtol_exact
 from whimbrel.catalogue.checks.numbers import strtol as strtol_checked
-from whimbrel.config.core import CoreDirConfig, CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Setter, not_in_limit22, own
-from whimbrel.numbers import atoi, strtol, strtol_exact
+from whimbrel.modules.support.setters import Setter, not_in_limit22, own
 from whimbrel.registry.settings import UNSET
 
 MAX_XML_BODY = (1 << 63) // 3 - 1  # a third of the address space: the parser needs room for two more copies
@@ -22,6 +22,7 @@ LONG_MAX = (1 << 63) - 1
 
 def natural(name: str, tail: str = "") -> Setter:
     """A number that must not be negative, as atoi reads it."""
+
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         value = atoi(words[0])
         if value < 0:
@@ -56,6 +57,7 @@ _RANGE_WORDS = {"none": 0, "unlimited": -1}
 
 def ranges(name: str, default: int) -> Setter:
     """MaxRanges and its neighbours: a number, or a word; -1 stands for unlimited."""
+
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         word = words[0].lower()
         value = default if word == "default" else _RANGE_WORDS.get(word, atoi(word))
@@ -80,7 +82,10 @@ def default_timeout(configuration: Any) -> None:
                 conf.timeout = 300.0
 
 
-_VERY_LOW: Final = (("internal redirects to very low numbers", "AH00119"), ("the subrequest depth to a very low level", "AH00120"))
+_VERY_LOW: Final = (
+    ("internal redirects to very low numbers", "AH00119"),
+    ("the subrequest depth to a very low level", "AH00120"),
+)
 MIN_LIMIT: Final = 4
 
 
@@ -97,6 +102,7 @@ def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> Non
 
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:
     """A decimal number in a range, *shown* as httpd prints it."""
+
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         value = strtol_exact(words[0])
         if value is None or not low <= value <= high or words[0].strip(" +-") == "":
@@ -112,6 +118,7 @@ UNSIGNED = (0, (1 << 32) - 1, "0 and (4294967295U))")
 
 def resource(name: str) -> Setter:
     """RLimitCPU, RLimitMEM, RLimitNPROC: soft and hard limit, a number or ``max``."""
+
     def apply(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         conf.limits = {**own(conf, "limits", dict), name: (words[0], words[-1])}
 
@@ -119,39 +126,128 @@ def resource(name: str) -> Setter:
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="Timeout", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_timeout), record=ConfigScope.SERVER,
-              help="Timeout duration (sec)"),
-    Directive(name="LimitRequestLine", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(natural("limit_line")), record=ConfigScope.SERVER,
-              help="Limit on maximum size of an HTTP request line"),
-    Directive(name="LimitRequestFieldsize", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER,
-              apply=not_in_limit22(natural("limit_field_size")), help="Limit on maximum size of an HTTP request header field"),
-    Directive(name="LimitRequestFields", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER,
-              apply=not_in_limit22(natural("limit_fields", " (0 = no limit)")),
-              help="Limit (0 = unlimited) on max number of header fields in a request message"),
-    Directive(name="LimitRequestBody", args=Args.TAKE1, where=Context.OR_ALL, apply=not_in_limit22(set_body),
-              help="Limit (in bytes) on maximum size of request message body"),
-    Directive(name="LimitXMLRequestBody", args=Args.TAKE1, where=Context.OR_ALL, apply=not_in_limit22(set_xml_body),
-              help="Limit (in bytes) on maximum size of an XML-based request body"),
-    Directive(name="MaxRanges", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, apply=ranges("max_ranges", 200),
-              help="Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="MaxRangeOverlaps", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
-              apply=ranges("max_overlaps", 20),
-              help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="MaxRangeReversals", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
-              apply=ranges("max_reversals", 20),
-              help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited"),
-    Directive(name="RLimitCPU", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("cpu"), help="Soft/hard limits for max CPU usage in seconds"),
-    Directive(name="RLimitMEM", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("mem"),
-              help="Soft/hard limits for max memory usage per process"),
-    Directive(name="RLimitNPROC", args=Args.TAKE12, where=Context.OR_ALL, apply=resource("nproc"),
-              help="soft/hard limits for max number of processes per uid"),
-    Directive(name="LimitInternalRecursion", args=Args.TAKE12, where=Context.RSRC_CONF, apply=set_recursion, record=ConfigScope.SERVER,
-              help="maximum recursion depth of internal redirects and subrequests"),
-    Directive(name="ReadBufferSize", args=Args.TAKE1, where=Context.ACCESS_CONF | Context.RSRC_CONF, versions=Versions.V24,
-              apply=number_between("read_buffer", *UNSIGNED), help="Size (in bytes) of the memory buffers used to read data"),
-    Directive(name="FlushMaxThreshold", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
-              apply=number_between("", *UNSIGNED), help="Maximum threshold above which pending data are flushed to the network"),
-    Directive(name="FlushMaxPipelined", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
-              apply=number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
-              help="Maximum number of pipelined responses (pending) above which they are flushed to the network"),
+    Directive(
+        name="Timeout",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=not_in_limit22(set_timeout),
+        record=ConfigScope.SERVER,
+        help="Timeout duration (sec)",
+    ),
+    Directive(
+        name="LimitRequestLine",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=not_in_limit22(natural("limit_line")),
+        record=ConfigScope.SERVER,
+        help="Limit on maximum size of an HTTP request line",
+    ),
+    Directive(
+        name="LimitRequestFieldsize",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        apply=not_in_limit22(natural("limit_field_size")),
+        help="Limit on maximum size of an HTTP request header field",
+    ),
+    Directive(
+        name="LimitRequestFields",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        apply=not_in_limit22(natural("limit_fields", " (0 = no limit)")),
+        help="Limit (0 = unlimited) on max number of header fields in a request message",
+    ),
+    Directive(
+        name="LimitRequestBody",
+        args=Args.TAKE1,
+        where=Context.OR_ALL,
+        apply=not_in_limit22(set_body),
+        help="Limit (in bytes) on maximum size of request message body",
+    ),
+    Directive(
+        name="LimitXMLRequestBody",
+        args=Args.TAKE1,
+        where=Context.OR_ALL,
+        apply=not_in_limit22(set_xml_body),
+        help="Limit (in bytes) on maximum size of an XML-based request body",
+    ),
+    Directive(
+        name="MaxRanges",
+        args=Args.TAKE1,
+        where=Context.ACCESS_CONF | Context.RSRC_CONF,
+        apply=ranges("max_ranges", 200),
+        help="Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited",
+    ),
+    Directive(
+        name="MaxRangeOverlaps",
+        args=Args.TAKE1,
+        where=Context.ACCESS_CONF | Context.RSRC_CONF,
+        versions=Versions.V24,
+        apply=ranges("max_overlaps", 20),
+        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited",
+    ),
+    Directive(
+        name="MaxRangeReversals",
+        args=Args.TAKE1,
+        where=Context.ACCESS_CONF | Context.RSRC_CONF,
+        versions=Versions.V24,
+        apply=ranges("max_reversals", 20),
+        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited",
+    ),
+    Directive(
+        name="RLimitCPU",
+        args=Args.TAKE12,
+        where=Context.OR_ALL,
+        apply=resource("cpu"),
+        help="Soft/hard limits for max CPU usage in seconds",
+    ),
+    Directive(
+        name="RLimitMEM",
+        args=Args.TAKE12,
+        where=Context.OR_ALL,
+        apply=resource("mem"),
+        help="Soft/hard limits for max memory usage per process",
+    ),
+    Directive(
+        name="RLimitNPROC",
+        args=Args.TAKE12,
+        where=Context.OR_ALL,
+        apply=resource("nproc"),
+        help="soft/hard limits for max number of processes per uid",
+    ),
+    Directive(
+        name="LimitInternalRecursion",
+        args=Args.TAKE12,
+        where=Context.RSRC_CONF,
+        apply=set_recursion,
+        record=ConfigScope.SERVER,
+        help="maximum recursion depth of internal redirects and subrequests",
+    ),
+    Directive(
+        name="ReadBufferSize",
+        args=Args.TAKE1,
+        where=Context.ACCESS_CONF | Context.RSRC_CONF,
+        versions=Versions.V24,
+        apply=number_between("read_buffer", *UNSIGNED),
+        help="Size (in bytes) of the memory buffers used to read data",
+    ),
+    Directive(
+        name="FlushMaxThreshold",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=number_between("", *UNSIGNED),
+        help="Maximum threshold above which pending data are flushed to the network",
+    ),
+    Directive(
+        name="FlushMaxPipelined",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=number_between("", -1, (1 << 31) - 1, "-1 and (2147483647)"),
+        help="Maximum number of pipelined responses (pending) above which they are flushed to the network",
+    ),
 )

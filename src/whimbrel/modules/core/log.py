@@ -8,18 +8,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import BLANKS
 from whimbrel.catalogue.load import ModuleEntry, catalogue
-from whimbrel.config.core import CoreDirConfig, CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.directives.words import getword
-from whimbrel.errors import ConfigError, StartError
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS
 from whimbrel.modules.core.log_format import parse_format
-from whimbrel.modules.setters import Forbidden, not_in, not_in_limit22, own
-from whimbrel.numbers import BLANKS
-from whimbrel.octets import to_bytes
-from whimbrel.request.log import DEFAULT_LEVEL, LEVELS
+from whimbrel.modules.support.setters import Forbidden, not_in, not_in_limit22, own
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
@@ -41,7 +41,9 @@ def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) ->
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
     """LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its requests."""
-    conf: Any = cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
+    conf: Any = (
+        cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
+    )
     levels = dict(own(conf, "log_level", dict))
     module, colon, word = words[0].rpartition(":")
     if not colon:
@@ -142,7 +144,13 @@ def check_error_logs(configuration: Any) -> None:
     lines = [_unreachable(configuration, main, "main error log")]
     for server in reversed(hosts):
         if server.value(CoreServerConfig, "error_log") != main_log:
-            lines.append(_unreachable(configuration, server, f"error log of vhost defined at {server.place.path}:{server.place.line}"))
+            lines.append(
+                _unreachable(
+                    configuration,
+                    server,
+                    f"error log of vhost defined at {server.place.path}:{server.place.line}",
+                )
+            )
     found = [line for line in lines if line]
     if found:
         raise StartError(*found, "AH00014: Configuration check failed")
@@ -167,12 +175,39 @@ def directory_problem(path: str) -> tuple[str, str]:
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="ErrorLog", args=Args.TAKE1, where=Context.RSRC_CONF, apply=not_in_limit22(set_error_log), record=ConfigScope.SERVER,
-              help="The filename of the error log"),
-    Directive(name="ErrorLogFormat", args=Args.TAKE12, where=Context.RSRC_CONF, apply=set_error_log_format, record=ConfigScope.SERVER, versions=Versions.V24,
-              help="Format string for the ErrorLog"),
-    Directive(name="LogLevel", args=Args.ITERATE, where=Context.ACCESS_CONF | Context.RSRC_CONF, record=ConfigScope.NONE, versions=Versions.V24,
-              apply=set_log_level, help="Level of verbosity in error logging"),
-    Directive(name="LogLevel", args=Args.TAKE1, where=Context.RSRC_CONF, record=ConfigScope.SERVER, versions=Versions.V22,
-              apply=not_in(Forbidden.LIMIT, set_log_level_22), help="Level of verbosity in error logging"),
+    Directive(
+        name="ErrorLog",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=not_in_limit22(set_error_log),
+        record=ConfigScope.SERVER,
+        help="The filename of the error log",
+    ),
+    Directive(
+        name="ErrorLogFormat",
+        args=Args.TAKE12,
+        where=Context.RSRC_CONF,
+        apply=set_error_log_format,
+        record=ConfigScope.SERVER,
+        versions=Versions.V24,
+        help="Format string for the ErrorLog",
+    ),
+    Directive(
+        name="LogLevel",
+        args=Args.ITERATE,
+        where=Context.ACCESS_CONF | Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=set_log_level,
+        help="Level of verbosity in error logging",
+    ),
+    Directive(
+        name="LogLevel",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        versions=Versions.V22,
+        apply=not_in(Forbidden.LIMIT, set_log_level_22),
+        help="Level of verbosity in error logging",
+    ),
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.errors import ConfigError
-from whimbrel.lazily import compile
-from whimbrel.records import dataclass
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
 
 LETTERS = frozenset("aAeEFiklLmMnPtTvV")
-_ITEM = compile(r"(?P<flags>[-+]*)(?P<level>\d*)(?P<more>[-+]*)(?:\{(?P<argument>[^}]*)\})?(?P<letter>.)", re.DOTALL)
+_ITEM = compile(
+    r"(?P<flags>[-+]*)(?P<level>\d*)(?P<more>[-+]*)(?:\{(?P<argument>[^}]*)\})?(?P<letter>.)", re.DOTALL
+)
 _HIGHEST_LEVEL = 15
 
 
@@ -34,10 +36,10 @@ def parse_format(text: str) -> list[FormatItem]:
     items: list[FormatItem] = []
     at = 0
     while at < len(text):
-        if text[at] == "%" and text[at + 1:at + 2] == " ":
+        if text[at] == "%" and text[at + 1 : at + 2] == " ":
             items.append(FormatItem("", starts=True))
             at += 2
-        elif text[at] == "%" and text[at + 1:at + 2] != "%":
+        elif text[at] == "%" and text[at + 1 : at + 2] != "%":
             item, at = _field(text, at + 1)
             items.append(item)
         else:
@@ -51,7 +53,7 @@ def _plain(text: str, at: int) -> tuple[FormatItem, int]:
     starts = text[at] == " "
     out = ""
     while at < len(text):
-        if text[at] == "\\" and text[at + 1:at + 2]:
+        if text[at] == "\\" and text[at + 1 : at + 2]:
             out += {"n": "\n", "t": "\t", "r": "\r"}.get(text[at + 1], text[at + 1])
             at += 2
         elif text.startswith("%%", at):
@@ -75,4 +77,6 @@ def _field(text: str, at: int) -> tuple[FormatItem, int]:
     if found["letter"] not in LETTERS:
         raise ConfigError(f"Unrecognized error log format directive %{found['letter']}")
     flags = found["flags"] + found["more"]
-    return FormatItem(found["letter"], argument=found["argument"] or "", flags=flags, level=level), found.end()
+    return FormatItem(
+        found["letter"], argument=found["argument"] or "", flags=flags, level=level
+    ), found.end()

@@ -5,8 +5,9 @@ Manual: mod/core.html; the wording of errors is httpd's.
 
 from __future__ import annotations
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.config.configuration import AUTHENTICATION
-from whimbrel.config.core import (
+from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_EXECCGI,
     OPT_INC_WITH_EXEC,
@@ -24,23 +25,34 @@ from whimbrel.config.core import (
 from whimbrel.config.execute import state_of
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.directives.words import getword
-from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Forbidden, check_context
+from whimbrel.directives.tokens import getword
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import Forbidden, check_context
 from whimbrel.registry.settings import UNSET
 
 OPTIONS = {
-    "indexes": OPT_INDEXES, "includes": OPT_INCLUDES | OPT_INC_WITH_EXEC, "includesnoexec": OPT_INCLUDES, "followsymlinks": OPT_SYM_LINKS,
-    "symlinksifownermatch": OPT_SYM_OWNER, "execcgi": OPT_EXECCGI, "multiviews": OPT_MULTI, "runscripts": OPT_MULTI | OPT_EXECCGI,
-    "none": OPT_NONE, "all": OPT_ALL,
+    "indexes": OPT_INDEXES,
+    "includes": OPT_INCLUDES | OPT_INC_WITH_EXEC,
+    "includesnoexec": OPT_INCLUDES,
+    "followsymlinks": OPT_SYM_LINKS,
+    "symlinksifownermatch": OPT_SYM_OWNER,
+    "execcgi": OPT_EXECCGI,
+    "multiviews": OPT_MULTI,
+    "runscripts": OPT_MULTI | OPT_EXECCGI,
+    "none": OPT_NONE,
+    "all": OPT_ALL,
 }
 CLASSES = {
-    "limit": int(Context.OR_LIMIT), "options": int(Context.OR_OPTIONS), "fileinfo": int(Context.OR_FILEINFO), "authconfig": int(Context.OR_AUTHCFG),
+    "limit": int(Context.OR_LIMIT),
+    "options": int(Context.OR_OPTIONS),
+    "fileinfo": int(Context.OR_FILEINFO),
+    "authconfig": int(Context.OR_AUTHCFG),
     "indexes": int(Context.OR_INDEXES),
 }
 NONFATAL = {
-    "override": int(Context.NONFATAL_OVERRIDE), "unknown": int(Context.NONFATAL_UNKNOWN), "all": int(Context.NONFATAL_OVERRIDE | Context.NONFATAL_UNKNOWN),
+    "override": int(Context.NONFATAL_OVERRIDE),
+    "unknown": int(Context.NONFATAL_UNKNOWN),
+    "all": int(Context.NONFATAL_OVERRIDE | Context.NONFATAL_UNKNOWN),
 }
 
 
@@ -83,14 +95,14 @@ class _Signs:
         if self.mixed:
             clears = not action and not self.plain_seen
             self.plain_seen = self.plain_seen or not action
-            return action, word[len(action):], clears
+            return action, word[len(action) :], clears
         if action:
             if not self.signed and not self.was_first and not self.is_unsigned:
                 raise ConfigError("Either all Options must start with + or -, or no Option may.")
             self.signed = True
         elif not self.was_first and self.signed:
             raise ConfigError("Either all Options must start with + or -, or no Option may.")
-        return action, word[len(action):], self.was_first and not action
+        return action, word[len(action) :], self.was_first and not action
 
     def check_unsigned(self, word: str) -> None:
         """2.4: None and All come first and without sign."""
@@ -99,7 +111,11 @@ class _Signs:
             return
         name = "None" if lower == "none" else "All"
         if not self.was_first:
-            raise ConfigError("'Options None' must be the first Option given." if name == "None" else "'Options All' must be the first option given.")
+            raise ConfigError(
+                "'Options None' must be the first Option given."
+                if name == "None"
+                else "'Options All' must be the first option given."
+            )
         if self.signed:
             raise ConfigError(f"You may not use 'Options +{name}' or 'Options -{name}'.")
         self.is_unsigned = True
@@ -115,7 +131,11 @@ def _known_option(word: str) -> int:
 # AllowOverride -----------------------------------------------------------------------------------
 def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
-    _useless(command, f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.", "AH00114")
+    _useless(
+        command,
+        f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.",
+        "AH00114",
+    )
     check_context(command, Forbidden.LIMIT if command.dialect.contexts_22 else Forbidden.HTACCESS)
     override = nonfatal = 0
     for word in split_words(words[0]):
@@ -165,9 +185,13 @@ def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[s
             break
         rows = known.rows(word)
         if rows is None:
-            command.warn(f"Discarding unrecognized directive `{word}' in AllowOverrideList at {place}", code="AH00116")
+            command.warn(
+                f"Discarding unrecognized directive `{word}' in AllowOverrideList at {place}", code="AH00116"
+            )
         elif not any(row.where & (Context.OR_ALL | Context.ACCESS_CONF) for row in rows):
-            command.warn(f"Discarding directive `{word}' not allowed in AllowOverrideList at {place}", code="AH02304")
+            command.warn(
+                f"Discarding directive `{word}' not allowed in AllowOverrideList at {place}", code="AH02304"
+            )
         else:
             names.add(word.lower())
     if names:
@@ -192,12 +216,34 @@ def set_access_names(command: Command, conf: CoreServerConfig, words: list[str])
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="AccessFileName", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_access_names, record=ConfigScope.SERVER,
-              help="Name(s) of per-directory config files (default: .htaccess)"),
-    Directive(name="AllowOverride", args=Args.RAW_ARGS, where=Context.ACCESS_CONF, apply=set_allow_override,
-              help="Controls what groups of directives can be configured by per-directory config files"),
-    Directive(name="AllowOverrideList", args=Args.TAKE_ARGV, where=Context.ACCESS_CONF, apply=set_allow_override_list, versions=Versions.V24,
-              help="Controls what individual directives can be configured by per-directory config files"),
-    Directive(name="Options", args=Args.RAW_ARGS, where=Context.OR_OPTIONS, apply=set_options,
-              help="Set a number of attributes for a given directory"),
+    Directive(
+        name="AccessFileName",
+        args=Args.RAW_ARGS,
+        where=Context.RSRC_CONF,
+        apply=set_access_names,
+        record=ConfigScope.SERVER,
+        help="Name(s) of per-directory config files (default: .htaccess)",
+    ),
+    Directive(
+        name="AllowOverride",
+        args=Args.RAW_ARGS,
+        where=Context.ACCESS_CONF,
+        apply=set_allow_override,
+        help="Controls what groups of directives can be configured by per-directory config files",
+    ),
+    Directive(
+        name="AllowOverrideList",
+        args=Args.TAKE_ARGV,
+        where=Context.ACCESS_CONF,
+        apply=set_allow_override_list,
+        versions=Versions.V24,
+        help="Controls what individual directives can be configured by per-directory config files",
+    ),
+    Directive(
+        name="Options",
+        args=Args.RAW_ARGS,
+        where=Context.OR_OPTIONS,
+        apply=set_options,
+        help="Set a number of attributes for a given directory",
+    ),
 )

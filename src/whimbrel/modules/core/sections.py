@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.regex import without_end
 from whimbrel.config.addresses import Unresolved, virtual_addresses
-from whimbrel.config.core import CoreDirConfig
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import IN_SECTION, CommandContext, root_relative, state_of, working_directory
 from whimbrel.config.includes import has_wildcards
 from whimbrel.config.model import Layer, Section, SectionKind, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
-from whimbrel.directives.words import getword
-from whimbrel.errors import ConfigError
-from whimbrel.modules.setters import Forbidden, check_context
-from whimbrel.regex import without_end
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.expressions import read_condition
+from whimbrel.modules.support.setters import Forbidden, check_context
 from whimbrel.registry.methods import INVALID
 from whimbrel.registry.settings import UNSET
-from whimbrel.request.expressions import read_condition
 
 
 def container_text(command: Command, words: list[str]) -> str:
@@ -160,12 +160,17 @@ def _finish_files(command: Command, outer: CoreDirConfig, section: Section, path
 
 def _canonical(path: str) -> str:
     """A relative path without ``.``, ``..`` and doubled slashes."""
-    return path if "/" not in path and path not in (".", "..") else root_relative("/", path).lstrip("/" if path[:1] != "/" else "")
+    return (
+        path
+        if "/" not in path and path not in (".", "..")
+        else root_relative("/", path).lstrip("/" if path[:1] != "/" else "")
+    )
 
 
 # <If> --------------------------------------------------------------------------------------------
 def conditional(kind: SectionKind) -> Callable[[Command, CoreDirConfig, list[str]], None]:
     """The setter of <If>, <ElseIf> or <Else>; the condition is compiled at once."""
+
     def apply(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
         state = state_of(command)
         check_context(command, Forbidden.LIMIT)
@@ -176,7 +181,9 @@ def conditional(kind: SectionKind) -> Callable[[Command, CoreDirConfig, list[str
         state.execute_in(section.layer, "*If", None if state.in_htaccess else IN_SECTION)
         before = [] if outer.ifs is UNSET else outer.ifs
         if kind is not SectionKind.IF and (not before or before[-1].kind is SectionKind.ELSE):
-            raise ConfigError("<Else> or <ElseIf> section without previous <If> or <ElseIf> section in same scope")
+            raise ConfigError(
+                "<Else> or <ElseIf> section without previous <If> or <ElseIf> section in same scope"
+            )
         outer.ifs = [*before, section]
         if rest:
             raise ConfigError(f"Multiple {command.name}> arguments not supported.")
@@ -228,7 +235,9 @@ def _method_number(command: Command, method: str, except_these: bool) -> int:
     number = methods.number(method)
     if number == INVALID:
         if command.in_htaccess and command.dialect.limit_must_matter:
-            raise ConfigError(f"Could not register method '{method}' for {command.name} from .htaccess configuration")
+            raise ConfigError(
+                f"Could not register method '{method}' for {command.name} from .htaccess configuration"
+            )
         number = methods.register(method)
     return number
 
@@ -260,12 +269,25 @@ def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) ->
     try:
         to.extend(virtual_addresses(word, port, old=state.dialect.name_virtual_host))
     except Unresolved as problem:
-        state.configuration.warn(f"Could not resolve host name {problem.host} -- ignoring!", code="AH00547", level="error", cause=problem.reason)
+        state.configuration.warn(
+            f"Could not resolve host name {problem.host} -- ignoring!",
+            code="AH00547",
+            level="error",
+            cause=problem.reason,
+        )
 
 
-def _row(name: str, apply: Callable[[Command, Any, list[str]], None], where: Context, text: str, record: ConfigScope = ConfigScope.NONE,
-         versions: Versions = Versions.BOTH) -> AnyDirective:
-    return Directive(name=name, args=Args.RAW_ARGS, where=where, apply=apply, help=text, record=record, versions=versions)
+def _row(
+    name: str,
+    apply: Callable[[Command, Any, list[str]], None],
+    where: Context,
+    text: str,
+    record: ConfigScope = ConfigScope.NONE,
+    versions: Versions = Versions.BOTH,
+) -> AnyDirective:
+    return Directive(
+        name=name, args=Args.RAW_ARGS, where=where, apply=apply, help=text, record=record, versions=versions
+    )
 
 
 _LIMITS = Context.OR_LIMIT | Context.OR_AUTHCFG
@@ -279,8 +301,12 @@ _EXCEPT_HELP = "Container for authentication directives to be applied when any H
 DIRECTIVES: tuple[AnyDirective, ...] = (
     _row("<Directory", set_directory, Context.RSRC_CONF, _DIRECTORY_HELP),
     _row("<Location", set_location, Context.RSRC_CONF, _LOCATION_HELP),
-    _row("<VirtualHost", set_virtual_host, Context.RSRC_CONF,
-         "Container to map directives to a particular virtual host, takes one or more host addresses"),
+    _row(
+        "<VirtualHost",
+        set_virtual_host,
+        Context.RSRC_CONF,
+        "Container to map directives to a particular virtual host, takes one or more host addresses",
+    ),
     _row("<Files", set_files, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
     _row("<Limit", set_limit, _LIMITS, _LIMIT_HELP, versions=Versions.V24),
     _row("<LimitExcept", set_limit_except, _LIMITS, _EXCEPT_HELP, versions=Versions.V24),
@@ -290,6 +316,15 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
     _row("<LocationMatch", set_location_match, Context.RSRC_CONF, _LOCATION_HELP),
     _row("<FilesMatch", set_files_match, Context.OR_ALL, _FILES_HELP, ConfigScope.DIRECTORY),
     _row("<If", conditional(SectionKind.IF), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
-    _row("<ElseIf", conditional(SectionKind.ELSE_IF), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
-    _row("<Else", conditional(SectionKind.ELSE), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24),
+    _row(
+        "<ElseIf",
+        conditional(SectionKind.ELSE_IF),
+        Context.OR_ALL,
+        _IF_HELP,
+        ConfigScope.DIRECTORY,
+        Versions.V24,
+    ),
+    _row(
+        "<Else", conditional(SectionKind.ELSE), Context.OR_ALL, _IF_HELP, ConfigScope.DIRECTORY, Versions.V24
+    ),
 )

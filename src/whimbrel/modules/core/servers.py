@@ -5,16 +5,16 @@ Manual: vhosts/, mod/core.html.
 
 from __future__ import annotations
 
-from whimbrel.config.core import CoreServerConfig
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.numbers import strtol
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.execute import is_directory, state_of
 from whimbrel.config.includes import has_wildcards
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
-from whimbrel.directives.words import words as split_words
-from whimbrel.errors import ConfigError
+from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.core.sections import add_addresses
-from whimbrel.modules.setters import Forbidden, check_context
-from whimbrel.numbers import strtol
+from whimbrel.modules.support.setters import Forbidden, check_context
 
 
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
@@ -32,7 +32,9 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
         server.port = leading_number(port)
         if not 0 < server.port < 65536:
             server.port = 0
-            raise ConfigError(f'The port number "{words[0]}" is outside the appropriate range (i.e., 1..65535).')
+            raise ConfigError(
+                f'The port number "{words[0]}" is outside the appropriate range (i.e., 1..65535).'
+            )
 
 
 def leading_number(text: str) -> int:
@@ -69,8 +71,11 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
         configuration.known_directories.add(path)
     else:
         if not command.in_virtual_host:
-            raise ConfigError(f"DocumentRoot '{path}' is not a directory, or is not readable" if command.dialect.messages_24 else
-                              "DocumentRoot must be a directory")
+            raise ConfigError(
+                f"DocumentRoot '{path}' is not a directory, or is not readable"
+                if command.dialect.messages_24
+                else "DocumentRoot must be a directory"
+            )
         command.warn(f"Warning: DocumentRoot [{path}] does not exist", code="AH00112", level="startup")
     conf.document_root = path
 
@@ -83,20 +88,54 @@ def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> No
             return
         place = f"{command.place.path}:{command.place.line}"
         state.configuration.name_virtual_hosts.append(words[0])
-        command.warn(f"NameVirtualHost has no effect and will be removed in the next release {place}", code="AH00548", level="startup")
+        command.warn(
+            f"NameVirtualHost has no effect and will be removed in the next release {place}",
+            code="AH00548",
+            level="startup",
+        )
         return
     add_addresses(state, words[0], state.current_server.port, state.configuration.name_virtual_hosts)
 
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
-    Directive(name="DocumentRoot", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_document_root, record=ConfigScope.SERVER,
-              help="Root directory of the document tree"),
-    Directive(name="ServerName", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_server_name, record=ConfigScope.NONE,
-              help="The hostname and port of the server"),
-    Directive(name="ServerAlias", args=Args.RAW_ARGS, where=Context.RSRC_CONF, apply=set_server_alias, record=ConfigScope.NONE,
-              help="A name or names alternately used to access the server"),
-    Directive(name="ServerPath", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_server_path, record=ConfigScope.NONE,
-              help="The pathname the server can be reached at"),
-    Directive(name="NameVirtualHost", args=Args.TAKE1, where=Context.RSRC_CONF, apply=set_name_virtual_host, record=ConfigScope.NONE,
-              help="A numeric IP address:port, or the name of a host"),
+    Directive(
+        name="DocumentRoot",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_document_root,
+        record=ConfigScope.SERVER,
+        help="Root directory of the document tree",
+    ),
+    Directive(
+        name="ServerName",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_server_name,
+        record=ConfigScope.NONE,
+        help="The hostname and port of the server",
+    ),
+    Directive(
+        name="ServerAlias",
+        args=Args.RAW_ARGS,
+        where=Context.RSRC_CONF,
+        apply=set_server_alias,
+        record=ConfigScope.NONE,
+        help="A name or names alternately used to access the server",
+    ),
+    Directive(
+        name="ServerPath",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_server_path,
+        record=ConfigScope.NONE,
+        help="The pathname the server can be reached at",
+    ),
+    Directive(
+        name="NameVirtualHost",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_name_virtual_host,
+        record=ConfigScope.NONE,
+        help="A numeric IP address:port, or the name of a host",
+    ),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from whimbrel.config.core import CoreServerConfig
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.modules.core.log import error_sink
-from whimbrel.modules.core.process import MpmConfig
+from whimbrel.modules.mpm.settings import MpmConfig
 
 
 def server_spec(configuration: Any) -> ServerSpec:
@@ -42,7 +42,9 @@ def _under(root: str, path: str) -> str:
 
 def _sinks(configuration: Any) -> list[LogSink]:
     """Every log that is written, each once: error logs, access logs, those of RewriteLog and ForensicLog."""
-    alike = {server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())}
+    alike = {
+        server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())
+    }
     found = {error_sink(configuration, server): None for server in reversed(alike.values())}
     for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
         others = configuration.provider("log", name)

@@ -10,14 +10,14 @@ import os
 from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
+from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.latin1 import to_text as as_text
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.model import SectionKind
-from whimbrel.octets import to_bytes
-from whimbrel.octets import to_text as as_text
-from whimbrel.records import dataclass, field
-from whimbrel.upgrade.access_control.overrides import Override, is_htaccess_ignored, merge_overrides
-from whimbrel.upgrade.access_control.samples import regex_samples, wildcard_samples
 from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.overrides import Override, is_htaccess_ignored, merge_overrides
 
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
@@ -82,19 +82,33 @@ class _ServerMap:
         key = inventory.server_key(server)
         shared, own_units = inventory.of_server(server)
         sections = shared + own_units
-        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(tree.root, "htdocs")
+        self.root: str = (
+            inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(tree.root, "htdocs")
+        )
         inherited = [] if self.is_main else inventory.aliases.get(0, [])
-        self.maps: list[tuple[str, str]] = [*inventory.aliases.get(key, []), *inherited, ("/", self.root.rstrip("/") + "/")]
+        self.maps: list[tuple[str, str]] = [
+            *inventory.aliases.get(key, []),
+            *inherited,
+            ("/", self.root.rstrip("/") + "/"),
+        ]
         plain = [u for u in sections if u.kind is SectionKind.DIRECTORY and u.regex is None]
         self.path_sections = sorted(plain, key=lambda u: u.components)
-        self.regex_sections = [u for u in sections if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None]
+        self.regex_sections = [
+            u
+            for u in sections
+            if u.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH) and u.regex is not None
+        ]
         self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
         self.files = [u for u in sections if u.kind in _FILES]
         self.all_locations = [u for u in sections if u.kind in _LOCATIONS and not u.is_proxy]
         self.locations = [u for u in self.all_locations if u.lines]
         self.proxies = [u for u in sections if u.is_proxy]
-        self.own_sections = set(own_units) if server is not None else {u for u in sections if u.server is None}
-        self.relevant = {u for u in sections if u.lines} | {u.outer for u in sections if u.lines and u.outer is not None}
+        self.own_sections = (
+            set(own_units) if server is not None else {u for u in sections if u.server is None}
+        )
+        self.relevant = {u for u in sections if u.lines} | {
+            u.outer for u in sections if u.lines and u.outer is not None
+        }
         self.directories: dict[str, None] = {}
         self._walks: dict[str, tuple[list[AccessSection], list[tuple[AccessSection, Override]]]] = {}
 
@@ -102,21 +116,25 @@ class _ServerMap:
     def path_of(self, url: str) -> str:
         """The file that a URL path is mapped to."""
         for prefix, target in self.maps:
-            if url.startswith(prefix) and (prefix.endswith("/") or url[len(prefix):len(prefix) + 1] in ("", "/")):
-                return target + url[len(prefix):]
+            if url.startswith(prefix) and (
+                prefix.endswith("/") or url[len(prefix) : len(prefix) + 1] in ("", "/")
+            ):
+                return target + url[len(prefix) :]
         return self.root + url
 
     def url_of(self, path: str) -> str | None:
         """A URL path that is mapped to *path*."""
         for prefix, target in self.maps:
             if path.startswith(target):
-                return prefix + path[len(target):]
+                return prefix + path[len(target) :]
             if path + "/" == target:
                 return prefix.rstrip("/") or "/"
         return None
 
     # matching --------------------------------------------------------------------------------------
-    def walk_directory(self, directory: str) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
+    def walk_directory(
+        self, directory: str
+    ) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
         """The <Directory> sections and .htaccess files on the way to *folder*, in the order of merging."""
         walk = self._walks.get(directory)
         if walk is None:
@@ -144,12 +162,22 @@ class _ServerMap:
     def chain(self, witness: _Witness) -> SectionChain:
         """The chain of a request for the witness."""
         path = witness.directory + witness.name
-        lacks_slash = not witness.name and witness.url is not None and not witness.url.endswith("/")  # a folder that is asked for without its slash
-        sections, overrides = self.walk_directory(path + "/" if path + "/" in self.directories else witness.directory)
+        lacks_slash = (
+            not witness.name and witness.url is not None and not witness.url.endswith("/")
+        )  # a folder that is asked for without its slash
+        sections, overrides = self.walk_directory(
+            path + "/" if path + "/" in self.directories else witness.directory
+        )
         directories = set(sections)
-        matching = [*sections, *(u for u in self.regex_sections if u.matches(path.rstrip("/") if lacks_slash else path))]
+        matching = [
+            *sections,
+            *(u for u in self.regex_sections if u.matches(path.rstrip("/") if lacks_slash else path)),
+        ]
         inside = directories.union(matching)
-        nested = sorted((u for u in self.files if u.outer is not None and u.outer in inside), key=lambda u: matching.index(u.outer))  # type: ignore[arg-type]
+        nested = sorted(
+            (u for u in self.files if u.outer is not None and u.outer in inside),
+            key=lambda u: matching.index(u.outer),
+        )  # type: ignore[arg-type]
         name = path.rstrip("/").rpartition("/")[2] if lacks_slash else witness.name
         for section in [*(u for u in self.files if u.outer is None), *nested]:
             if name and section.matches(name):
@@ -157,10 +185,21 @@ class _ServerMap:
         url = self.url_of(path) if witness.url is None else witness.url
         if url is not None:
             matching += [u for u in self.locations if u.matches(url)]
-        return SectionChain(tuple(u for u in matching if u.lines), url or "", path, witness.is_certain, tuple((u, o) for u, o in overrides if u in self.relevant))
+        return SectionChain(
+            tuple(u for u in matching if u.lines),
+            url or "",
+            path,
+            witness.is_certain,
+            tuple((u, o) for u, o in overrides if u in self.relevant),
+        )
 
 
-def find_chains(tree: ConfigTree, inventory: SectionInventory, bounds: Bounds | None = None, excluded: Container[Statement] = ()) -> list[SectionChain]:
+def find_chains(
+    tree: ConfigTree,
+    inventory: SectionInventory,
+    bounds: Bounds | None = None,
+    excluded: Container[Statement] = (),
+) -> list[SectionChain]:
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], SectionChain] = {}
@@ -179,7 +218,11 @@ def find_chains(tree: ConfigTree, inventory: SectionInventory, bounds: Bounds | 
 def admitted_overrides(tree: ConfigTree, inventory: SectionInventory) -> dict[AccessSection, Override]:
     """What AllowOverride admits in each .htaccess file that is read at all."""
     server = _ServerMap(tree, inventory, None)
-    return {section: override for directory in server.htaccess for section, override in server.walk_directory(directory)[1]}
+    return {
+        section: override
+        for directory in server.htaccess
+        for section, override in server.walk_directory(directory)[1]
+    }
 
 
 def _chains(server: _ServerMap, bounds: Bounds) -> Iterator[SectionChain]:
@@ -199,9 +242,17 @@ def _witnesses(server: _ServerMap, bounds: Bounds) -> Iterator[_Witness]:
     directories, files = _existing_paths(server, bounds)
     server.directories = directories
     for section in [*server.path_sections, *server.htaccess.values()]:
-        if server.is_main or section in server.own_sections or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps):
+        if (
+            server.is_main
+            or section in server.own_sections
+            or any(f.startswith(target) for f in _directories_of(section) for _, target in server.maps)
+        ):
             directories.update(dict.fromkeys(_directories_of(section)))
-    directories.update(dict.fromkeys(target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps))
+    directories.update(
+        dict.fromkeys(
+            target if target.endswith("/") else target.rpartition("/")[0] + "/" for _, target in server.maps
+        )
+    )
     yield from _urls(server, directories)
     yield from (_Witness(directory, name, True) for directory, names in files.items() for name in names)
     for directory in directories:
@@ -211,9 +262,17 @@ def _witnesses(server: _ServerMap, bounds: Bounds) -> Iterator[_Witness]:
             yield _Witness(directory, "", True, bare)
     for directory in list(directories):
         for section in server.files:
-            if section.outer is not None and section.outer.kind is not SectionKind.DIRECTORY_MATCH and directory in _directories_of(section.outer):
+            if (
+                section.outer is not None
+                and section.outer.kind is not SectionKind.DIRECTORY_MATCH
+                and directory in _directories_of(section.outer)
+            ):
                 yield from (_Witness(directory, name, True) for name in _names_of(section))
-    names = dict.fromkeys(name for section in [*server.files, *server.regex_sections, *server.locations] for name in _names_of(section))
+    names = dict.fromkeys(
+        name
+        for section in [*server.files, *server.regex_sections, *server.locations]
+        for name in _names_of(section)
+    )
     yield from (_Witness(directory, name, False) for directory in directories for name in names)
 
 
@@ -243,7 +302,11 @@ def _urls(server: _ServerMap, directories: dict[str, None]) -> Iterator[_Witness
     for section in server.locations:
         for text in _texts_of(section):
             url = text if text.startswith("/") else "/" + text
-            replacements = (url, url.rstrip("/") + "/" + _NEUTRAL, url.rstrip("/") + "/") if section.regex is None else (url,)
+            replacements = (
+                (url, url.rstrip("/") + "/" + _NEUTRAL, url.rstrip("/") + "/")
+                if section.regex is None
+                else (url,)
+            )
             for replacement in replacements:
                 path = server.path_of(replacement)
                 directory, _, name = path.rpartition("/")
@@ -251,7 +314,11 @@ def _urls(server: _ServerMap, directories: dict[str, None]) -> Iterator[_Witness
                 directories.setdefault(directory + "/")
     for section in server.regex_sections:
         for text in _texts_of(section):
-            path = text if text.startswith(server.root) else server.root + ("" if text.startswith("/") else "/") + text
+            path = (
+                text
+                if text.startswith(server.root)
+                else server.root + ("" if text.startswith("/") else "/") + text
+            )
             for replacement in (path, path.rstrip("/") + "/"):
                 if section.matches(replacement):
                     directory, _, name = replacement.rpartition("/")
@@ -265,7 +332,9 @@ def _existing_paths(server: _ServerMap, bounds: Bounds) -> tuple[dict[str, None]
     files: dict[str, list[str]] = {}
     for top in dict.fromkeys(target.rstrip("/") for _, target in server.maps):
         if bounds.on_disk < 0:
-            bounds.exceeded[f"of the files below document roots and aliases only {_MAX_ON_DISK} were tried"] = None
+            bounds.exceeded[
+                f"of the files below document roots and aliases only {_MAX_ON_DISK} were tried"
+            ] = None
             break
         below, names = bounds.walked.get(top) or _scan_directory(top, bounds)
         directories.update(dict.fromkeys(below))
@@ -296,9 +365,18 @@ def _proxy_chains(server: _ServerMap) -> Iterator[SectionChain]:
         matching = tuple(u for u in server.proxies if _proxy_matches(u, url))
         yield SectionChain(tuple(u for u in matching if u.lines), url, "", True)
         for section in server.all_locations:
-            if any(child.name == "proxypass" for child in (section.statement.children if section.statement else ())):
-                yield SectionChain(tuple(u for u in (*matching, section) if u.lines), section.pattern, "", True)
+            if any(
+                child.name == "proxypass"
+                for child in (section.statement.children if section.statement else ())
+            ):
+                yield SectionChain(
+                    tuple(u for u in (*matching, section) if u.lines), section.pattern, "", True
+                )
 
 
 def _proxy_matches(section: AccessSection, url: str) -> bool:
-    return section.regex.search(url) is not None if section.regex is not None else "*" in section.pattern or url.startswith(section.pattern)
+    return (
+        section.regex.search(url) is not None
+        if section.regex is not None
+        else "*" in section.pattern or url.startswith(section.pattern)
+    )

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from whimbrel.access.layers import AccessLine
+from whimbrel.upgrade.access_control.effective import (
+    OTHER_METHODS,
+    RECORD,
+    EffectiveRules,
+    has_directive,
+    merge_effective,
+)
 from whimbrel.upgrade.access_control.native import AuthzContext, by_method, user_tree
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, has_directive, merge_effective
 from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireTree
 
 Lines = tuple[AccessLine, ...]
@@ -20,9 +26,23 @@ def propose(chain: Sequence[Lines], authz_context: AuthzContext) -> Iterator[Lin
     """Proposals for the section that ends *chain*, those nearest to its own text first."""
     own_lines = chain[-1]
     state = merge_effective(chain)
-    records = list(dict.fromkeys([select_lines(own_lines, RECORD), *(select_lines(lines, RECORD) for lines in reversed(chain[:-1]) if has_directive(lines, RECORD)), ()]))
+    records = list(
+        dict.fromkeys(
+            [
+                select_lines(own_lines, RECORD),
+                *(
+                    select_lines(lines, RECORD)
+                    for lines in reversed(chain[:-1])
+                    if has_directive(lines, RECORD)
+                ),
+                (),
+            ]
+        )
+    )
     satisfied = list(dict.fromkeys([select_lines(own_lines, {"satisfy"}), _satisfy(state), ()]))
-    required = list(dict.fromkeys([select_lines(own_lines, {"require"}), *_require(state, own_lines, authz_context)]))
+    required = list(
+        dict.fromkeys([select_lines(own_lines, {"require"}), *_require(state, own_lines, authz_context)])
+    )
     for record in records[:2] + records[-1:]:
         for satisfy in satisfied:
             for require in required:
@@ -51,11 +71,15 @@ def _satisfy(state: dict[str, EffectiveRules]) -> Lines:
         satisfy_lines.append(AccessLine("satisfy", general.capitalize()))
     for name, value in values.items():
         if name != OTHER_METHODS and value != general and (value or general == "any"):
-            satisfy_lines.append(AccessLine("limit", name, None, (AccessLine("satisfy", (value or "all").capitalize()),)))
+            satisfy_lines.append(
+                AccessLine("limit", name, None, (AccessLine("satisfy", (value or "all").capitalize()),))
+            )
     return tuple(satisfy_lines)
 
 
-def _require(state: dict[str, EffectiveRules], own_lines: Lines, authz_context: AuthzContext) -> Iterator[Lines]:
+def _require(
+    state: dict[str, EffectiveRules], own_lines: Lines, authz_context: AuthzContext
+) -> Iterator[Lines]:
     if not has_directive(own_lines, {"require"}):
         yield ()
     steps = max(len(_choices(rules, authz_context)) for rules in state.values())

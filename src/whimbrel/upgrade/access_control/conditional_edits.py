@@ -8,13 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Literal, is_lost, literal_of_line, literals
+from whimbrel.upgrade.access_control.conditions import (
+    TRANSPARENT,
+    Literal,
+    is_lost,
+    literal_of_line,
+    literals,
+)
 from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
-from whimbrel.upgrade.access_control.sections import AccessSection, as_written, is_access_statement, open_branches
-from whimbrel.upgrade.access_control.split import Replacement
-from whimbrel.upgrade.access_control.states import CONTROL
-from whimbrel.upgrade.estate import Statement
+from whimbrel.upgrade.access_control.effective import CONTROL
+from whimbrel.upgrade.access_control.replacement import Replacement
+from whimbrel.upgrade.access_control.sections import (
+    AccessSection,
+    as_written,
+    is_access_statement,
+    open_branches,
+)
 from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.config_tree import Statement
 
 Path = frozenset[Literal]
 """The conditions around a line, in any order."""
@@ -24,16 +35,25 @@ _NOWHERE: Path | None = None
 """Of statements that must go: 2.4 would not read what stands in their place, or they hold branches themselves."""
 
 
-def of_conditional(unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool) -> tuple[FileEdit, ...]:
+def of_conditional(
+    unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool
+) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *gone* are names that 2.4 lacks."""
     names = CONTROL | gone
-    old = [line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)]
+    old = [
+        line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)
+    ]
     repeats = tuple(repeated(unit, repeat, also_22=also_22) for repeat in form.repeats)
     if also_22:
         return (*guarded(unit, old, form.control), *repeats)
     wanted: dict[Path, tuple[Around, list[AccessLine]]] = {}
     staying = {line.args for line in flat(form.control) if line.name not in names}
-    rescued = (found for line in old for found in _rescued(line, unit.statement, names) if found[1].args not in staying)
+    rescued = (
+        found
+        for line in old
+        for found in _rescued(line, unit.statement, names)
+        if found[1].args not in staying
+    )
     for around, line in (*rescued, *_placed(form.control)):
         wanted.setdefault(frozenset(around), (around, []))[1].append(line)
     groups: dict[Path | None, list[Statement]] = {}
@@ -42,7 +62,11 @@ def of_conditional(unit: AccessSection, form: Replacement, gone: frozenset[str],
     return (*_without_empty_branches(unit, old, list(_edits(unit, groups, wanted))), *repeats)
 
 
-def _edits(unit: AccessSection, groups: dict[Path | None, list[Statement]], wanted: dict[Path, tuple[Around, list[AccessLine]]]) -> Iterator[FileEdit]:
+def _edits(
+    unit: AccessSection,
+    groups: dict[Path | None, list[Statement]],
+    wanted: dict[Path, tuple[Around, list[AccessLine]]],
+) -> Iterator[FileEdit]:
     _, current = wanted.pop(frozenset(), ((), []))
     for path in [path for path in wanted if path not in groups]:
         current.append(_contained(*wanted.pop(path)))
@@ -76,10 +100,14 @@ def _path(statement: Statement, outer: Statement | None) -> Path | None:
 
 
 def _has_branches(statement: Statement) -> bool:
-    return statement.is_section and any(child.name in TRANSPARENT or _has_branches(child) for child in statement.children)
+    return statement.is_section and any(
+        child.name in TRANSPARENT or _has_branches(child) for child in statement.children
+    )
 
 
-def _rescued(statement: Statement, outer: Statement | None, names: frozenset[str], around: Around = ()) -> Iterator[tuple[Around, AccessLine]]:
+def _rescued(
+    statement: Statement, outer: Statement | None, names: frozenset[str], around: Around = ()
+) -> Iterator[tuple[Around, AccessLine]]:
     """The lines such as AuthType that would go with a container, or with a branch that 2.4 does not read."""
     around = (*around, *literals(statement, outer))
     if statement.is_section:
@@ -91,7 +119,9 @@ def _rescued(statement: Statement, outer: Statement | None, names: frozenset[str
 
 
 # branches that become empty -------------------------------------------------------------------------
-def _without_empty_branches(unit: AccessSection, old: list[Statement], edits: list[FileEdit]) -> Iterator[FileEdit]:
+def _without_empty_branches(
+    unit: AccessSection, old: list[Statement], edits: list[FileEdit]
+) -> Iterator[FileEdit]:
     """*edits*, with a whole branch removed where all its lines go."""
     removals = {line.remove(): line for line in old}
     going = {id(removals[edit]) for edit in edits if edit in removals}

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
-from whimbrel.records import dataclass, field
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import Statement
+from whimbrel.upgrade.source.config_tree import Statement
 
 TRANSPARENT: Final = frozenset({"<ifmodule", "<ifdefine", "<ifversion"})
 """Sections of 2.2 that only decide whether their lines are read."""
@@ -56,14 +56,18 @@ class Literal:
 
     def around(self, lines: tuple[AccessLine, ...]) -> AccessLine:
         """The section that reads *lines* exactly where the literal holds."""
-        return AccessLine(self.condition.container, ("" if self.positive else "!") + self.condition.text, None, lines)
+        return AccessLine(
+            self.condition.container, ("" if self.positive else "!") + self.condition.text, None, lines
+        )
 
 
 def literal_of(branch: Statement) -> Literal:
     """The literal of an <IfDefine> or <IfModule> section."""
     name = getword(branch.args)[0].strip()
     written = getword(_raw_args(branch))[0].strip()
-    return _literal(branch.name.removeprefix("<"), name, written if (written[:1] == "!") is (name[:1] == "!") else name)
+    return _literal(
+        branch.name.removeprefix("<"), name, written if (written[:1] == "!") is (name[:1] == "!") else name
+    )
 
 
 def literal_of_line(line: AccessLine) -> Literal:
@@ -73,7 +77,10 @@ def literal_of_line(line: AccessLine) -> Literal:
 
 def _literal(container: str, name: str, written: str) -> Literal:
     key = name.removeprefix("!")
-    return Literal(Condition(container, _identifier(key) if container == "ifmodule" else key, written.removeprefix("!")), name[:1] != "!")
+    return Literal(
+        Condition(container, _identifier(key) if container == "ifmodule" else key, written.removeprefix("!")),
+        name[:1] != "!",
+    )
 
 
 def _raw_args(branch: Statement) -> str:
@@ -100,7 +107,11 @@ def branches_between(statement: Statement, outer: Statement | None) -> Iterator[
 
 def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ...]:
     """The open conditions under which *statement* is read within *outer*, outermost first."""
-    found = [literal_of(branch) for branch in branches_between(statement, outer) if branch.taken[0] is None and branch.name != "<ifversion"]
+    found = [
+        literal_of(branch)
+        for branch in branches_between(statement, outer)
+        if branch.taken[0] is None and branch.name != "<ifversion"
+    ]
     return tuple(reversed(found))
 
 
@@ -116,10 +127,15 @@ def is_open(statement: Statement) -> bool:
 
 def is_lost(statement: Statement, outer: Statement | None) -> bool:
     """Return True if a branch within *outer* may keep 2.4 from reading what 2.2 reads at *statement*."""
-    return any(branch.taken[0] is True and branch.taken[1] is not True for branch in branches_between(statement, outer))
+    return any(
+        branch.taken[0] is True and branch.taken[1] is not True
+        for branch in branches_between(statement, outer)
+    )
 
 
 def is_unclear(statement: Statement, outer: Statement | None) -> bool:
     """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be read."""
-    return any(branch.taken[0] is None and (branch.taken[1] is not None or branch.name == "<ifversion")
-               for branch in branches_between(statement, outer))
+    return any(
+        branch.taken[0] is None and (branch.taken[1] is not None or branch.name == "<ifversion")
+        for branch in branches_between(statement, outer)
+    )

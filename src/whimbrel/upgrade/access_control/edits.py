@@ -10,24 +10,51 @@ from typing import Final
 from whimbrel.access.layers import AccessLine
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.tree import Section
-from whimbrel.upgrade.access_control.sections import AccessSection, as_written, is_access_statement, open_branches, to_access_line
-from whimbrel.upgrade.access_control.split import FILES, Lines, Repetition, Replacement, opening_line
-from whimbrel.upgrade.access_control.states import CONTROL, split_args
-from whimbrel.upgrade.estate import Statement
+from whimbrel.upgrade.access_control.effective import CONTROL, split_args
+from whimbrel.upgrade.access_control.replacement import FILES, Lines, Repetition, Replacement, opening_line
+from whimbrel.upgrade.access_control.sections import (
+    AccessSection,
+    as_written,
+    is_access_statement,
+    open_branches,
+    to_access_line,
+)
 from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.config_tree import Statement
 
 _NAMES: Final = {
-    "order": "Order", "allow": "Allow", "deny": "Deny", "satisfy": "Satisfy", "require": "Require", "authmerging": "AuthMerging", "limit": "Limit",
-    "limitexcept": "LimitExcept", "requireall": "RequireAll", "requireany": "RequireAny", "requirenone": "RequireNone",
-    "ifdefine": "IfDefine", "ifmodule": "IfModule",
+    "order": "Order",
+    "allow": "Allow",
+    "deny": "Deny",
+    "satisfy": "Satisfy",
+    "require": "Require",
+    "authmerging": "AuthMerging",
+    "limit": "Limit",
+    "limitexcept": "LimitExcept",
+    "requireall": "RequireAll",
+    "requireany": "RequireAny",
+    "requirenone": "RequireNone",
+    "ifdefine": "IfDefine",
+    "ifmodule": "IfModule",
 }
 _MODULE_24: Final = "mod_authz_core.c"
 _MODULE_22: Final = "!mod_authz_core.c"
 
 
-def section_edits(section: AccessSection, replacement: Replacement, unchanged_lines: Lines, removed_names: frozenset[str], *, also_22: bool = False) -> tuple[FileEdit, ...]:
+def section_edits(
+    section: AccessSection,
+    replacement: Replacement,
+    unchanged_lines: Lines,
+    removed_names: frozenset[str],
+    *,
+    also_22: bool = False,
+) -> tuple[FileEdit, ...]:
     """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
-    current = [statement for statement in section.lines if statement.name.removeprefix("<") in CONTROL | removed_names]
+    current = [
+        statement
+        for statement in section.lines
+        if statement.name.removeprefix("<") in CONTROL | removed_names
+    ]
     wanted = [*_hoisted(current, unchanged_lines, replacement.control), *replacement.control]
     repeats = tuple(repeated(section, repeat, also_22=also_22) for repeat in replacement.repeats)
     if also_22:
@@ -37,8 +64,13 @@ def section_edits(section: AccessSection, replacement: Replacement, unchanged_li
 
 def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Lines) -> list[AccessLine]:
     """Lines such as AuthType that stand in a <Limit> which goes: they come out of it, unless *control* has them in one."""
-    inside = {to_access_line(child): as_written(child)
-              for statement in current if statement.is_section for child in open_branches(statement.children) if is_access_statement(child)}
+    inside = {
+        to_access_line(child): as_written(child)
+        for statement in current
+        if statement.is_section
+        for child in open_branches(statement.children)
+        if is_access_statement(child)
+    }
     staying = set(flat(control))
     return [inside[line] for line in unchanged_lines if line in inside and line not in staying]
 
@@ -51,7 +83,13 @@ def _statement_key(statement: Statement) -> tuple[object, ...]:
     """What a statement says, blanks and the case of names apart."""
     if not statement.is_section:
         return statement.name, _normal(statement.name, statement.args), ()
-    inner = tuple(_statement_key(child) for child in open_branches(statement.children) if is_access_statement(child)) if statement.is_section else ()
+    inner = (
+        tuple(
+            _statement_key(child) for child in open_branches(statement.children) if is_access_statement(child)
+        )
+        if statement.is_section
+        else ()
+    )
     name = statement.name.removeprefix("<")
     return name, _normal(name, statement.args), inner
 
@@ -65,12 +103,20 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
     if name == "require":
         first, _, rest = args.strip().partition(" ")
         return (first, *split_args(rest))
-    return tuple(word.lower() for word in split_args(args)) if name in ("order", "allow", "deny", "satisfy") else tuple(split_args(args))
+    return (
+        tuple(word.lower() for word in split_args(args))
+        if name in ("order", "allow", "deny", "satisfy")
+        else tuple(split_args(args))
+    )
 
 
-def differences(unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine], *, in_branch: bool = False) -> Iterator[FileEdit]:
+def differences(
+    unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine], *, in_branch: bool = False
+) -> Iterator[FileEdit]:
     """The edits that make *wanted* out of *old*; what comes last goes to the end of the section, or of the branch in which all of *old* stand."""
-    for kind, low, high, start, end in _opcodes(tuple(map(_statement_key, old)), tuple(map(_line_key, wanted))):
+    for kind, low, high, start, end in _opcodes(
+        tuple(map(_statement_key, old)), tuple(map(_line_key, wanted))
+    ):
         if kind == "equal":
             continue
         if start < end:
@@ -78,7 +124,9 @@ def differences(unit: AccessSection, old: Sequence[Statement], wanted: Sequence[
             if low < high:
                 at = _best_replaced(old, low, high, wanted[start:end])
                 yield old[at].replace(text)
-                yield from (statement.remove() for number, statement in enumerate(old[low:high], low) if number != at)
+                yield from (
+                    statement.remove() for number, statement in enumerate(old[low:high], low) if number != at
+                )
                 continue
             if low < len(old):
                 yield old[low].insert_before(text)
@@ -104,7 +152,9 @@ def flat(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
 
 
 @lru_cache(maxsize=4096)
-def _opcodes(before: tuple[object, ...], after: tuple[object, ...]) -> Sequence[tuple[str, int, int, int, int]]:
+def _opcodes(
+    before: tuple[object, ...], after: tuple[object, ...]
+) -> Sequence[tuple[str, int, int, int, int]]:
     return SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
 
 
@@ -169,16 +219,23 @@ def at_end(section: AccessSection, text: list[str]) -> FileEdit:
     if section.statement is None:
         end = len(document.bytes)
         missing = b"" if document.bytes.endswith(b"\n") or not end else newline
-        return FileEdit(section.file.path, Edit(end, end, missing + b"".join(line.encode("latin-1") + newline for line in text)))
+        return FileEdit(
+            section.file.path,
+            Edit(end, end, missing + b"".join(line.encode("latin-1") + newline for line in text)),
+        )
     node = section.statement.node
     assert isinstance(node, Section)
     at = node.close.start if node.close is not None else node.end
     indent = section.statement.indent + (b"\t" if _tabbed(section) else b"    ")
-    return FileEdit(section.file.path, Edit(at, at, b"".join(indent + line.encode("latin-1") + newline for line in text)))
+    return FileEdit(
+        section.file.path, Edit(at, at, b"".join(indent + line.encode("latin-1") + newline for line in text))
+    )
 
 
 # for both versions ----------------------------------------------------------------------------------
-def guarded(unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine]) -> Iterator[FileEdit]:
+def guarded(
+    unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine]
+) -> Iterator[FileEdit]:
     """The new lines for 2.4 alone, the old ones for 2.2 alone."""
     if wanted:
         text = [f"<IfModule {_MODULE_24}>", *rendered(wanted, unit, 1), "</IfModule>"]
@@ -203,5 +260,5 @@ def _runs(section: AccessSection, current: Sequence[Statement]) -> Iterator[list
 def _neighbours(section: AccessSection, first: Statement, second: Statement) -> bool:
     if first.file is not second.file or first.parent is not second.parent:
         return False
-    between = first.file.document.bytes[first.node.end:second.node.start]
+    between = first.file.document.bytes[first.node.end : second.node.start]
     return all(not line.strip() or line.lstrip().startswith(b"#") for line in between.split(b"\n"))

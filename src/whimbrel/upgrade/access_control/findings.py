@@ -6,23 +6,35 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.access.decision import AccessVerdict
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.catalogue import catalogue
-from whimbrel.errors import SourceLocation
-from whimbrel.records import replace
-from whimbrel.upgrade.access_control import native, notes
-from whimbrel.upgrade.access_control.areas import is_loose
+from whimbrel.upgrade.access_control import advisories, native
+from whimbrel.upgrade.access_control.analysis import (
+    UPGRADED,
+    AccessAnalysis,
+    analyze_access,
+    persistent_cache,
+)
 from whimbrel.upgrade.access_control.chains import SectionChain
-from whimbrel.upgrade.access_control.choose import SectionPlan
-from whimbrel.upgrade.access_control.control import UPGRADED, AccessAnalysis, analyze_access, persistent_cache
+from whimbrel.upgrade.access_control.effective import (
+    OTHER_METHODS,
+    RECORD,
+    EffectiveRules,
+    flatten_directives,
+    has_directive,
+    merge_effective,
+)
+from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
-from whimbrel.upgrade.access_control.left import NEIGHBOUR
 from whimbrel.upgrade.access_control.native import ERROR_500
+from whimbrel.upgrade.access_control.replacement import Lines, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.access_control.split import Lines, Replacement
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, RECORD, EffectiveRules, flatten_directives, has_directive, merge_effective
+from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety, Style
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-group"})
 
@@ -57,7 +69,9 @@ def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -
         groups: dict[str, list[AccessSection]] = {}
         rows: dict[AccessSection, str] = {}
         for section in analysis.plans:
-            first = analysis.equivalents.get(section, (section,))[0]  # hosts that are alike stand behind those that they are like
+            first = analysis.equivalents.get(section, (section,))[
+                0
+            ]  # hosts that are alike stand behind those that they are like
             rows[section] = rows[first] if first in rows else rule_of_section(tree, analysis, section)
             groups.setdefault(rows[section], []).append(section)
         cached = tree.cache["access control rows"] = (analysis, groups)
@@ -76,20 +90,41 @@ def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> 
 
 
 def _stays(number: str, unit: AccessSection, reason: str) -> Finding:
-    return Finding(number, unit.place, f"access control stays as it is: {reason}", "write the new lines by hand, for each case", Risk.CHANGES)
+    return Finding(
+        number,
+        unit.place,
+        f"access control stays as it is: {reason}",
+        "write the new lines by hand, for each case",
+        Risk.CHANGES,
+    )
 
 
 def key_of(unit: AccessSection) -> tuple[object, ...]:
     """What a section is known by after edits around it."""
     outer = key_of(unit.outer) if unit.outer is not None else ()
-    return "access control", unit.file.path, unit.kind, unit.pattern, unit.directory, tuple(line.args for line in unit.lines), outer
+    return (
+        "access control",
+        unit.file.path,
+        unit.kind,
+        unit.pattern,
+        unit.directory,
+        tuple(line.args for line in unit.lines),
+        outer,
+    )
 
 
 def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
     edits = analysis.alias_edits()
     if edits:
-        yield Finding("C16", SourceLocation(edits[0].path, 1), "2.2 answers 500 to users whom no authorization module judges; 2.4 has no such answer",
-                      "define `Require internal-server-error`", Risk.CHANGES, Safety.SAFE, edits)
+        yield Finding(
+            "C16",
+            SourceLocation(edits[0].path, 1),
+            "2.2 answers 500 to users whom no authorization module judges; 2.4 has no such answer",
+            "define `Require internal-server-error`",
+            Risk.CHANGES,
+            Safety.SAFE,
+            edits,
+        )
 
 
 def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -118,7 +153,11 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
         return "X10"
     if guide_replacement(analysis, section) is not None:
         return "C19"
-    if tree.options.style is Style.NATIVE and has_directive(plan.control, RECORD | {"satisfy"}) and section not in analysis.solver.failing_sections:
+    if (
+        tree.options.style is Style.NATIVE
+        and has_directive(plan.control, RECORD | {"satisfy"})
+        and section not in analysis.solver.failing_sections
+    ):
         return "C17" if is_loose(tree, section) else "C20"
     if not has_directive(lines, {"satisfy"}) and _inherits_satisfy_any(analysis, section):
         return "X12"
@@ -127,7 +166,10 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
 
 def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> bool:
     """Whether an outer section's Satisfy Any holds in the section."""
-    states = (merge_effective([analysis.solver.lines[u] for u in chain.sections]) for chain in analysis.chains_ending_at(section)[:3])
+    states = (
+        merge_effective([analysis.solver.lines[u] for u in chain.sections])
+        for chain in analysis.chains_ending_at(section)[:3]
+    )
     return any(rules.satisfy == "any" for state in states for rules in state.values())
 
 
@@ -138,13 +180,24 @@ def _normalized(text: str) -> str:
 def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines | None:
     """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
     lines = analysis.solver.control_lines[section]
-    if section.choices or sorted(line.name for line in lines) != ["allow", "deny", "order", "require", "satisfy"]:
+    if section.choices or sorted(line.name for line in lines) != [
+        "allow",
+        "deny",
+        "order",
+        "require",
+        "satisfy",
+    ]:
         return None
     state = merge_effective([lines])[OTHER_METHODS]
     if state.requires != ["valid-user"]:
         return None
     entries = [word for word in state.allows if word.lower() != "all"]
-    if state.order != "allow,deny" or [word.lower() for word in state.denies] != ["all"] or not entries or state.satisfy == "any":
+    if (
+        state.order != "allow,deny"
+        or [word.lower() for word in state.denies] != ["all"]
+        or not entries
+        or state.satisfy == "any"
+    ):
         return None
     around = native.AuthzContext(analysis.solver.modules_22)
     by_host = native.host_tree(EffectiveRules("allow,deny", entries))
@@ -153,47 +206,103 @@ def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines
 
 def _is_unknown_require(text: str) -> bool:
     name = text.strip().partition(" ")[0]
-    return (name not in _KNOWN_REQUIRES and name.lower() not in ("group", "file-group", "file-owner")) and not name.lower().startswith("ldap-")
+    return (
+        name not in _KNOWN_REQUIRES and name.lower() not in ("group", "file-group", "file-owner")
+    ) and not name.lower().startswith("ldap-")
 
 
-def section_finding(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str) -> Finding | None:
+def section_finding(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
+) -> Finding | None:
     """What happens to the section, None where nothing does."""
     plan = analysis.plans[section]
-    guide = guide_replacement(analysis, section) if number == "C19" and not tree.options.exact and tree.options.style is Style.NATIVE else None
+    guide = (
+        guide_replacement(analysis, section)
+        if number == "C19" and not tree.options.exact and tree.options.style is Style.NATIVE
+        else None
+    )
     if guide is not None:
         return _guide_finding(tree, analysis, section, guide)
     edits = analysis.edits(tree, section)
     if number == "X10" and _is_refused(analysis.solver.lines[section]):
         return _refused_by_both(section, edits)
-    if plan.failing and section in analysis.solver.failing_sections and section.file.path in refused_files(tree):
+    if (
+        plan.failing
+        and section in analysis.solver.failing_sections
+        and section.file.path in refused_files(tree)
+    ):
         return None  # X22 tells of the whole file
     if plan.failing:
-        evidence = "\n".join(_evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]) + _example_origin(analysis, section)
-        opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing)
-        return Finding(number, section.place, _message(analysis, section) + "; no text of 2.4 was found that decides the same for everybody",
-                       "look at who gets in where the sections meet", Risk.OPENS if opens else Risk.CLOSES,
-                       Safety.REVIEW if edits else Safety.MANUAL, edits, evidence)
+        evidence = "\n".join(
+            _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
+        ) + _example_origin(analysis, section)
+        opens = any(
+            example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing
+        )
+        return Finding(
+            number,
+            section.place,
+            _message(analysis, section) + "; no text of 2.4 was found that decides the same for everybody",
+            "look at who gets in where the sections meet",
+            Risk.OPENS if opens else Risk.CLOSES,
+            Safety.REVIEW if edits else Safety.MANUAL,
+            edits,
+            evidence,
+        )
     if not edits:
         return _compat_note(tree, analysis, section, number)
-    evidence = "\n".join("should such a request ever be made: " + _evidence(chain, str(example or ""))
-                         for chain, example in plan.possible[:2]) + _example_origin(analysis, section) * bool(plan.possible)
+    evidence = "\n".join(
+        "should such a request ever be made: " + _evidence(chain, str(example or ""))
+        for chain, example in plan.possible[:2]
+    ) + _example_origin(analysis, section) * bool(plan.possible)
     served = analysis.served_by_22(section) if is_guard(section) else None
     if served is not None:
-        return Finding(number, section.place, f"{_message(analysis, section)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
-                       "nobody gets them now; change passwords that may have been read", Risk.CLOSES, Safety.REVIEW, edits, _evidence(*served))
+        return Finding(
+            number,
+            section.place,
+            f"{_message(analysis, section)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
+            "nobody gets them now; change passwords that may have been read",
+            Risk.CLOSES,
+            Safety.REVIEW,
+            edits,
+            _evidence(*served),
+        )
     strangers = _foreign_directives(section)
     if strangers:
-        return Finding(number, section.place, f"{_message(analysis, section)}; {strangers[0]} is of a module that nobody knows here and may decide too",
-                       "write what httpd's own modules decided; read what that module wants in 2.4", Risk.BREAKS, Safety.REVIEW, edits, evidence)
-    note = "; other sections are about URLs below it too, see there whom they ask for a password" if section.is_page and plan.possible else ""
-    return Finding(number, section.place, _message(analysis, section) + note, _advice(plan), Risk.BREAKS, Safety.SAFE, edits, evidence)
+        return Finding(
+            number,
+            section.place,
+            f"{_message(analysis, section)}; {strangers[0]} is of a module that nobody knows here and may decide too",
+            "write what httpd's own modules decided; read what that module wants in 2.4",
+            Risk.BREAKS,
+            Safety.REVIEW,
+            edits,
+            evidence,
+        )
+    note = (
+        "; other sections are about URLs below it too, see there whom they ask for a password"
+        if section.is_page and plan.possible
+        else ""
+    )
+    return Finding(
+        number,
+        section.place,
+        _message(analysis, section) + note,
+        _advice(plan),
+        Risk.BREAKS,
+        Safety.SAFE,
+        edits,
+        evidence,
+    )
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:
     """The .htaccess files that one version answers with 500 and the other reads."""
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
-        cached = tree.cache["refused files"] = frozenset(htaccess_finding.place.path for htaccess_finding in notes.htaccess_findings(tree))
+        cached = tree.cache["refused files"] = frozenset(
+            htaccess_finding.place.path for htaccess_finding in advisories.htaccess_findings(tree)
+        )
     return cached
 
 
@@ -205,36 +314,75 @@ def _is_refused(lines: Lines) -> bool:
 def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Finding:
     what = "Order with a blank is two words, which both versions refuse"
     if section.in_htaccess:
-        return Finding("X10", section.place, f"{what}: 500 to every request for the folder, as before", "take the blank out if the folder may be seen",
-                       Risk.COSMETIC)
-    return Finding("X10", section.place, f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
-                   "write what the words without the blank mean; look whether that was wanted", Risk.BREAKS,
-                   Safety.REVIEW if edits else Safety.MANUAL, edits)
+        return Finding(
+            "X10",
+            section.place,
+            f"{what}: 500 to every request for the folder, as before",
+            "take the blank out if the folder may be seen",
+            Risk.COSMETIC,
+        )
+    return Finding(
+        "X10",
+        section.place,
+        f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
+        "write what the words without the blank mean; look whether that was wanted",
+        Risk.BREAKS,
+        Safety.REVIEW if edits else Safety.MANUAL,
+        edits,
+    )
 
 
 def _foreign_directives(section: AccessSection) -> list[str]:
     """The names of its lines about authorization that no module of httpd has."""
     catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
-    return [line.node.name for line in section.lines if line.name.startswith("authz") and not catalogue_22.find(line.name) and not catalogue_24.find(line.name)]
+    return [
+        line.node.name
+        for line in section.lines
+        if line.name.startswith("authz")
+        and not catalogue_22.find(line.name)
+        and not catalogue_24.find(line.name)
+    ]
 
 
-def _compat_note(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str) -> Finding | None:
+def _compat_note(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
+) -> Finding | None:
     if number == "C17" and is_loose(tree, section):
-        return Finding(number, section.place, "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
-                       "is not known, and a Require line would replace an outer one that asks for a password",
-                       f"give the main configuration with -f; by hand, where nothing around it says Require: {analysis.lone_reason(section)}", Risk.COSMETIC)
+        return Finding(
+            number,
+            section.place,
+            "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
+            "is not known, and a Require line would replace an outer one that asks for a password",
+            f"give the main configuration with -f; by hand, where nothing around it says Require: {analysis.lone_reason(section)}",
+            Risk.COSMETIC,
+        )
     if number != "C20":
         return None
-    return Finding(number, section.place, "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
-                   "nothing to do; AllowOverride AuthConfig would let a .htaccess file have Require", Risk.COSMETIC)
+    return Finding(
+        number,
+        section.place,
+        "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
+        "nothing to do; AllowOverride AuthConfig would let a .htaccess file have Require",
+        Risk.COSMETIC,
+    )
 
 
-def _guide_finding(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, guide: Lines) -> Finding:
+def _guide_finding(
+    tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, guide: Lines
+) -> Finding:
     edits = analysis.edits(tree, section, Replacement(guide))
     example = analysis.difference(section, Replacement(guide))
-    return Finding("C19", section.place, "the upgrade guide reads this pair as \"the host and a user\"; 2.2 itself denies everybody here, "
-                   "since Order allow,deny asks Deny last", "keep the guide's form if that was meant; --exact writes what 2.2 does", Risk.OPENS,
-                   Safety.REVIEW, edits, str(example) + _example_origin(analysis, section) if example is not None else "")
+    return Finding(
+        "C19",
+        section.place,
+        'the upgrade guide reads this pair as "the host and a user"; 2.2 itself denies everybody here, '
+        "since Order allow,deny asks Deny last",
+        "keep the guide's form if that was meant; --exact writes what 2.2 does",
+        Risk.OPENS,
+        Safety.REVIEW,
+        edits,
+        str(example) + _example_origin(analysis, section) if example is not None else "",
+    )
 
 
 def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
@@ -260,13 +408,24 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
     if any(line.name in analysis.solver.removed_names for line in lines):
         return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
     text = "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
-    return text + "".join(f"; Require {args.strip()} made no difference in 2.2" for args in _without_effect(lines, plan.control)[:1])
+    return text + "".join(
+        f"; Require {args.strip()} made no difference in 2.2"
+        for args in _without_effect(lines, plan.control)[:1]
+    )
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:
     """The groups and users after Require that the new lines don't name any more: the module that 2.2 asked first never left it to theirs."""
-    left = {one.args.split()[0].lower().rpartition("-")[2] for one in flatten_directives(after) if one.name == "require" and one.args.split()}
-    gone = [one.args for one in flatten_directives(lines) if one.name == "require" and one.args.split()[:1] and one.args.split()[0].lower() in ("group", "user")]
+    left = {
+        one.args.split()[0].lower().rpartition("-")[2]
+        for one in flatten_directives(after)
+        if one.name == "require" and one.args.split()
+    }
+    gone = [
+        one.args
+        for one in flatten_directives(lines)
+        if one.name == "require" and one.args.split()[:1] and one.args.split()[0].lower() in ("group", "user")
+    ]
     return [args for args in gone if args.split()[0].lower() not in left]
 
 

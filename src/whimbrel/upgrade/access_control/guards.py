@@ -9,23 +9,36 @@ from typing import Final
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control import native
+from whimbrel.upgrade.access_control.effective import has_directive, merge_effective
+from whimbrel.upgrade.access_control.replacement import FILES, Lines
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.access_control.split import FILES, Lines
-from whimbrel.upgrade.access_control.states import has_directive, merge_effective
 from whimbrel.upgrade.access_control.trees import DENIED
 
 _CLOSED: Final = AccessLine("require", "all denied")
 FORMS: Final[tuple[Lines, ...]] = (
     (_CLOSED,),
-    (AccessLine("order", "allow,deny"), AccessLine("deny", "from all"), AccessLine("satisfy", "All"), _CLOSED),
+    (
+        AccessLine("order", "allow,deny"),
+        AccessLine("deny", "from all"),
+        AccessLine("satisfy", "All"),
+        _CLOSED,
+    ),
 )
 """What a guard may become: the second form also keeps an outer Satisfy Any of mod_access_compat from opening it."""
 
 
 def is_guard(unit: AccessSection) -> bool:
     """Return True if the section keeps everybody from files such as .htpasswd, and from these alone."""
-    if unit.kind not in FILES or not (unit.matches(".htpasswd") or unit.matches(".htaccess")) or unit.matches("index.html"):
+    if (
+        unit.kind not in FILES
+        or not (unit.matches(".htpasswd") or unit.matches(".htaccess"))
+        or unit.matches("index.html")
+    ):
         return False
-    if has_directive(unit.access_lines, {"require"}) or any(line.args.lower() == "any" for line in unit.access_lines if line.name == "satisfy"):
+    if has_directive(unit.access_lines, {"require"}) or any(
+        line.args.lower() == "any" for line in unit.access_lines if line.name == "satisfy"
+    ):
         return False
-    return bool(unit.access_lines) and all(native.host_tree(rules) == DENIED for rules in merge_effective([unit.access_lines]).values())
+    return bool(unit.access_lines) and all(
+        native.host_tree(rules) == DENIED for rules in merge_effective([unit.access_lines]).values()
+    )

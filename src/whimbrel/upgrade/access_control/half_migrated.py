@@ -10,17 +10,17 @@ from collections.abc import Iterator
 
 from whimbrel.access.decision import AccessDecision, AccessVerdict
 from whimbrel.access.layers import AccessLayer
-from whimbrel.dialect import V24
-from whimbrel.records import replace
+from whimbrel.base.dialect import V24
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
 from whimbrel.upgrade.access_control.chains import SectionChain
-from whimbrel.upgrade.access_control.control import AccessAnalysis, analyze_access, persistent_cache
+from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
-from whimbrel.upgrade.access_control.left import is_ambiguous, is_of_22
+from whimbrel.upgrade.access_control.replacement import Lines
 from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines
-from whimbrel.upgrade.access_control.split import Lines
-from whimbrel.upgrade.access_control.states import RECORD, has_directive
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
@@ -28,7 +28,10 @@ def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
     analysis = analyze_access(tree)
     known = persistent_cache(tree)
     if analysis.is_first and any(unit.is_upgraded for unit in analysis.left):
-        known.update((("half-migrated", key_of(finding_unit)), finding) for finding_unit, finding in (*_closed(analysis), *_mixed(tree, analysis)))
+        known.update(
+            (("half-migrated", key_of(finding_unit)), finding)
+            for finding_unit, finding in (*_closed(analysis), *_mixed(tree, analysis))
+        )
     for unit in analysis.left:
         finding = known.get(("half-migrated", key_of(unit)))
         if isinstance(finding, Finding):
@@ -42,7 +45,11 @@ def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]
         if unit in seen or unit not in analysis.left or any(part.choices for part in chain.sections):
             continue
         other = _other_words(chain)
-        if other is not None and _is_closed(analysis, [_layer(part) for part in chain.sections]) and not _is_closed(analysis, [_layer(unit)]):
+        if (
+            other is not None
+            and _is_closed(analysis, [_layer(part) for part in chain.sections])
+            and not _is_closed(analysis, [_layer(unit)])
+        ):
             seen.add(unit)
             yield unit, _finding(analysis, unit, other)
 
@@ -51,15 +58,31 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessS
     """Sections with both in a configuration that does not load the modules of 2.4."""
     for unit in analysis.left:
         if is_of_22(tree) and is_ambiguous(unit):
-            yield unit, Finding("C20", unit.place, "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
-                                "for names that no module knows", "write what was meant; the section stays as it is", Risk.OPENS)
+            yield (
+                unit,
+                Finding(
+                    "C20",
+                    unit.place,
+                    "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
+                    "for names that no module knows",
+                    "write what was meant; the section stays as it is",
+                    Risk.OPENS,
+                ),
+            )
 
 
 def _other_words(chain: SectionChain) -> AccessSection | None:
     """An outer section in the words of the other version than those of the last one."""
     last = _new(chain.last)
     if has_directive(last, RECORD) and not has_directive(last, {"require"}):
-        return next((unit for unit in chain.sections[:-1] if unit.is_upgraded and has_directive(_new(unit), {"require"})), None)
+        return next(
+            (
+                unit
+                for unit in chain.sections[:-1]
+                if unit.is_upgraded and has_directive(_new(unit), {"require"})
+            ),
+            None,
+        )
     if chain.last.is_upgraded and not has_directive(last, RECORD):
         return next((unit for unit in chain.sections[:-1] if has_directive(_new(unit), RECORD)), None)
     return None
@@ -76,15 +99,28 @@ def _layer(unit: AccessSection) -> AccessLayer:
 def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
     """Return True if 2.4 refuses everybody."""
     decisions = analysis.solver.decisions
-    after: AccessDecision | None = decisions.decision(V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers])
+    after: AccessDecision | None = decisions.decision(
+        V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers]
+    )
     return after is not None and after.when[AccessVerdict.FORBIDDEN] == decisions.space.true
 
 
 def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection) -> Finding:
     if unit.is_upgraded:
-        return Finding("C20", unit.place, f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
-                       "and answers 403 to everybody (AH01797)", "write Require in the outer section too", Risk.CLOSES)
+        return Finding(
+            "C20",
+            unit.place,
+            f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
+            "and answers 403 to everybody (AH01797)",
+            "write Require in the outer section too",
+            Risk.CLOSES,
+        )
     text = analysis.lone_reason(unit)
-    return Finding("C20", unit.place, f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
-                   "403 to everybody (AH01630)", f"write {text} if those are meant who were let in by 2.2",
-                   Risk.CLOSES)
+    return Finding(
+        "C20",
+        unit.place,
+        f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
+        "403 to everybody (AH01630)",
+        f"write {text} if those are meant who were let in by 2.2",
+        Risk.CLOSES,
+    )

@@ -8,10 +8,20 @@ from typing import Final
 from whimbrel.access.layers import AccessLine
 from whimbrel.syntax.words import getword
 
-_PROVIDERS: Final = {"file": "authn_file", "dbm": "authn_dbm", "anon": "authn_anon", "dbd": "authn_dbd", "ldap": "authnz_ldap"}
+_PROVIDERS: Final = {
+    "file": "authn_file",
+    "dbm": "authn_dbm",
+    "anon": "authn_anon",
+    "dbd": "authn_dbd",
+    "ldap": "authnz_ldap",
+}
 _FAMILIES: Final = (
-    ("authdigest", "auth_digest"), ("authldap", "authnz_ldap"), ("authdbmuser", "authn_dbm"), ("authdbmgroup", "authz_dbm"),
-    ("authdbduser", "authn_dbd"), ("anonymous", "authn_anon"),
+    ("authdigest", "auth_digest"),
+    ("authldap", "authnz_ldap"),
+    ("authdbmuser", "authn_dbm"),
+    ("authdbmgroup", "authz_dbm"),
+    ("authdbduser", "authn_dbd"),
+    ("anonymous", "authn_anon"),
 )
 """How names of directives begin, and their module."""
 _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}

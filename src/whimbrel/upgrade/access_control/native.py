@@ -9,20 +9,44 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.modules.networks import InvalidNetwork, parse_network
-from whimbrel.records import dataclass
-from whimbrel.upgrade.access_control.states import OTHER_METHODS, EffectiveRules, flatten_directives, merge_effective, split_args
-from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireLeaf, RequireNode, RequireTree, all_of, any_of, negate, to_lines
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.net import InvalidNetwork, parse_network
+from whimbrel.upgrade.access_control.effective import (
+    OTHER_METHODS,
+    EffectiveRules,
+    flatten_directives,
+    merge_effective,
+    split_args,
+)
+from whimbrel.upgrade.access_control.trees import (
+    DENIED,
+    GRANTED,
+    RequireLeaf,
+    RequireNode,
+    RequireTree,
+    all_of,
+    any_of,
+    negate,
+    to_lines,
+)
 
 _MODULES: Final = {
-    "user": "authz_user", "valid-user": "authz_user", "group": "authz_groupfile", "file-group": "authz_groupfile", "file-owner": "authz_owner",
-    "dbm-group": "authz_dbm", "dbm-file-group": "authz_dbm",
+    "user": "authz_user",
+    "valid-user": "authz_user",
+    "group": "authz_groupfile",
+    "file-group": "authz_groupfile",
+    "file-owner": "authz_owner",
+    "dbm-group": "authz_dbm",
+    "dbm-file-group": "authz_dbm",
 }
 NOBODY: Final = RequireLeaf("user")
 """Asks for a password and lets nobody in."""
 ERROR_500: Final = RequireLeaf("internal-server-error")
 """Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require; an alias, see `ALIAS`."""
-ALIAS: Final = AccessLine("authzprovideralias", 'expr internal-server-error "-n %{REMOTE_USER} && -n file(\'/internal-server-error\')"')
+ALIAS: Final = AccessLine(
+    "authzprovideralias",
+    "expr internal-server-error \"-n %{REMOTE_USER} && -n file('/internal-server-error')\"",
+)
 """What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
 
 
@@ -89,7 +113,7 @@ def user_tree(requires: Sequence[str], authz_context: AuthzContext) -> Iterator[
     for family in families:
         last = next((at for at, leaf in enumerate(family) if leaf.kind.endswith("file-group")), len(family))
         if last + 1 < len(family):  # 2.2 looks no further where a file's group is not the user's
-            yield any_of(family[:last + 1])
+            yield any_of(family[: last + 1])
     if leaves:
         yield NOBODY
     yield any_of([*leaves, ERROR_500])
@@ -105,7 +129,10 @@ def _families(leaves: list[RequireLeaf], authz_context: AuthzContext) -> list[li
     for leaf in leaves:
         by_module.setdefault(_MODULES.get(leaf.kind, leaf.kind), []).append(leaf)
     order = [name.removesuffix("_module") for name in authz_context.modules]
-    return [by_module[name] for name in sorted(by_module, key=lambda name: order.index(name) if name in order else -1)]
+    return [
+        by_module[name]
+        for name in sorted(by_module, key=lambda name: order.index(name) if name in order else -1)
+    ]
 
 
 def _require(text: str, authz_context: AuthzContext) -> list[RequireLeaf]:
@@ -117,7 +144,11 @@ def _require(text: str, authz_context: AuthzContext) -> list[RequireLeaf]:
     if name == "user":
         return [RequireLeaf("user", _quoted_words(given))] if given else []
     if kind == "group":
-        return [RequireLeaf(k, _quoted_words(given)) for k in _group_kinds(authz_context, "group", "dbm-group")] if given else []
+        return (
+            [RequireLeaf(k, _quoted_words(given)) for k in _group_kinds(authz_context, "group", "dbm-group")]
+            if given
+            else []
+        )
     if kind == "file-group":
         return [RequireLeaf(k) for k in _group_kinds(authz_context, "file-group", "dbm-file-group")]
     if kind == "file-owner":
@@ -132,11 +163,15 @@ def _group_kinds(authz_context: AuthzContext, by_file: str, by_dbm: str) -> list
 
 
 def _quoted_words(words_given: list[str]) -> str:
-    return " ".join(f'"{word}"' if not word or any(c in " \t'" for c in word) else word for word in words_given)
+    return " ".join(
+        f'"{word}"' if not word or any(c in " \t'" for c in word) else word for word in words_given
+    )
 
 
 # both -----------------------------------------------------------------------------------------------
-def propose(chain: Sequence[tuple[AccessLine, ...]], authz_context: AuthzContext) -> Iterator[tuple[AccessLine, ...]]:
+def propose(
+    chain: Sequence[tuple[AccessLine, ...]], authz_context: AuthzContext
+) -> Iterator[tuple[AccessLine, ...]]:
     """Proposals for a section that ends *chain*, the plainest first."""
     state = merge_effective(chain)
     proposed: set[tuple[AccessLine, ...]] = set()
@@ -149,7 +184,10 @@ def propose(chain: Sequence[tuple[AccessLine, ...]], authz_context: AuthzContext
 
 
 def _max_steps(state: dict[str, EffectiveRules], authz_context: AuthzContext) -> int:
-    return max(len(list(user_tree(rules.requires, authz_context))) if rules.requires else 1 for rules in state.values())
+    return max(
+        len(list(user_tree(rules.requires, authz_context))) if rules.requires else 1
+        for rules in state.values()
+    )
 
 
 def _decision(rules: EffectiveRules, step: int, authz_context: AuthzContext) -> RequireTree:
@@ -174,7 +212,11 @@ def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]
     named = " ".join(name for name in state if name != OTHER_METHODS)
     same = groups.get(state[OTHER_METHODS], [])
     different = [name for name in state if name not in ("", *same)] or named.split()
-    parts = [all_of([RequireLeaf("method", " ".join(names)), tree]) for tree, names in groups.items() if tree != state[OTHER_METHODS]]
+    parts = [
+        all_of([RequireLeaf("method", " ".join(names)), tree])
+        for tree, names in groups.items()
+        if tree != state[OTHER_METHODS]
+    ]
     parts.append(all_of([RequireLeaf("method", " ".join(different), negated=True), state[OTHER_METHODS]]))
     yield to_lines(any_of(parts))
 
@@ -192,4 +234,14 @@ def _limited(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
         yield (AccessLine("limit", " ".join(bound), None, inner),)
 
 
-__all__ = ["DENIED", "ERROR_500", "GRANTED", "NOBODY", "AuthzContext", "RequireNode", "host_tree", "propose", "user_tree"]
+__all__ = [
+    "DENIED",
+    "ERROR_500",
+    "GRANTED",
+    "NOBODY",
+    "AuthzContext",
+    "RequireNode",
+    "host_tree",
+    "propose",
+    "user_tree",
+]

@@ -8,22 +8,38 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.base.regex import Regex, RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
-from whimbrel.errors import SourceLocation
-from whimbrel.records import dataclass, field, replace
-from whimbrel.regex import Regex, RegexError, compile_regex, without_end
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.conditions import TRANSPARENT, Condition, Literal, Values, is_contradictory, is_lost, literals
-from whimbrel.upgrade.estate import ConfigTree, Role, SourceFile, Statement
-from whimbrel.wildcards import compile_fnmatch
+from whimbrel.upgrade.access_control.conditions import (
+    TRANSPARENT,
+    Condition,
+    Literal,
+    Values,
+    is_contradictory,
+    is_lost,
+    literals,
+)
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 
 _KINDS: Final = {
-    "<directory": SectionKind.DIRECTORY, "<directorymatch": SectionKind.DIRECTORY_MATCH, "<files": SectionKind.FILES,
-    "<filesmatch": SectionKind.FILES_MATCH, "<location": SectionKind.LOCATION, "<locationmatch": SectionKind.LOCATION_MATCH,
+    "<directory": SectionKind.DIRECTORY,
+    "<directorymatch": SectionKind.DIRECTORY_MATCH,
+    "<files": SectionKind.FILES,
+    "<filesmatch": SectionKind.FILES_MATCH,
+    "<location": SectionKind.LOCATION,
+    "<locationmatch": SectionKind.LOCATION_MATCH,
 }
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
-_COMMENT: Final = re.compile(r"[ \t]+#.*")  # words for 2.2, in which no client's name can end; an error in 2.4
-_MATCHES: Final = frozenset({SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH})
+_COMMENT: Final = re.compile(
+    r"[ \t]+#.*"
+)  # words for 2.2, in which no client's name can end; an error in 2.4
+_MATCHES: Final = frozenset(
+    {SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH}
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +81,11 @@ class AccessSection:
     @property
     def choices(self) -> tuple[Condition, ...]:
         """The open conditions of branches in it, in the order of their lines."""
-        return tuple(dict.fromkeys(literal.condition for line in self.lines for literal in _inside(line, self.statement)))
+        return tuple(
+            dict.fromkeys(
+                literal.condition for line in self.lines for literal in _inside(line, self.statement)
+            )
+        )
 
     @property
     def branches(self) -> tuple[tuple[Literal, ...], ...]:
@@ -79,15 +99,29 @@ class AccessSection:
 
     def lines_under(self, values: Values) -> tuple[AccessLine, ...]:
         """Its lines as 2.2 reads them where the open conditions have these *values*."""
-        read = [line for line in self.lines if all(literal.holds(values) for literal in literals(line, self.statement))]
+        read = [
+            line
+            for line in self.lines
+            if all(literal.holds(values) for literal in literals(line, self.statement))
+        ]
         directives = ((to_access_line(line, values), line) for line in read)
-        return tuple(line for line, statement in directives if line.children or not to_access_line(statement).children)
+        return tuple(
+            line for line, statement in directives if line.children or not to_access_line(statement).children
+        )
 
     @property
     def is_page(self) -> bool:
         """Return True for a <Location> that is one page made by a handler (server-status): no file is behind it, whatever its URLs end in."""
-        literal = self.kind is SectionKind.LOCATION and self.regex is None and not self.fnmatch and self.statement is not None
-        return literal and any(line.name == "sethandler" for line in open_branches(self.statement.children if self.statement is not None else ()))
+        literal = (
+            self.kind is SectionKind.LOCATION
+            and self.regex is None
+            and not self.fnmatch
+            and self.statement is not None
+        )
+        return literal and any(
+            line.name == "sethandler"
+            for line in open_branches(self.statement.children if self.statement is not None else ())
+        )
 
     @property
     def in_htaccess(self) -> bool:
@@ -97,7 +131,11 @@ class AccessSection:
     @property
     def place(self) -> SourceLocation:
         """Where it begins."""
-        return self.statement.place if self.statement is not None else SourceLocation(self.file.path, self.lines[0].node.number if self.lines else 1)
+        return (
+            self.statement.place
+            if self.statement is not None
+            else SourceLocation(self.file.path, self.lines[0].node.number if self.lines else 1)
+        )
 
     @property
     def components(self) -> int:
@@ -121,7 +159,9 @@ class AccessSection:
 
     def layer(self, lines: tuple[AccessLine, ...] | None = None) -> AccessLayer:
         """The section as `access` takes it; with other *lines* where given."""
-        return AccessLayer(self.access_lines if lines is None else lines, self.kind, self.in_htaccess, self.place)
+        return AccessLayer(
+            self.access_lines if lines is None else lines, self.kind, self.in_htaccess, self.place
+        )
 
     def matches(self, text: str) -> bool:
         """Whether the pattern fits *text*: a folder with its slash, a whole path, a file name or a URL path, as the kind wants."""
@@ -130,18 +170,37 @@ class AccessSection:
         if self.regex is not None:
             return self.regex.search(text) is not None
         if self.fnmatch:
-            return compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text) is not None
+            return (
+                compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text)
+                is not None
+            )
         if self.kind is SectionKind.LOCATION:
             return _below(self.pattern, text)
         return self.pattern == text
 
 
 def _below(prefix: str, url: str) -> bool:
-    return url.startswith(prefix) and (prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/")
+    return url.startswith(prefix) and (
+        prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/"
+    )
 
 
-_WORDS_24: Final = frozenset({"all", "ip", "host", "env", "method", "expr", "local", "not", "forward-dns", "internal-server-error", "dbm-group",
-                               "dbm-file-group"})
+_WORDS_24: Final = frozenset(
+    {
+        "all",
+        "ip",
+        "host",
+        "env",
+        "method",
+        "expr",
+        "local",
+        "not",
+        "forward-dns",
+        "internal-server-error",
+        "dbm-group",
+        "dbm-file-group",
+    }
+)
 _NAMES_24: Final = frozenset({"requireall", "requireany", "requirenone", "authmerging"})
 
 
@@ -170,8 +229,11 @@ def _inside(statement: Statement, outer: Statement | None) -> Iterator[Literal]:
 def to_access_line(statement: Statement, values: Values | None = None) -> AccessLine:
     """One statement; a container with what it holds that matters, of branches that are open what *values* say."""
     inner = tuple(
-        to_access_line(child, values) for child in (open_branches(statement.children) if statement.is_section else ())
-        if is_access_statement(child) and (values is None or all(literal.holds(values) for literal in literals(child, statement))))
+        to_access_line(child, values)
+        for child in (open_branches(statement.children) if statement.is_section else ())
+        if is_access_statement(child)
+        and (values is None or all(literal.holds(values) for literal in literals(child, statement)))
+    )
     name = statement.name.removeprefix("<")
     args = _without_hashes(statement.args) if name in ("allow", "deny") else statement.args
     return AccessLine(name, args.strip(), statement.place, inner)
@@ -186,7 +248,11 @@ def _without_hashes(args: str) -> str:
     """The words of Allow or Deny without a comment and without names that hold a ``#``, which 2.4 refuses and no client has."""
     first, *others = _COMMENT.sub("", args).split() or [""]
     left = [word for word in others if "#" not in word or word.lower().startswith("env=")]
-    return args if len(left) == len(others) and "#" not in args else " ".join([first, *(left or ["host.invalid"])])
+    return (
+        args
+        if len(left) == len(others) and "#" not in args
+        else " ".join([first, *(left or ["host.invalid"])])
+    )
 
 
 def is_access_statement(statement: Statement) -> bool:
@@ -234,7 +300,9 @@ class SectionInventory:
     def of_server(self, server: Statement | None) -> tuple[list[AccessSection], list[AccessSection]]:
         """The sections that every server has, .htaccess files among them, and those that are *server*'s alone."""
         if not self._groups:
-            self._groups[0] = [section for section in self.sections if section.in_htaccess or section.server is None]
+            self._groups[0] = [
+                section for section in self.sections if section.in_htaccess or section.server is None
+            ]
             for section in self.sections:
                 if section.server is not None and not section.in_htaccess:
                     self._groups.setdefault(id(section.server), []).append(section)
@@ -255,10 +323,18 @@ def find_sections(tree: ConfigTree) -> SectionInventory:
     return inventory
 
 
-def _walk(tree: ConfigTree, inventory: SectionInventory, statements: Iterable[Statement], server: Statement | None, section: AccessSection | None) -> None:
+def _walk(
+    tree: ConfigTree,
+    inventory: SectionInventory,
+    statements: Iterable[Statement],
+    server: Statement | None,
+    section: AccessSection | None,
+) -> None:
     statements = list(statements)
     if section is not None:
-        section.lines_24_only += [statement for statement in _statements_24_only(statements) if is_access_statement(statement)]
+        section.lines_24_only += [
+            statement for statement in _statements_24_only(statements) if is_access_statement(statement)
+        ]
     for statement in open_branches(statements):
         name = statement.name
         if name == "<virtualhost":
@@ -278,13 +354,17 @@ def _walk(tree: ConfigTree, inventory: SectionInventory, statements: Iterable[St
             _record_mapping(tree, inventory, statement, server)
 
 
-def _record_mapping(tree: ConfigTree, inventory: SectionInventory, statement: Statement, server: Statement | None) -> None:
+def _record_mapping(
+    tree: ConfigTree, inventory: SectionInventory, statement: Statement, server: Statement | None
+) -> None:
     words = statement.words()
     key = inventory.server_key(server)
     if statement.name == "documentroot" and words:
         inventory.roots[key] = absolute_path(tree.root, words[0])
     elif statement.name in ("alias", "scriptalias") and len(words) > 1:
-        inventory.aliases.setdefault(key, []).append((words[0], absolute_path(tree.root, words[1], keep_slash=True)))
+        inventory.aliases.setdefault(key, []).append(
+            (words[0], absolute_path(tree.root, words[1], keep_slash=True))
+        )
 
 
 def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
@@ -301,7 +381,9 @@ def ancestors(directory: str) -> Iterator[str]:
         yield directory[:at]
 
 
-def _section(tree: ConfigTree, statement: Statement, server: Statement | None, outer: AccessSection | None) -> AccessSection:
+def _section(
+    tree: ConfigTree, statement: Statement, server: Statement | None, outer: AccessSection | None
+) -> AccessSection:
     kind = _KINDS.get(statement.name) or _PROXIES[statement.name]
     pattern, rest = _first_word(statement.args)
     by_regex = kind in _MATCHES
@@ -309,8 +391,16 @@ def _section(tree: ConfigTree, statement: Statement, server: Statement | None, o
         pattern, by_regex = _first_word(rest)[0], True
     if by_regex and never_matches_end(tree, statement):
         pattern = without_end(pattern)
-    section = AccessSection(kind, statement.file, statement, pattern, outer=outer, server=server, is_proxy=statement.name in _PROXIES,
-                conditions=tuple(dict.fromkeys(literals(statement, server))))
+    section = AccessSection(
+        kind,
+        statement.file,
+        statement,
+        pattern,
+        outer=outer,
+        server=server,
+        is_proxy=statement.name in _PROXIES,
+        conditions=tuple(dict.fromkeys(literals(statement, server))),
+    )
     if by_regex:
         try:
             section.regex = compile_regex(pattern)
@@ -327,7 +417,11 @@ def never_matches_end(tree: ConfigTree, statement: Statement) -> bool:
     """Whether no ``$`` of the section's expression matches: in 2.2 that of folders, in text that isn't 2.4's own."""
     if statement.name not in ("<directory", "<directorymatch") or "authz_core_module" in tree.modules_24:
         return False
-    return not any(is_24_only(to_access_line(child)) for child in open_branches(statement.children) if is_access_statement(child))
+    return not any(
+        is_24_only(to_access_line(child))
+        for child in open_branches(statement.children)
+        if is_access_statement(child)
+    )
 
 
 def _first_word(args: str) -> tuple[str, str]:

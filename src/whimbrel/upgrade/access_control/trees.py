@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.records import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,11 @@ def _parts(tree: RequireNode) -> list[AccessLine]:
     merged_parts: list[RequireTree] = []
     for part in tree.parts:
         last = merged_parts[-1] if merged_parts else None
-        if isinstance(part, RequireLeaf) and isinstance(last, RequireLeaf) and _can_join(tree.is_conjunction, last, part):
+        if (
+            isinstance(part, RequireLeaf)
+            and isinstance(last, RequireLeaf)
+            and _can_join(tree.is_conjunction, last, part)
+        ):
             merged_parts[-1] = RequireLeaf(part.kind, f"{last.words} {part.words}", part.negated)
         else:
             merged_parts.append(part)
@@ -111,4 +115,9 @@ def _parts(tree: RequireNode) -> list[AccessLine]:
 def _can_join(in_conjunction: bool, first: RequireLeaf, second: RequireLeaf) -> bool:
     """Words of one line are alternatives: positive lines join in RequireAny, negative ones in RequireAll."""
     same = first.kind == second.kind and first.negated is second.negated
-    return same and first.kind in _JOINING and first.negated is in_conjunction and first.words != "" != second.words
+    return (
+        same
+        and first.kind in _JOINING
+        and first.negated is in_conjunction
+        and first.words != "" != second.words
+    )

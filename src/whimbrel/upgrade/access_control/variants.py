@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.records import replace
+from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
+from whimbrel.upgrade.access_control.replacement import Lines, Repetition, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.access_control.split import Lines, Repetition, Replacement
 
 Key = tuple[tuple[Condition, bool], ...]
 
@@ -29,7 +29,12 @@ class Variants:
         chains: the chains of variants.
     """
 
-    def __init__(self, units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection] = ()) -> None:
+    def __init__(
+        self,
+        units: Sequence[AccessSection],
+        chains: Sequence[SectionChain],
+        split: Collection[AccessSection] = (),
+    ) -> None:
         """*split*: the sections that may become something else for each combination of the conditions of sections around them."""
         self._depends = _dependencies(units, chains, split)
         self.base: dict[AccessSection, AccessSection] = {}
@@ -55,7 +60,11 @@ class Variants:
             if not key:
                 known[key] = unit
             else:
-                outer = unit.outer if unit.outer is None else self._variant(unit.outer, self._restricted(unit.outer, dict(key)))
+                outer = (
+                    unit.outer
+                    if unit.outer is None
+                    else self._variant(unit.outer, self._restricted(unit.outer, dict(key)))
+                )
                 known[key] = replace(unit, outer=outer, _access_lines=unit.lines_under(dict(key)))
             self.base[known[key]] = unit
         return known[key]
@@ -65,18 +74,28 @@ class Variants:
 
     def _chains(self, chain: SectionChain) -> Iterator[SectionChain]:
         """The chain for each combination of the conditions that its sections depend on."""
-        conditions = list(dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit]))
+        conditions = list(
+            dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit])
+        )
         if not conditions:
             yield chain
             return
         for key in _keys(conditions):
             values = dict(key)
-            units = {unit: self._variant(unit, self._restricted(unit, values)) for unit in chain.sections
-                     if all(literal.holds(values) for literal in unit.conditions)}
-            overrides = tuple((self._variant(unit, self._restricted(unit, values)), override) for unit, override in chain.overrides)
+            units = {
+                unit: self._variant(unit, self._restricted(unit, values))
+                for unit in chain.sections
+                if all(literal.holds(values) for literal in unit.conditions)
+            }
+            overrides = tuple(
+                (self._variant(unit, self._restricted(unit, values)), override)
+                for unit, override in chain.overrides
+            )
             speaking = tuple(variant for variant in units.values() if variant.access_lines)
             if speaking:
-                yield SectionChain(speaking, chain.url, chain.path, chain.is_certain, overrides, _given(values))
+                yield SectionChain(
+                    speaking, chain.url, chain.path, chain.is_certain, overrides, _given(values)
+                )
 
     # back -------------------------------------------------------------------------------------------
     def joined(self, unit: AccessSection, form_of: Callable[[AccessSection], Replacement]) -> Replacement:
@@ -84,7 +103,9 @@ class Variants:
         forms = [(dict(key), form_of(variant)) for key, variant in self.of[unit].items()]
         conditions = self.conditions(unit)
         control = _tree(conditions, [(values, form.control) for values, form in forms])
-        holders = dict.fromkeys((self.base[repeat.holder], repeat.prefix) for _, form in forms for repeat in form.repeats)
+        holders = dict.fromkeys(
+            (self.base[repeat.holder], repeat.prefix) for _, form in forms for repeat in form.repeats
+        )
         repeats = []
         for holder, prefix in holders:
             table = [(values, _control_at(self.base, form, holder, prefix)) for values, form in forms]
@@ -102,8 +123,17 @@ def _distinct(chains: Iterable[SectionChain]) -> list[SectionChain]:
     return sorted(best.values(), key=lambda chain: not chain.is_certain)
 
 
-def _control_at(base: dict[AccessSection, AccessSection], form: Replacement, holder: AccessSection, prefix: str) -> Lines:
-    return next((repeat.control for repeat in form.repeats if base[repeat.holder] is holder and repeat.prefix == prefix), ())
+def _control_at(
+    base: dict[AccessSection, AccessSection], form: Replacement, holder: AccessSection, prefix: str
+) -> Lines:
+    return next(
+        (
+            repeat.control
+            for repeat in form.repeats
+            if base[repeat.holder] is holder and repeat.prefix == prefix
+        ),
+        (),
+    )
 
 
 def _given(values: dict[Condition, bool]) -> str:
@@ -112,7 +142,10 @@ def _given(values: dict[Condition, bool]) -> str:
 
 def _keys(conditions: Iterable[Condition]) -> list[Key]:
     names = tuple(conditions)
-    return [tuple(zip(names, values, strict=True)) for values in itertools.product((True, False), repeat=len(names))]
+    return [
+        tuple(zip(names, values, strict=True))
+        for values in itertools.product((True, False), repeat=len(names))
+    ]
 
 
 def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition, bool], Lines]]) -> Lines:
@@ -121,7 +154,10 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
         return table[0][1] if table else ()
     first, rest = conditions[0], conditions[1:]
     found: list[AccessLine] = []
-    sides = {value: _tree(rest, [row for row in table if row[0].get(first, value) is value]) for value in (True, False)}
+    sides = {
+        value: _tree(rest, [row for row in table if row[0].get(first, value) is value])
+        for value in (True, False)
+    }
     if sides[True] == sides[False]:
         return sides[True]
     for value, lines in sides.items():
@@ -132,7 +168,10 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
 
 def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[Condition, None]]:
     """The conditions that decide whether a section is read, and which of its lines."""
-    own = {unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices]) for unit in units}
+    own = {
+        unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices])
+        for unit in units
+    }
     for unit in own:
         for outer in _outer(unit):
             if unit.in_htaccess:
@@ -143,7 +182,12 @@ def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[C
 def crowded(units: Iterable[AccessSection], chains: Iterable[SectionChain]) -> frozenset[AccessSection]:
     """The sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
     own = own_conditions(units)
-    return frozenset(unit for chain in chains if len({one for unit in chain.sections for one in own[unit]}) > MAX_CONDITIONS for unit in chain.sections)
+    return frozenset(
+        unit
+        for chain in chains
+        if len({one for unit in chain.sections for one in own[unit]}) > MAX_CONDITIONS
+        for unit in chain.sections
+    )
 
 
 def _outer(unit: AccessSection) -> Iterator[AccessSection]:
@@ -153,7 +197,9 @@ def _outer(unit: AccessSection) -> Iterator[AccessSection]:
         outer = outer.outer
 
 
-def _dependencies(units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection]) -> dict[AccessSection, tuple[Condition, ...]]:
+def _dependencies(
+    units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection]
+) -> dict[AccessSection, tuple[Condition, ...]]:
     own = own_conditions(units)
     found = {unit: dict(conditions) for unit, conditions in own.items()}
     for unit in units:

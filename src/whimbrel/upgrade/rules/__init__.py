@@ -1,4 +1,9 @@
-"""The rules by area: one file for each row of the table of changes, or for rows that only make sense together."""
+"""Upgrade rules by area: one file for each row of the table of changes, named by its number.
+
+Public: all_rules().  A rule is a `Rule` with a check function that yields findings in the order of the files.
+Each rule has a document in upgrade/documents/ whose examples are its tests.
+Must not import: check, apply, cli; another rule only for its tables.
+"""
 
 from __future__ import annotations
 

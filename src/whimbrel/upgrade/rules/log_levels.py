@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.model import FileEdit
-from whimbrel.upgrade.rules.helping import (
+from whimbrel.upgrade.edits.rule_helpers import (
     branches_of,
     has_same_scope,
     insert_above,
@@ -14,12 +12,16 @@ from whimbrel.upgrade.rules.helping import (
     remove_line,
     replace_guarded,
 )
+from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 MAX_TRACE_LEVEL = 8
 """The highest trace level."""
 
 
-def replace_with_log_level(tree: ConfigTree, line: Statement, module: str, level: int) -> tuple[FileEdit, ...]:
+def replace_with_log_level(
+    tree: ConfigTree, line: Statement, module: str, level: int
+) -> tuple[FileEdit, ...]:
     """Take *line* away and have *module* (its name without ``mod_``) log at trace *level*, 0 for not at all."""
     if level <= 0 or line.file.role is Role.HTACCESS:
         return remove_line(tree, line)
@@ -34,17 +36,27 @@ def add_log_level(tree: ConfigTree, line: Statement, module: str, level: int) ->
     """Have *module* log at trace *level* where *line*, which stays, stands."""
     wanted = f"LogLevel {module}:trace{min(level, MAX_TRACE_LEVEL)}"
     later = later_log_level(tree, line)
-    return insert_above(tree, line, [wanted]) if later is None else _insert_after(tree, line, later, module, wanted)
+    return (
+        insert_above(tree, line, [wanted])
+        if later is None
+        else _insert_after(tree, line, later, module, wanted)
+    )
 
 
 def later_log_level(tree: ConfigTree, line: Statement) -> Statement | None:
     """The last LogLevel below *line* that speaks for the same place: it resets the levels of all modules."""
     order = reading_order(tree)
-    later_levels = [level for level in lines_for_24(tree, "loglevel") if has_same_scope(level, line) and order[id(level)] > order[id(line)]]
+    later_levels = [
+        level
+        for level in lines_for_24(tree, "loglevel")
+        if has_same_scope(level, line) and order[id(level)] > order[id(line)]
+    ]
     return later_levels[-1] if later_levels else None
 
 
-def _insert_after(tree: ConfigTree, line: Statement, later: Statement, module: str, wanted: str) -> tuple[FileEdit, ...]:
+def _insert_after(
+    tree: ConfigTree, line: Statement, later: Statement, module: str, wanted: str
+) -> tuple[FileEdit, ...]:
     """The level below *later*; a module that isn't loaded there would stop the start."""
     around = {id(one) for one in branches_of(later)}
     guarded = any(id(one) not in around for one in branches_of(line))

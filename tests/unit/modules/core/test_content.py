@@ -8,8 +8,8 @@ import pytest
 from tests.unit.config.site import Site
 from tests.unit.modules.asked import ask, engine
 
-from whimbrel.config.core import CoreDirConfig
-from whimbrel.dialect import V22
+from whimbrel.base.dialect import V22
+from whimbrel.config.core_config import CoreDirConfig
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 UNTERMINATED = "syntax error, unexpected T_ERROR, expecting T_VAR_END or ':': Unterminated string or variable"
@@ -38,16 +38,30 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     ],
 )
 def test_default_type_warns(tmp_path: Path, conf: str, warned: bool) -> None:
-    assert ("AH00117: Ignoring deprecated use of DefaultType in line " in Site(tmp_path, conf + "\n").check()) is warned
+    assert (
+        "AH00117: Ignoring deprecated use of DefaultType in line " in Site(tmp_path, conf + "\n").check()
+    ) is warned
 
 
 def test_values(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "SetHandler SERVER-STATUS\nAddDefaultCharset On\nForceType TEXT/X\n").load().main.defaults.record(CoreDirConfig)
-    assert (conf.handler, conf.add_default_charset, conf.forced_type) == ("server-status", "iso-8859-1", "text/x")
+    conf = (
+        Site(tmp_path, "SetHandler SERVER-STATUS\nAddDefaultCharset On\nForceType TEXT/X\n")
+        .load()
+        .main.defaults.record(CoreDirConfig)
+    )
+    assert (conf.handler, conf.add_default_charset, conf.forced_type) == (
+        "server-status",
+        "iso-8859-1",
+        "text/x",
+    )
 
 
 def test_filters_by_type_of_22(tmp_path: Path) -> None:
-    conf = Site(tmp_path, "AddOutputFilterByType A;B text/HTML text/x\n").load(V22).main.defaults.record(CoreDirConfig)
+    conf = (
+        Site(tmp_path, "AddOutputFilterByType A;B text/HTML text/x\n")
+        .load(V22)
+        .main.defaults.record(CoreDirConfig)
+    )
     assert conf.filters_by_type == {"text/html": ["a", "b"], "text/x": ["a", "b"]}
     assert Site(tmp_path, "AddOutputFilterByType ;A text/html\n").check("2.2").endswith("invalid filter name")
 
@@ -56,7 +70,11 @@ def test_unknown_filters_are_logged(tmp_path: Path) -> None:
     serving = engine(tmp_path, "SetOutputFilter a;;B;\nSetInputFilter XX", {"htdocs/f.txt": "x"})
     assert ask(serving, "/f.txt").body == "x"
     text = b"".join(b"".join(v) for v in serving.runtime.logs.values()).decode()  # type: ignore[attr-defined]
-    assert [line.partition("added: ")[2] for line in text.splitlines() if "AH00082" in line] == ["a", "B", "XX"]
+    assert [line.partition("added: ")[2] for line in text.splitlines() if "AH00082" in line] == [
+        "a",
+        "B",
+        "XX",
+    ]
 
 
 def test_a_handler_that_depends_on_the_request(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ STAMP = "5af3107a40000"  # the files' time in microseconds, hexadecimal
 
 def log_of(serving: object) -> str:
     """Everything in the error log."""
-    return b"".join(b"".join(lines) for target, lines in serving.runtime.logs.items() if "error" in target).decode("latin-1")  # type: ignore[attr-defined]
+    return b"".join(
+        b"".join(lines) for target, lines in serving.runtime.logs.items() if "error" in target
+    ).decode("latin-1")  # type: ignore[attr-defined]
 
 
 def test_a_file(tmp_path: Path) -> None:
@@ -36,7 +38,8 @@ def test_the_etag_of_22_begins_with_the_inode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("etag", "expected"), [("None", None), ("Digest", '"9XLTlvrpIGYocU+yzgD3LpTyJY8="'), ("MTime", f'"{STAMP}"'), ("Size", '"6"')]
+    ("etag", "expected"),
+    [("None", None), ("Digest", '"9XLTlvrpIGYocU+yzgD3LpTyJY8="'), ("MTime", f'"{STAMP}"'), ("Size", '"6"')],
 )
 def test_etags(tmp_path: Path, etag: str, expected: str | None) -> None:
     assert ask(engine(tmp_path, f"FileETag {etag}", FILES), "/f.txt").get("ETag") == expected
@@ -66,7 +69,11 @@ def test_methods(tmp_path: Path, method: str, path: str, status: int, allow: str
     reply = ask(engine(tmp_path, "", FILES), path, method=method)
     assert reply.status == status
     found = reply.get("Allow")
-    assert (found is None) if allow is None else sorted((found or "").split(",")) == ["GET", "HEAD", "OPTIONS", "POST", "TRACE"]
+    assert (
+        (found is None)
+        if allow is None
+        else sorted((found or "").split(",")) == ["GET", "HEAD", "OPTIONS", "POST", "TRACE"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,19 +105,28 @@ def test_conditions(tmp_path: Path) -> None:
     serving = engine(tmp_path, "", FILES)
     assert ask(serving, "/f.txt", f'If-None-Match: "6-{STAMP}"').status == 304
     failed = ask(serving, "/f.txt", 'If-Match: "x"')
-    assert (failed.status, failed.body, failed.get("Content-Length"), failed.get("ETag")) == (412, "", "0", f'"6-{STAMP}"')
+    assert (failed.status, failed.body, failed.get("Content-Length"), failed.get("ETag")) == (
+        412,
+        "",
+        "0",
+        f'"6-{STAMP}"',
+    )
 
 
 def test_path_info_and_types(tmp_path: Path) -> None:
     conf = "<Location /f.txt>\nAcceptPathInfo On\nForceType text/X\n</Location>\n<Location /d>\nForceType none\nSetHandler none\n</Location>"
     serving = engine(tmp_path, conf, FILES)
-    assert (ask(serving, "/f.txt/more").status, ask(serving, "/f.txt/more").get("Content-Type")) == (200, "text/x")
+    assert (ask(serving, "/f.txt/more").status, ask(serving, "/f.txt/more").get("Content-Type")) == (
+        200,
+        "text/x",
+    )
     assert ask(serving, "/d/x.txt").get("Content-Type") == "text/plain"
 
 
 def test_content_md5(tmp_path: Path) -> None:
     assert (
-        ask(engine(tmp_path, "ContentDigest On", FILES), "/f.txt").get("Content-MD5") == "sZRqySSS0jR8YjW00mERhA=="
+        ask(engine(tmp_path, "ContentDigest On", FILES), "/f.txt").get("Content-MD5")
+        == "sZRqySSS0jR8YjW00mERhA=="
     )  # md5sum: b1946ac92492d2347c6235b4d2611184
 
 
@@ -121,14 +137,18 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
 
 
 def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "LoadModule cgi_module m/mod_cgi.so\nSetHandler cgi-script", {"htdocs/p.cgi": "#!/bin/sh\n"})
+    serving = engine(
+        tmp_path, "LoadModule cgi_module m/mod_cgi.so\nSetHandler cgi-script", {"htdocs/p.cgi": "#!/bin/sh\n"}
+    )
     reply = ask(serving, "/p.cgi")
     assert reply.status == 500 or "#!/bin/sh" not in reply.body
     assert "#!" not in reply.body
 
 
 def test_a_large_file_comes_whole(tmp_path: Path) -> None:
-    assert ask(engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
+    assert (
+        ask(engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
+    )
 
 
 def test_the_future_is_no_last_modified(tmp_path: Path) -> None:

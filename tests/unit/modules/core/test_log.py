@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.unit.config.site import Site
 
-from whimbrel.config.core import CoreServerConfig
+from whimbrel.base.dialect import V22
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
-from whimbrel.dialect import V22
+from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.modules.core.log import error_sink
-from whimbrel.request.log import LEVELS
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 WORDS = "emerg/alert/crit/error/warn/notice/info/debug"
@@ -32,7 +32,10 @@ KEYWORD = f"Log level keyword must be one of {WORDS}/trace1/.../trace8"
         ('ErrorLogFormat "%{a"', "Ran off end of error log format parsing args to some directive"),
         ('ErrorLogFormat "a"', "main ErrorLogFormat must contain message format string '%M'"),
         ('ErrorLogFormat bogus "%M"', "ErrorLogFormat type must be one of request, connection"),
-        ('ErrorLogFormat request "%M"', "%M cannot be used in once-per-request or once-per-connection formats"),
+        (
+            'ErrorLogFormat request "%M"',
+            "%M cannot be used in once-per-request or once-per-connection formats",
+        ),
         ('ErrorLogFormat "%+M"', "The '+' flag cannot be used in the main error log format"),
         ('ErrorLogFormat "%16a %M"', "The specified loglevel modifier is out of range"),
     ],
@@ -42,7 +45,9 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 
 def test_refused_by_22(tmp_path: Path) -> None:
-    expected = f"Syntax error on line 1 of @/conf/httpd.conf:\nLogLevel requires level keyword: one of {WORDS}"
+    expected = (
+        f"Syntax error on line 1 of @/conf/httpd.conf:\nLogLevel requires level keyword: one of {WORDS}"
+    )
     assert Site(tmp_path, "LogLevel trace1\n").check("2.2") == expected
     assert Site(tmp_path, 'LogLevel "info rewrite:trace1"\n').check("2.2") == "Syntax OK"
 
@@ -50,7 +55,10 @@ def test_refused_by_22(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "levels"),
     [
-        ("LogLevel info env:debug core.c:trace1 mod_env.c:warn", {"": "info", "env": "warn", "core": "trace1"}),
+        (
+            "LogLevel info env:debug core.c:trace1 mod_env.c:warn",
+            {"": "info", "env": "warn", "core": "trace1"},
+        ),
         ("LogLevel env:debug\nLogLevel info", {"": "info"}),
         ("LogLevel http_module:Alert", {"http": "alert"}),
     ],

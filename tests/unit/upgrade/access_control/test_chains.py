@@ -51,10 +51,15 @@ def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) ->
 
 
 def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
-    conf = ("DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"
-            "<Directory ROOT/htdocs/b>\nAllowOverride Limit\n</Directory>\n")
+    conf = (
+        "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"
+        "<Directory ROOT/htdocs/b>\nAllowOverride Limit\n</Directory>\n"
+    )
     read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY})
-    assert {unit.directory.replace(str(tmp_path), ""): override for unit, override in admitted_overrides(read, find_sections(read)).items()} == {"/htdocs/b/": {"limit"}}
+    assert {
+        unit.directory.replace(str(tmp_path), ""): override
+        for unit, override in admitted_overrides(read, find_sections(read)).items()
+    } == {"/htdocs/b/": {"limit"}}
 
 
 def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Path) -> None:
@@ -70,7 +75,9 @@ def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Pa
 {DENY}</Location>
 </VirtualHost>
 """
-    every = [names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "htdocs/i.html": ""})]
+    every = [
+        names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "htdocs/i.html": ""})
+    ]
     assert ["/", "/a"] in every
     assert ["/", "/b"] in every
     assert not any("/a" in one and "/b" in one for one in every)
@@ -78,13 +85,26 @@ def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Pa
 
 def test_an_alias_leads_to_its_folder(tmp_path: Path) -> None:
     conf = f"DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
-    every = [names(chain, tmp_path) for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})]
+    every = [
+        names(chain, tmp_path)
+        for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})
+    ]
     assert ["/manual/", "/doc"] in every
 
 
 def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
-    hosts = "".join(f"<VirtualHost *:80>\nServerName h{number}\n<Files x{number}>\n{DENY}</Files>\n</VirtualHost>\n" for number in range(20))
-    read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\nAlias /shared ROOT/shared\n{hosts}", "htdocs/x1": "", "shared/a/x2": ""})
+    hosts = "".join(
+        f"<VirtualHost *:80>\nServerName h{number}\n<Files x{number}>\n{DENY}</Files>\n</VirtualHost>\n"
+        for number in range(20)
+    )
+    read = estate(
+        tmp_path,
+        {
+            "conf/httpd.conf": f"DocumentRoot ROOT/htdocs\nAlias /shared ROOT/shared\n{hosts}",
+            "htdocs/x1": "",
+            "shared/a/x2": "",
+        },
+    )
     bounds = Bounds()
     every = find_chains(read, find_sections(read), bounds)
     assert {top.removeprefix(str(tmp_path)) for top in bounds.walked} == {"/htdocs", "/shared"}
@@ -93,7 +113,10 @@ def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
-    read = estate(tmp_path, {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""})
+    read = estate(
+        tmp_path,
+        {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""},
+    )
     bounds = Bounds(on_disk=-1)
     find_chains(read, find_sections(read), bounds)
     assert list(bounds.exceeded) == ["of the files below document roots and aliases only 200000 were tried"]

@@ -8,8 +8,10 @@ from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.access_control.conditions import is_lost, is_unclear, literals
 
-CONF = ("<IfDefine !X>\n<IfModule mod_ssl.c>\nOrder deny,allow\n</IfModule>\n</IfDefine>\n<IfModule ssl_module>\nAllow from all\n</IfModule>\n"
-        "<IfVersion < 2.4>\nDeny from all\n</IfVersion>\n<IfVersion what>\nSatisfy Any\n</IfVersion>\n")
+CONF = (
+    "<IfDefine !X>\n<IfModule mod_ssl.c>\nOrder deny,allow\n</IfModule>\n</IfDefine>\n<IfModule ssl_module>\nAllow from all\n</IfModule>\n"
+    "<IfVersion < 2.4>\nDeny from all\n</IfVersion>\n<IfVersion what>\nSatisfy Any\n</IfVersion>\n"
+)
 
 
 def test_a_literal_has_its_name_as_it_is_written(tmp_path: Path) -> None:
@@ -22,5 +24,10 @@ def test_a_literal_has_its_name_as_it_is_written(tmp_path: Path) -> None:
 
 def test_what_2_4_may_not_read_is_lost_or_unclear(tmp_path: Path) -> None:
     found = estate(tmp_path, {"conf/httpd.conf": CONF})
-    assert [is_lost(next(found.named(name, include_inactive=True)), None) for name in ("order", "deny", "satisfy")] == [False, True, False]
-    assert [is_unclear(next(found.named(name, include_inactive=True)), None) for name in ("order", "deny", "satisfy")] == [False, False, True]
+    assert [
+        is_lost(next(found.named(name, include_inactive=True)), None) for name in ("order", "deny", "satisfy")
+    ] == [False, True, False]
+    assert [
+        is_unclear(next(found.named(name, include_inactive=True)), None)
+        for name in ("order", "deny", "satisfy")
+    ] == [False, False, True]

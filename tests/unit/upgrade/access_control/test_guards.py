@@ -5,21 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.access_control.test_control import MODULES, USER
+from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules.access import RULES
 
-MAIN = ("DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
-        "<Files ~ \"^\\.ht\">\nOrder allow,deny\nDeny from all\n</Files>\n")
+MAIN = (
+    "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
+)
 SATISFY = USER + "Require valid-user\nSatisfy Any\nOrder deny,allow\nDeny from all\nAllow from 10\n"
 
 
 @pytest.mark.parametrize(("inner", "served"), [(SATISFY, True), (USER + "Require valid-user\n", False)])
-def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(tmp_path: Path, inner: str, served: bool) -> None:
-    found = upgrade(estate(tmp_path, {"conf/httpd.conf": MODULES + MAIN, "htdocs/in/.htaccess": inner, "htdocs/in/.htpasswd": "a:b\n"}), RULES)
+def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
+    tmp_path: Path, inner: str, served: bool
+) -> None:
+    found = upgrade(
+        estate(
+            tmp_path,
+            {"conf/httpd.conf": MODULES + MAIN, "htdocs/in/.htaccess": inner, "htdocs/in/.htpasswd": "a:b\n"},
+        ),
+        RULES,
+    )
     text = found.files[str(tmp_path / "conf/httpd.conf")].decode()
     assert text.endswith('<Files ~ "^\\.ht">\nRequire all denied\n</Files>\n')
-    messages = [finding.message for finding in found.findings if "2.2 served the files that this section guards" in finding.message]
+    messages = [
+        finding.message
+        for finding in found.findings
+        if "2.2 served the files that this section guards" in finding.message
+    ]
     assert bool(messages) is served

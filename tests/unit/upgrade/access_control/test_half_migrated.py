@@ -5,22 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.access_control.test_control import MODULES, USER
+from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules.access import RULES
 
 OLD = "Order allow,deny\nAllow from all\n"
 
 
-@pytest.mark.parametrize(("outer", "inner", "code"), [
-    ("Require all denied\n", OLD, "AH01630"), ("Order deny,allow\nDeny from all\n", "Require all granted\n", "AH01797"),
-])
+@pytest.mark.parametrize(
+    ("outer", "inner", "code"),
+    [
+        ("Require all denied\n", OLD, "AH01630"),
+        ("Order deny,allow\nDeny from all\n", "Require all granted\n", "AH01797"),
+    ],
+)
 def test_a_site_that_the_main_file_closes_is_found(tmp_path: Path, outer: str, inner: str, code: str) -> None:
     # apache2 2.4 answers 403 with these codes
     conf = f"<Directory />\n{outer}</Directory>\n<Directory /srv/site>\n{inner}</Directory>\n" + "".join(
-        f"<Directory /srv/other{n}>\n{OLD}</Directory>\n" for n in range(3) if inner != OLD)
+        f"<Directory /srv/other{n}>\n{OLD}</Directory>\n" for n in range(3) if inner != OLD
+    )
     result = upgrade(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}), RULES)
     assert not result.files
     assert [code in finding.message for finding in result.needs_review] == [True]

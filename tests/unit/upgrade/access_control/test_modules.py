@@ -8,7 +8,7 @@ from tests.unit.upgrade.estates import fragments
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.modules import implied
-from whimbrel.upgrade.passes import upgrade
+from whimbrel.upgrade.check.fixpoint import upgrade
 
 DAV = """<Directory /var/dav>
     Order Allow,Deny
@@ -24,13 +24,42 @@ DAV = """<Directory /var/dav>
 
 
 def test_each_kind_of_line() -> None:
-    lines = [AccessLine("authtype", '"Digest"'), AccessLine("authbasicprovider", "DBM ldap other"), AccessLine("require", "File-Owner"), AccessLine("require", "valid-user"),
-             AccessLine("limit", "GET", None, (AccessLine("require", "ldap-user bob"), AccessLine("authdbmgroupfile", "g"))), AccessLine("authname", "digest")]
-    assert implied([lines[:1], lines[1:]]) == ["auth_digest", "authn_dbm", "authnz_ldap", "authz_owner", "authz_dbm"]
+    lines = [
+        AccessLine("authtype", '"Digest"'),
+        AccessLine("authbasicprovider", "DBM ldap other"),
+        AccessLine("require", "File-Owner"),
+        AccessLine("require", "valid-user"),
+        AccessLine(
+            "limit",
+            "GET",
+            None,
+            (AccessLine("require", "ldap-user bob"), AccessLine("authdbmgroupfile", "g")),
+        ),
+        AccessLine("authname", "digest"),
+    ]
+    assert implied([lines[:1], lines[1:]]) == [
+        "auth_digest",
+        "authn_dbm",
+        "authnz_ldap",
+        "authz_owner",
+        "authz_dbm",
+    ]
 
 
 def test_basic_logins_with_files_need_nothing_more() -> None:
-    assert implied([[AccessLine("authtype", "Basic"), AccessLine("authuserfile", "u"), AccessLine("require", "user bob"), AccessLine("order", "allow,deny")]]) == []
+    assert (
+        implied(
+            [
+                [
+                    AccessLine("authtype", "Basic"),
+                    AccessLine("authuserfile", "u"),
+                    AccessLine("require", "user bob"),
+                    AccessLine("order", "allow,deny"),
+                ]
+            ]
+        )
+        == []
+    )
 
 
 def test_the_shipped_section_for_dav_is_mended_alone(tmp_path: Path) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.trees import DENIED, GRANTED, RequireLeaf, all_of, any_of, negate, to_lines
+from whimbrel.upgrade.access_control.trees import (
+    DENIED,
+    GRANTED,
+    RequireLeaf,
+    all_of,
+    any_of,
+    negate,
+    to_lines,
+)
 
 ONE, TWO, USER = RequireLeaf("ip", "10.0.0.1"), RequireLeaf("ip", "10.0.0.2"), RequireLeaf("valid-user")
 
@@ -20,18 +28,26 @@ def test_constants_swallow_and_vanish() -> None:
 
 
 def test_a_negation_goes_down_to_the_leaves() -> None:
-    assert negate(all_of([ONE, USER])) == any_of([RequireLeaf("ip", "10.0.0.1", True), RequireLeaf("valid-user", "", True)])
+    assert negate(all_of([ONE, USER])) == any_of(
+        [RequireLeaf("ip", "10.0.0.1", True), RequireLeaf("valid-user", "", True)]
+    )
     assert negate(GRANTED) == DENIED
 
 
 def test_alternatives_of_one_kind_are_one_line() -> None:
     assert to_lines(any_of([ONE, TWO])) == (require("ip 10.0.0.1 10.0.0.2"),)
-    assert to_lines(all_of([any_of([ONE, TWO]), USER])) == (AccessLine("requireall", "", None, (require("ip 10.0.0.1 10.0.0.2"), require("valid-user"))),)
+    assert to_lines(all_of([any_of([ONE, TWO]), USER])) == (
+        AccessLine("requireall", "", None, (require("ip 10.0.0.1 10.0.0.2"), require("valid-user"))),
+    )
 
 
 def test_a_container_of_negations_grants_first() -> None:
-    assert to_lines(negate(ONE)) == (AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1"))),)
-    assert to_lines(negate(any_of([ONE, TWO]))) == (AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1 10.0.0.2"))),)
+    assert to_lines(negate(ONE)) == (
+        AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1"))),
+    )
+    assert to_lines(negate(any_of([ONE, TWO]))) == (
+        AccessLine("requireall", "", None, (require("all granted"), require("not ip 10.0.0.1 10.0.0.2"))),
+    )
 
 
 def test_constants_are_lines() -> None:

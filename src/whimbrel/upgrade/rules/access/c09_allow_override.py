@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.inherited import unset_override_edits
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.access_control.unset_override import unset_override_edits
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """The outermost folder whose .htaccess files no AllowOverride speaks about."""
     for place, edit in unset_override_edits(tree):
         yield Finding(
-            "C09", place, "no AllowOverride speaks about .htaccess files here: 2.2 admits everything in them, 2.4 answers 500 to any directive",
-            "say AllowOverride All, which is what 2.2 did", Risk.CLOSES, Safety.SAFE, (edit,),
+            "C09",
+            place,
+            "no AllowOverride speaks about .htaccess files here: 2.2 admits everything in them, 2.4 answers 500 to any directive",
+            "say AllowOverride All, which is what 2.2 did",
+            Risk.CLOSES,
+            Safety.SAFE,
+            (edit,),
             decision="which directives .htaccess files may have: All admits every one, as under 2.2",
         )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.upgrade.access_control.advisories import bounds_exceeded
 from whimbrel.upgrade.access_control.findings import findings_of_rule
-from whimbrel.upgrade.access_control.notes import bounds_exceeded
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

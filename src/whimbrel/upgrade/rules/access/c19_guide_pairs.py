@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.findings import findings_of_rule
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -14,4 +14,6 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from findings_of_rule(tree, "C19")
 
 
-RULE = Rule("C19", "guide-pairs", "The documented pairs of old and new text, and the one that does not hold", check)
+RULE = Rule(
+    "C19", "guide-pairs", "The documented pairs of old and new text, and the one that does not hold", check
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.findings import findings_of_rule
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

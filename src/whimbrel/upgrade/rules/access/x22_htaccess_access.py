@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.access_control.notes import htaccess_findings
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.access_control.advisories import htaccess_findings
 from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.edits.rule_helpers import is_module_missing
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import is_module_missing
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 OLD_NAMES = ("mod_authn_alias.c", "authn_alias_module")
 
@@ -14,17 +14,35 @@ OLD_NAMES = ("mod_authn_alias.c", "authn_alias_module")
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Sections that 2.4 would skip with the branch for the old module, and those for which mod_authn_core is missing."""
     for section in tree.named("<authnprovideralias", include_inactive=True):
-        branch = next((ifmodule for ifmodule in section.enclosing("<ifmodule") if _tests_old_module(ifmodule)), None)
+        branch = next(
+            (ifmodule for ifmodule in section.enclosing("<ifmodule") if _tests_old_module(ifmodule)), None
+        )
         if branch is not None and section.in_22 is not False and branch.in_24 is not False:
-            name = "mod_authn_core.c" if branch.args.strip().strip('"').endswith(".c") else "authn_core_module"
+            name = (
+                "mod_authn_core.c" if branch.args.strip().strip('"').endswith(".c") else "authn_core_module"
+            )
             is_fixable = not tree.options.also_22
             yield Finding(
-                "C24", branch.place, "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
-                "ask for mod_authn_core", Risk.BREAKS, Safety.SAFE if is_fixable else Safety.MANUAL, (branch.replace_args(f"{name}>"),) if is_fixable else (),
+                "C24",
+                branch.place,
+                "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
+                "ask for mod_authn_core",
+                Risk.BREAKS,
+                Safety.SAFE if is_fixable else Safety.MANUAL,
+                (branch.replace_args(f"{name}>"),) if is_fixable else (),
             )
-        elif section.in_22 is not False and section.in_24 is not False and is_module_missing(tree, "authn_core_module"):
-            yield Finding("C24", section.place, "<AuthnProviderAlias> is mod_authn_core's, which is not loaded: 2.4 does not start",
-                          "load mod_authn_core", Risk.BREAKS)
+        elif (
+            section.in_22 is not False
+            and section.in_24 is not False
+            and is_module_missing(tree, "authn_core_module")
+        ):
+            yield Finding(
+                "C24",
+                section.place,
+                "<AuthnProviderAlias> is mod_authn_core's, which is not loaded: 2.4 does not start",
+                "load mod_authn_core",
+                Risk.BREAKS,
+            )
 
 
 def _tests_old_module(branch: Statement) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -13,8 +13,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("indexoptions"):
         if any(word.lower().lstrip("+") == "scanhtmltitles" for word in line.words()):
             yield Finding(
-                "C25", line.place, "listings show the titles of .xhtml files as well, which 2.2 left without description",
-                "nothing, unless the column must stay empty: then give such files an AddDescription", Risk.COSMETIC,
+                "C25",
+                line.place,
+                "listings show the titles of .xhtml files as well, which 2.2 left without description",
+                "nothing, unless the column must stay empty: then give such files an AddDescription",
+                Risk.COSMETIC,
             )
 
 

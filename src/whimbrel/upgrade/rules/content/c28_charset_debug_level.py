@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Rule
 from whimbrel.upgrade.rules.content.debug_level import findings
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

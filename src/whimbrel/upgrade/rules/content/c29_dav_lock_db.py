@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.davlock import LockDatabase, recognize
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.files.davlock import LockDatabase, recognize
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -18,11 +18,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         path = words[0] if words[0].startswith("/") else f"{tree.root}/{words[0]}"
         database = recognize(path)
         if database is LockDatabase.OF_22:
-            yield Finding("C29", line.place, "this lock database was written by 2.2: 2.4 finds no lock in it, so that locked files can be changed",
-                          f"delete {path}.pag and {path}.dir while no server runs", Risk.OPENS)
+            yield Finding(
+                "C29",
+                line.place,
+                "this lock database was written by 2.2: 2.4 finds no lock in it, so that locked files can be changed",
+                f"delete {path}.pag and {path}.dir while no server runs",
+                Risk.OPENS,
+            )
         elif database is not LockDatabase.OF_24:
-            yield Finding("C29", line.place, "the lock database has another format in 2.4", "delete the old files before 2.4 starts first",
-                          Risk.COSMETIC)
+            yield Finding(
+                "C29",
+                line.place,
+                "the lock database has another format in 2.4",
+                "delete the old files before 2.4 starts first",
+                Risk.COSMETIC,
+            )
 
 
 RULE = Rule("C29", "dav-lock-db", "The lock database has another format", check)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 FILTERS = ("setoutputfilter", "addoutputfilter", "addoutputfilterbytype", "filterprovider")
 
@@ -19,11 +19,17 @@ def compresses(line: Statement) -> bool:
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line that compresses anything: nothing can be written against it."""
-    lines = sorted((line for line in tree.named(*FILTERS) if compresses(line)), key=lambda line: (line.place.path, line.place.line))
+    lines = sorted(
+        (line for line in tree.named(*FILTERS) if compresses(line)),
+        key=lambda line: (line.place.path, line.place.line),
+    )
     for line in islice(lines, 1):
         yield Finding(
-            "C30", line.place, "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",
-            "nothing: clients that accept gzip accept the plain body too", Risk.COSMETIC,
+            "C30",
+            line.place,
+            "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",
+            "nothing: clients that accept gzip accept the plain body too",
+            Risk.COSMETIC,
         )
 
 

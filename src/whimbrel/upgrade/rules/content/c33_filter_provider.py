@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import change_args, is_quotable, quote_arg
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, is_quotable, quote_arg
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 SAFE_NAME: Final = re.compile(r"[\w-]+\Z", re.ASCII)
 NUMBERS: Final = (("<=", "-le"), (">=", "-ge"), ("<", "-lt"), (">", "-gt"), ("=", "-eq"))
@@ -26,8 +26,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if condition is None or not is_quotable(condition):
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
-            args = " ".join((quote_arg(words[0]), quote_arg(words[1]), '"' + quote_arg(condition).strip('"') + '"'))
-            yield Finding("C33", line.place, message, f"say it as an expression: {condition}", Risk.BREAKS, Safety.SAFE, change_args(tree, line, args))
+            args = " ".join(
+                (quote_arg(words[0]), quote_arg(words[1]), '"' + quote_arg(condition).strip('"') + '"')
+            )
+            yield Finding(
+                "C33",
+                line.place,
+                message,
+                f"say it as an expression: {condition}",
+                Risk.BREAKS,
+                Safety.SAFE,
+                change_args(tree, line, args),
+            )
 
 
 def expression(what: str, match: str) -> str | None:
@@ -54,13 +64,15 @@ def _variable(what: str) -> str:
         return ""
     if kind.lower() == "resp" and name.lower() == "content-type":
         return "%{CONTENT_TYPE}"
-    return {"resp": f"%{{resp:{name}}}", "req": f"%{{req:{name}}}", "env": f"%{{env:{name}}}"}.get(kind.lower(), "")
+    return {"resp": f"%{{resp:{name}}}", "req": f"%{{req:{name}}}", "env": f"%{{env:{name}}}"}.get(
+        kind.lower(), ""
+    )
 
 
 def _comparison(variable: str, match: str) -> str | None:
     for sign, operator in NUMBERS:
         if match.startswith(sign):
-            number = re.match(r"\s*[+-]?\d+", match[len(sign):])
+            number = re.match(r"\s*[+-]?\d+", match[len(sign) :])
             return f"-n {variable} && {variable} {operator} {int(number[0]) if number else 0}"
     if match.startswith("*"):
         return f"-n {variable}"

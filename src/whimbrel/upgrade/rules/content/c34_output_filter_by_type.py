@@ -5,14 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role
-from whimbrel.upgrade.htaccess import accepts_directive
+from whimbrel.upgrade.edits.rule_helpers import change_args, is_module_missing, quote_arg, remove_line
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, is_module_missing, quote_arg, remove_line
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+from whimbrel.upgrade.source.htaccess import accepts_directive
 
 FILTERS: Final = {
-    "deflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),
-    "inflate": ("deflate_module", ("deflatecompressionlevel", "deflatefilternote", "deflatebuffersize", "deflatememlevel", "deflatewindowsize")),
+    "deflate": (
+        "deflate_module",
+        (
+            "deflatecompressionlevel",
+            "deflatefilternote",
+            "deflatebuffersize",
+            "deflatememlevel",
+            "deflatewindowsize",
+        ),
+    ),
+    "inflate": (
+        "deflate_module",
+        (
+            "deflatecompressionlevel",
+            "deflatefilternote",
+            "deflatebuffersize",
+            "deflatememlevel",
+            "deflatewindowsize",
+        ),
+    ),
     "substitute": ("substitute_module", ("substitute",)),
 }
 """Filters of modules that no 2.2 has compiled in unasked, with directives that show the module in spite of that."""
@@ -25,11 +43,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     yield from _possible(tree)
     for line in tree.named("addoutputfilterbytype"):
         if missing:
-            yield Finding("C34", line.place, "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
-                          "load mod_filter", Risk.BREAKS)
+            yield Finding(
+                "C34",
+                line.place,
+                "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
+                "load mod_filter",
+                Risk.BREAKS,
+            )
             continue
-        yield Finding("C34", line.place, "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
-                      "nothing, unless error pages must be filtered: then SetOutputFilter", Risk.COSMETIC)
+        yield Finding(
+            "C34",
+            line.place,
+            "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
+            "nothing, unless error pages must be filtered: then SetOutputFilter",
+            Risk.COSMETIC,
+        )
         break
 
 
@@ -55,16 +83,31 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
     """Filters of modules that nobody loads: 2.2 passed over them, 2.4 doesn't start, or answers 500 for a .htaccess file."""
-    gone = {name for name, (module, settings) in FILTERS.items() if is_module_missing(tree, module) and not tree.has(*settings)}
+    gone = {
+        name
+        for name, (module, settings) in FILTERS.items()
+        if is_module_missing(tree, module) and not tree.has(*settings)
+    }
     for line in tree.named("addoutputfilterbytype"):
         words = line.words()
         names = words[0].split(";") if words else []
         left = [name for name in names if name.lower() not in gone]
         if len(left) < len(names) and accepts_directive(tree, line, "fileinfo"):
             lost = ", ".join(name for name in names if name not in left)
-            edits = change_args(tree, line, " ".join([";".join(left), *map(quote_arg, words[1:])])) if left else remove_line(tree, line)
-            yield Finding("C34", line.place, f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
-                          f"leave {lost} out, or load the module", Risk.BREAKS, Safety.SAFE, edits)
+            edits = (
+                change_args(tree, line, " ".join([";".join(left), *map(quote_arg, words[1:])]))
+                if left
+                else remove_line(tree, line)
+            )
+            yield Finding(
+                "C34",
+                line.place,
+                f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
+                f"leave {lost} out, or load the module",
+                Risk.BREAKS,
+                Safety.SAFE,
+                edits,
+            )
 
 
 RULE = Rule("C34", "output-filter-by-type", "AddOutputFilterByType is mod_filter's", check)

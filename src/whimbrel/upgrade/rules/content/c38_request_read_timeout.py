@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.edits.rule_helpers import change_args, insert_below, lines_for_24, server_of
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, insert_below, lines_for_24, server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

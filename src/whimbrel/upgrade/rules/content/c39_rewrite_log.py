@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import remove_line, server_of
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import remove_line, server_of
 from whimbrel.upgrade.rules.log_levels import replace_with_log_level
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -15,15 +15,24 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     logs = {server_of(line) for line in _named(tree, "rewritelog")}
     for line in _named(tree, "rewritelog"):
         yield Finding(
-            "C39", line.place, "RewriteLog is gone: 2.4 does not start with it", "take it away; what mod_rewrite says stands in the error log",
-            Risk.BREAKS, Safety.SAFE, remove_line(tree, line),
+            "C39",
+            line.place,
+            "RewriteLog is gone: 2.4 does not start with it",
+            "take it away; what mod_rewrite says stands in the error log",
+            Risk.BREAKS,
+            Safety.SAFE,
+            remove_line(tree, line),
         )
     last = {server_of(line): line for line in _named(tree, "rewriteloglevel")}
     for line in _named(tree, "rewriteloglevel"):
         wanted = _level(line) if last[server_of(line)] is line and server_of(line) in logs else 0
         yield Finding(
-            "C39", line.place, "RewriteLogLevel is gone: 2.4 does not start with it",
-            "say LogLevel rewrite:traceN, from trace1 to trace8; the messages stand in the error log", Risk.BREAKS, Safety.SAFE,
+            "C39",
+            line.place,
+            "RewriteLogLevel is gone: 2.4 does not start with it",
+            "say LogLevel rewrite:traceN, from trace1 to trace8; the messages stand in the error log",
+            Risk.BREAKS,
+            Safety.SAFE,
             replace_with_log_level(tree, line, "rewrite", wanted),
         )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.htaccess import accepts_directive
+from whimbrel.upgrade.edits.rule_helpers import has_same_scope, insert_below, lines_for_24, scope_of
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import has_same_scope, insert_below, lines_for_24, scope_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.htaccess import accepts_directive
 
 WANTED = "SubstituteMaxLineLength 1g"
 
@@ -22,15 +22,22 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if not any(has_same_scope(line, limit) for limit in limits):
             possible = accepts_directive(tree, line, "fileinfo")
             yield Finding(
-                "C44", line.place, "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
-                f"{WANTED}, or less where memory matters" + ("" if possible else "; this AllowOverride doesn't take it here: in a <Directory>"),
-                Risk.CHANGES, Safety.SAFE if possible else Safety.MANUAL, insert_below(tree, line, [WANTED]) if possible else (),
+                "C44",
+                line.place,
+                "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
+                f"{WANTED}, or less where memory matters"
+                + ("" if possible else "; this AllowOverride doesn't take it here: in a <Directory>"),
+                Risk.CHANGES,
+                Safety.SAFE if possible else Safety.MANUAL,
+                insert_below(tree, line, [WANTED]) if possible else (),
             )
 
 
 def _key(line: Statement) -> object:
     scope = scope_of(line)
-    return scope if scope is not None else (line.file.role is Role.MAIN, line.file.directory or line.file.role)
+    return (
+        scope if scope is not None else (line.file.role is Role.MAIN, line.file.directory or line.file.role)
+    )
 
 
 RULE = Rule("C44", "substitute-lines", "Substitute takes lines of up to a megabyte", check)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import change_args, quote_arg
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
-from whimbrel.upgrade.rules.helping import change_args, quote_arg
 from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 OPTION = "debuglevel="
 
@@ -20,21 +20,31 @@ def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterat
         if len(remaining) < len(words):
             level = max(map(_level, words))
             yield Finding(
-                rule, line.place, f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
-                f"take the option away; LogLevel {module}:traceN is what it was for", Risk.BREAKS, Safety.SAFE,
+                rule,
+                line.place,
+                f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
+                f"take the option away; LogLevel {module}:traceN is what it was for",
+                Risk.BREAKS,
+                Safety.SAFE,
                 _edits(tree, line, remaining, module, level),
             )
 
 
 def _level(word: str) -> int:
     """The number of the option as C's atoi sees it, 0 for other words."""
-    digits = word[len(OPTION):] if word.lower().startswith(OPTION) else ""
+    digits = word[len(OPTION) :] if word.lower().startswith(OPTION) else ""
     length = next((at for at, c in enumerate(digits) if not c.isdecimal()), len(digits))
     return int(digits[:length] or 0)
 
 
-def _edits(tree: ConfigTree, line: Statement, remaining: list[str], module: str, level: int) -> tuple[FileEdit, ...]:
+def _edits(
+    tree: ConfigTree, line: Statement, remaining: list[str], module: str, level: int
+) -> tuple[FileEdit, ...]:
     if not remaining:
         return replace_with_log_level(tree, line, module, level)
     changed = change_args(tree, line, " ".join(map(quote_arg, remaining)))
-    return changed + add_log_level(tree, line, module, level) if level and line.file.role is not Role.HTACCESS else changed
+    return (
+        changed + add_log_level(tree, line, module, level)
+        if level and line.file.role is not Role.HTACCESS
+        else changed
+    )

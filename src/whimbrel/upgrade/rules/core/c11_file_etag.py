@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level
+from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 WORDS = "INode MTime Size"
 

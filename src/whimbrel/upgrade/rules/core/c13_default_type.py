@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level, replace_statement
+from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level, replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 
 def line_for(kind: str) -> str:
@@ -28,14 +28,27 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool) -> Finding:
     """*alone*: no other line says another type, whose Header line would find this one's."""
-    if kind.lower().startswith("application/x-httpd") or any(action.words()[:1] == [kind] for action in tree.named("action")):
-        return Finding("C13", line.place, f"DefaultType has no effect; 2.2 chose the program for files without an extension by the type {kind}",
-                       "say it with SetHandler for the files that are meant")
+    if kind.lower().startswith("application/x-httpd") or any(
+        action.words()[:1] == [kind] for action in tree.named("action")
+    ):
+        return Finding(
+            "C13",
+            line.place,
+            f"DefaultType has no effect; 2.2 chose the program for files without an extension by the type {kind}",
+            "say it with SetHandler for the files that are meant",
+        )
     what = "DefaultType has no effect: files with unknown extensions have no Content-Type"
     if not is_only_type:
         what += "; where several types are laid over each other, the outer one is given first"
-    return Finding("C13", line.place, what, "set the type of answers that have none", Risk.CHANGES, Safety.SAFE if is_only_type else Safety.REVIEW,
-                   replace_statement(tree, line, [line_for(kind)]))
+    return Finding(
+        "C13",
+        line.place,
+        what,
+        "set the type of answers that have none",
+        Risk.CHANGES,
+        Safety.SAFE if is_only_type else Safety.REVIEW,
+        replace_statement(tree, line, [line_for(kind)]),
+    )
 
 
 def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
@@ -43,8 +56,15 @@ def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
         return
     place = insert_for_server(tree, [line_for("text/plain")])
     if place is not None and place[0].file.role is Role.MAIN:
-        yield Finding("C13", place[0].place, "files with unknown extensions have no Content-Type, where 2.2 said text/plain",
-                      "set the type of answers that have none", Risk.CHANGES, Safety.SAFE, (place[1],))
+        yield Finding(
+            "C13",
+            place[0].place,
+            "files with unknown extensions have no Content-Type, where 2.2 said text/plain",
+            "set the type of answers that have none",
+            Risk.CHANGES,
+            Safety.SAFE,
+            (place[1],),
+        )
 
 
 RULE = Rule("C13", "default-type", "DefaultType has no effect", check)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.records import replace
-from whimbrel.upgrade.estate import ConfigTree, Statement
-from whimbrel.upgrade.mending import is_24_config, main_statements, replace_statement
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.edits.helpers import is_24_config, main_statements, replace_statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
-DIFFERENT: Final = "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+DIFFERENT: Final = (
+    "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+)
 PARTIAL: Final = "look into the files that were not read, one of which may have the NameVirtualHost line"
 ADVICE: Final = "look at which one answers for which name: `httpd -S`"
 
@@ -31,10 +33,22 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool) -> Finding:
     message = "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name"
     if not ready:
-        return Finding("C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC)
+        return Finding(
+            "C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC
+        )
     if equal:
-        return Finding("C14", line.place, message, "remove it", Risk.COSMETIC, Safety.SAFE, replace_statement(tree, line))
-    return Finding("C14", line.place, f"{message}; {DIFFERENT}", ADVICE, Risk.CHANGES, Safety.REVIEW, replace_statement(tree, line))
+        return Finding(
+            "C14", line.place, message, "remove it", Risk.COSMETIC, Safety.SAFE, replace_statement(tree, line)
+        )
+    return Finding(
+        "C14",
+        line.place,
+        f"{message}; {DIFFERENT}",
+        ADVICE,
+        Risk.CHANGES,
+        Safety.REVIEW,
+        replace_statement(tree, line),
+    )
 
 
 def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
@@ -58,10 +72,25 @@ def _finding(host: VirtualHost, words: list[str]) -> Finding:
     lost = " ".join(word for word in host.words if word not in words)
     message = f"2.2 never asked this virtual host at {lost}: another one answers there for all names, since no NameVirtualHost makes it one of names"
     if words:
-        return Finding("C14", host.statement.place, message, "leave the address out, or let 2.4 choose by name if that was meant", Risk.CHANGES,
-                       Safety.REVIEW, (host.statement.replace_args(" ".join(words) + ">"),))
+        return Finding(
+            "C14",
+            host.statement.place,
+            message,
+            "leave the address out, or let 2.4 choose by name if that was meant",
+            Risk.CHANGES,
+            Safety.REVIEW,
+            (host.statement.replace_args(" ".join(words) + ">"),),
+        )
     advice = f"switch it off (-D {DEFINE_NAME} brings it back), or let 2.4 choose by name if that was meant"
-    return Finding("C14", host.statement.place, message, advice, Risk.CHANGES, Safety.REVIEW, _switched_off(host.statement))
+    return Finding(
+        "C14",
+        host.statement.place,
+        message,
+        advice,
+        Risk.CHANGES,
+        Safety.REVIEW,
+        _switched_off(host.statement),
+    )
 
 
 def _switched_off(section: Statement) -> tuple[FileEdit, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.regex import without_end
-from whimbrel.syntax import places
+from whimbrel.access.samples import regex_samples
+from whimbrel.base.regex import without_end
+from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.samples import regex_samples
 from whimbrel.upgrade.access_control.sections import never_matches_end
-from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -36,12 +36,24 @@ def _start(line: Statement) -> int | None:
 def _finding(line: Statement, pattern: str) -> Finding:
     edits = tuple(_edits(line))
     if regex_samples(without_end(pattern)):
-        return Finding("R06", line.place, "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
-                       "write (?!), which never matches either; leave the $ where the path itself is meant too", Risk.CHANGES,
-                       Safety.SAFE if edits else Safety.MANUAL, edits)
-    return Finding("R06", line.place, f"2.2 never applied this section, since no $ in a pattern of folders ever matched; 2.4 applies it to {pattern}",
-                   "write (?!), so that it stays without effect; put the $ back where it was meant, or take the section out", Risk.CHANGES,
-                   Safety.REVIEW if edits else Safety.MANUAL, edits)
+        return Finding(
+            "R06",
+            line.place,
+            "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
+            "write (?!), which never matches either; leave the $ where the path itself is meant too",
+            Risk.CHANGES,
+            Safety.SAFE if edits else Safety.MANUAL,
+            edits,
+        )
+    return Finding(
+        "R06",
+        line.place,
+        f"2.2 never applied this section, since no $ in a pattern of folders ever matched; 2.4 applies it to {pattern}",
+        "write (?!), so that it stays without effect; put the $ back where it was meant, or take the section out",
+        Risk.CHANGES,
+        Safety.REVIEW if edits else Safety.MANUAL,
+        edits,
+    )
 
 
 def _edits(line: Statement) -> Iterator[FileEdit]:
@@ -52,8 +64,10 @@ def _edits(line: Statement) -> Iterator[FileEdit]:
     text = args[first:end].rstrip().removesuffix(">")
     wanted = without_end(text)
     if "${" not in text and getword(wanted)[0] == without_end(getword(text)[0]):
-        start, stop = places.args_range(line.file.document, line.node, first, first + len(text))
+        start, stop = spans.args_range(line.file.document, line.node, first, first + len(text))
         yield FileEdit(line.file.path, Edit(start, stop, wanted.encode("latin-1")))
 
 
-RULE = Rule("R06", "ends-of-paths", "A $ in the pattern of folders matches the end of a path", check, order=-1)
+RULE = Rule(
+    "R06", "ends-of-paths", "A $ in the pattern of folders matches the end of a path", check, order=-1
+)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 SINCE: Final = 39
 """2.4.39 brings MergeSlashes, which is On unless set."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

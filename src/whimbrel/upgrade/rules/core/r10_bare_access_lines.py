@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import scope_of
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import scope_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 NAMES: Final = {
-    "indexes": "Indexes", "includes": "Includes", "includesnoexec": "IncludesNOEXEC", "followsymlinks": "FollowSymLinks",
-    "symlinksifownermatch": "SymLinksIfOwnerMatch", "execcgi": "ExecCGI", "multiviews": "MultiViews",
+    "indexes": "Indexes",
+    "includes": "Includes",
+    "includesnoexec": "IncludesNOEXEC",
+    "followsymlinks": "FollowSymLinks",
+    "symlinksifownermatch": "SymLinksIfOwnerMatch",
+    "execcgi": "ExecCGI",
+    "multiviews": "MultiViews",
 }
 ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
 
@@ -20,10 +25,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("options"):
         words = [word for word in line.words() if word]
         known = [word.lstrip("+-").lower() for word in words]
-        if words and accepted(words) is False and all(word in (*NAMES, "all", "none", "runscripts") for word in known):
+        if (
+            words
+            and accepted(words) is False
+            and all(word in (*NAMES, "all", "none", "runscripts") for word in known)
+        ):
             text = as_22_took(words)
-            yield Finding("X01", line.place, "Options mixes words with and without sign, which 2.4 refuses", f"write what 2.2 took: {text}",
-                          Risk.BREAKS, Safety.SAFE, (line.replace_args(text),))
+            yield Finding(
+                "X01",
+                line.place,
+                "Options mixes words with and without sign, which 2.4 refuses",
+                f"write what 2.2 took: {text}",
+                Risk.BREAKS,
+                Safety.SAFE,
+                (line.replace_args(text),),
+            )
 
 
 def accepted(words: list[str]) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
-from whimbrel.upgrade.mending import insert_for_server, is_24_config, is_server_level, main_statements
+from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level, main_statements
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -19,7 +19,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     if any(map(is_server_level, plain)):
         return
     covered = [path for line in plain for path in _directories(line)]
-    uncovered = [path for path in roots(tree) if not any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in covered)]
+    uncovered = [
+        path
+        for path in roots(tree)
+        if not any(path == directory or path.startswith(directory.rstrip("/") + "/") for directory in covered)
+    ]
     place = insert_for_server(tree, ["Options All"]) if uncovered else None
     if place is not None:
         line, edit = place

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
-from whimbrel.octets import to_bytes
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -20,12 +20,29 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         pattern = getword(line.args)[0]
         path = root_relative(tree.root, pattern) if tree.root else ""
         directory = path.rpartition("/")[0]
-        if line.included or not path or not has_wildcards(path) or has_wildcards(directory) or not os.path.isdir(to_bytes(directory)):
+        if (
+            line.included
+            or not path
+            or not has_wildcards(path)
+            or has_wildcards(directory)
+            or not os.path.isdir(to_bytes(directory))
+        ):
             continue
-        source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
-        edits = replace_statement(tree, line, ["IncludeOptional" + source[len(line.node.name):]]) if tree.options.also_22 else (line.rename("IncludeOptional"),)
-        yield Finding("X03", line.place, f"no file matches {pattern}: 2.4 doesn't start", "IncludeOptional reads what is there", Risk.BREAKS,
-                      Safety.SAFE, edits)
+        source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
+        edits = (
+            replace_statement(tree, line, ["IncludeOptional" + source[len(line.node.name) :]])
+            if tree.options.also_22
+            else (line.rename("IncludeOptional"),)
+        )
+        yield Finding(
+            "X03",
+            line.place,
+            f"no file matches {pattern}: 2.4 doesn't start",
+            "IncludeOptional reads what is there",
+            Risk.BREAKS,
+            Safety.SAFE,
+            edits,
+        )
 
 
 RULE = Rule("X03", "include-without-match", "An Include that matches nothing is an error", check)

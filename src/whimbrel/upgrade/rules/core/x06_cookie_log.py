@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import ConfigTree, Role
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 FORMAT = '"%{Cookie}n \\"%r\\" %t"'
 
@@ -17,9 +17,17 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("cookielog"):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
-        args = line.node.args[:getword(line.node.args)[1]].strip()
+        args = line.node.args[: getword(line.node.args)[1]].strip()
         edits = replace_statement(tree, line, [f"CustomLog {args} {FORMAT}"])
-        yield Finding("X06", line.place, "CookieLog is gone", "CustomLog writes the same lines", Risk.BREAKS, Safety.SAFE, edits)
+        yield Finding(
+            "X06",
+            line.place,
+            "CookieLog is gone",
+            "CustomLog writes the same lines",
+            Risk.BREAKS,
+            Safety.SAFE,
+            edits,
+        )
 
 
 RULE = Rule("X06", "cookie-log", "CookieLog is a CustomLog", check)

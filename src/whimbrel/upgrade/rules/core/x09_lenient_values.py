@@ -7,15 +7,25 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whimbrel.catalogue import DirectiveEntry, catalogue
-from whimbrel.upgrade.estate import ConfigTree, Statement
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.core.x01_mixed_options import NAMES
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 REMOVE: Final = "remove the line"
 TOKENS: Final = frozenset({"full", "os", "min", "minimal", "major", "minor", "prod", "productonly"})
 LISTS: Final = frozenset({"ITERATE"})
-MAX_ARGS: Final = {"NO_ARGS": 0, "FLAG": 1, "TAKE1": 1, "TAKE12": 2, "TAKE2": 2, "TAKE23": 3, "TAKE3": 3, "TAKE13": 3, "TAKE123": 3}
+MAX_ARGS: Final = {
+    "NO_ARGS": 0,
+    "FLAG": 1,
+    "TAKE1": 1,
+    "TAKE12": 2,
+    "TAKE2": 2,
+    "TAKE23": 3,
+    "TAKE3": 3,
+    "TAKE13": 3,
+    "TAKE123": 3,
+}
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -40,8 +50,15 @@ def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
             replace_statement(tree, line),
             decision="whether what the line was meant for is still wanted: it never had an effect",
         )
-    return Finding("X09", line.place, f"2.4 refuses `{line.node.name} {line.args.strip()}`", f"write what 2.2 took: {wanted}", Risk.BREAKS,
-                   Safety.SAFE, (line.replace_args(wanted),))
+    return Finding(
+        "X09",
+        line.place,
+        f"2.4 refuses `{line.node.name} {line.args.strip()}`",
+        f"write what 2.2 took: {wanted}",
+        Risk.BREAKS,
+        Safety.SAFE,
+        (line.replace_args(wanted),),
+    )
 
 
 # values ------------------------------------------------------------------------------------------
@@ -63,6 +80,7 @@ def _tokens(text: str) -> str | None:
 
 def _override(text: str) -> str | None:
     """AllowOverride Options=LIST: the first unknown word ends the list in 2.2."""
+
     def fix_word(word: str) -> str:
         key, equals, value = word.partition("=")
         if key.lower() != "options" or not equals:
@@ -73,6 +91,7 @@ def _override(text: str) -> str | None:
                 break
             good.append(option)
         return f"{key}={','.join(good) or 'None'}"
+
     fixed = " ".join(fix_word(word) for word in text.split())
     return fixed if fixed != " ".join(text.split()) else None
 
@@ -100,7 +119,11 @@ def _is_text(value: str) -> bool:
 
 
 VALUES: Final[dict[str, Callable[[str], str | None]]] = {
-    "keepalivetimeout": _seconds, "servertokens": _tokens, "allowoverride": _override, "proxyiobuffersize": _buffer, "errordocument": _document,
+    "keepalivetimeout": _seconds,
+    "servertokens": _tokens,
+    "allowoverride": _override,
+    "proxyiobuffersize": _buffer,
+    "errordocument": _document,
 }
 
 
@@ -120,12 +143,16 @@ def _counted(tree: ConfigTree) -> Iterator[Finding]:
             yield _finding(tree, line, wanted)
 
 
-def _shapes(entries_22: tuple[DirectiveEntry, ...], entries_24: tuple[DirectiveEntry, ...]) -> tuple[str, str] | None:
+def _shapes(
+    entries_22: tuple[DirectiveEntry, ...], entries_24: tuple[DirectiveEntry, ...]
+) -> tuple[str, str] | None:
     """The shapes of the arguments where they matter here."""
     if not entries_22 or not entries_24:
         return None
     before, after = entries_22[0].args, entries_24[0].args
-    fewer = MAX_ARGS.get(after, 99) < MAX_ARGS.get(before, -1) or (before == "FLAG" and after not in ("FLAG", "RAW_ARGS"))
+    fewer = MAX_ARGS.get(after, 99) < MAX_ARGS.get(before, -1) or (
+        before == "FLAG" and after not in ("FLAG", "RAW_ARGS")
+    )
     return (before, after) if after in LISTS or fewer else None
 
 
@@ -134,7 +161,11 @@ def _by_count(line: Statement, before: str, after: str) -> str | None:
     if after in LISTS and before in LISTS:
         return REMOVE if not any(words) and len(words) < 2 else None
     if len(words) > MAX_ARGS.get(after, 99) or (before == "FLAG" and len(words) > 1):
-        return words[0] if before == "FLAG" else " ".join(_quoted(word) for word in words[:MAX_ARGS.get(after, 1)])
+        return (
+            words[0]
+            if before == "FLAG"
+            else " ".join(_quoted(word) for word in words[: MAX_ARGS.get(after, 1)])
+        )
     return None
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.errors import SourceLocation
-from whimbrel.upgrade.estate import ConfigTree, Role
+from whimbrel.base.errors import SourceLocation
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")
 
@@ -16,10 +16,19 @@ SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every site that is read and has another name."""
     for path, file in tree.files.items():
-        if SITES.search(path) and not path.endswith((".conf", "~", ".dpkg-old", ".dpkg-dist", ".bak")) and file.role is not Role.HTACCESS:
+        if (
+            SITES.search(path)
+            and not path.endswith((".conf", "~", ".dpkg-old", ".dpkg-dist", ".bak"))
+            and file.role is not Role.HTACCESS
+        ):
             name = path.rpartition("/")[2]
-            yield Finding("X15", SourceLocation(path, 1), "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite knows no other files",
-                          f"rename it to {name}.conf, and make its link in sites-enabled anew", Risk.CHANGES)
+            yield Finding(
+                "X15",
+                SourceLocation(path, 1),
+                "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite knows no other files",
+                f"rename it to {name}.conf, and make its link in sites-enabled anew",
+                Risk.CHANGES,
+            )
 
 
 RULE = Rule("X15", "site-files", "Debian: site files end in .conf", check)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})
 """Directives with which 2.4 does not start where the name of a variable stands in the place of its value."""
@@ -54,7 +54,11 @@ def _mutexes(tree: ConfigTree) -> Iterator[Finding]:
 
 def _environment(tree: ConfigTree) -> bool:
     """Whether any variable of the text was known when it was read."""
-    return any(NAME.search(line.node.args) and not NAME.search(line.args) for line in tree.all_statements() if "${" in line.node.args)
+    return any(
+        NAME.search(line.node.args) and not NAME.search(line.args)
+        for line in tree.all_statements()
+        if "${" in line.node.args
+    )
 
 
 RULE = Rule("X16", "undefined-variables", "Variables that nobody sets", check)

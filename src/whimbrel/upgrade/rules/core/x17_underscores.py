@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 ACTIONS: Final = frozenset({"set", "append", "add", "merge", "setifempty"})
 
@@ -18,8 +18,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if len(words) > 1 and words[0].lower() in ACTIONS and "_" in words[1].rstrip(":"):
             name = words[1].rstrip(":")
             yield Finding(
-                "X17", line.place, f"2.4 hands no {name} to programs: header fields with an underscore are left out of their environment",
-                f"call it {name.replace('_', '-')}, which programs see under the same name; servers behind a proxy see the other one", Risk.CHANGES)
+                "X17",
+                line.place,
+                f"2.4 hands no {name} to programs: header fields with an underscore are left out of their environment",
+                f"call it {name.replace('_', '-')}, which programs see under the same name; servers behind a proxy see the other one",
+                Risk.CHANGES,
+            )
 
 
 RULE = Rule("X17", "underscores", "Header fields with an underscore reach no program", check)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.loading import load_module_lines
+from whimbrel.upgrade.edits.load_module import load_module_lines
+from whimbrel.upgrade.edits.rule_helpers import is_module_missing
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import is_module_missing
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
-INVALID: Final = "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
+INVALID: Final = (
+    "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
+)
 HOMES: Final = (
     ("user", "unixd_module", "see row C45: mod_unixd must be loaded"),
     (

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 DEFAULT_TYPE: Final = "AH00117: Ignoring deprecated use of DefaultType in line {line} of {file}."
-NAME_VIRTUAL_HOST: Final = "AH00548: NameVirtualHost has no effect and will be removed in the next release {file}:{line}"
+NAME_VIRTUAL_HOST: Final = (
+    "AH00548: NameVirtualHost has no effect and will be removed in the next release {file}:{line}"
+)
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """The first line of each warning that the start of 2.4 prints."""
-    types = (line for line in tree.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"])
+    types = (
+        line for line in tree.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"]
+    )
     for lines, shape in ((types, DEFAULT_TYPE), (tree.named("namevirtualhost"), NAME_VIRTUAL_HOST)):
         for line in lines:
             yield Finding(

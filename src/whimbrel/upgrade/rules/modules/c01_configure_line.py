@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.records import replace
-from whimbrel.upgrade.config_nice import translate
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import is_24_config, main_statements
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.upgrade.edits.helpers import is_24_config, main_statements
+from whimbrel.upgrade.files.config_nice import translate
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

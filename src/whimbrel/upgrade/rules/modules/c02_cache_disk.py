@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.needed_modules import missing_module_findings
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -17,16 +17,34 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         words = line.words()
         if words[:1] == ["disk_cache_module"]:
             renamed = True
-            source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
-            text = source.replace("disk_cache_module", "cache_disk_module").replace("mod_disk_cache.", "mod_cache_disk.")
-            yield Finding("C02", line.place, "mod_disk_cache is called mod_cache_disk: 2.4 can't load the old file", "load it by its new name",
-                          Risk.BREAKS, Safety.SAFE, replace_statement(tree, line, [text]))
+            source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
+            text = source.replace("disk_cache_module", "cache_disk_module").replace(
+                "mod_disk_cache.", "mod_cache_disk."
+            )
+            yield Finding(
+                "C02",
+                line.place,
+                "mod_disk_cache is called mod_cache_disk: 2.4 can't load the old file",
+                "load it by its new name",
+                Risk.BREAKS,
+                Safety.SAFE,
+                replace_statement(tree, line, [text]),
+            )
     for section in tree.named("<ifmodule"):
         old = section.args.strip()
-        new = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}.get(old.removeprefix("!"))
+        new = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}.get(
+            old.removeprefix("!")
+        )
         if new is not None and not tree.options.also_22:
-            yield Finding("C02", section.place, f"{old.removeprefix('!')} is called {new} in 2.4", "ask for the new name", Risk.CHANGES, Safety.SAFE,
-                          (section.replace_args("!" * old.startswith("!") + new + ">"),))
+            yield Finding(
+                "C02",
+                section.place,
+                f"{old.removeprefix('!')} is called {new} in 2.4",
+                "ask for the new name",
+                Risk.CHANGES,
+                Safety.SAFE,
+                (section.replace_args("!" * old.startswith("!") + new + ">"),),
+            )
     if not renamed:  # else the line with the new name is the one that is missing
         yield from missing_module_findings(tree, "C02")
 

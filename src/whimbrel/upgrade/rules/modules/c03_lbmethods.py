@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Rule
-from whimbrel.upgrade.needed_modules import missing_module_findings
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import main_statements
+from whimbrel.upgrade.edits.helpers import main_statements
+from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.needed_modules import missing_module_findings
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

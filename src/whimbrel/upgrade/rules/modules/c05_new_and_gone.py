@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.htaccess import accepts_directive
-from whimbrel.upgrade.loading import load_module_lines
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.edits.load_module import load_module_lines
+from whimbrel.upgrade.files.needed_modules import missing_module_findings
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.needed_modules import missing_module_findings
+from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.htaccess import accepts_directive
 
 GONE: Final = {
     "authn_default_module": "mod_authn_core refuses whom nobody knows",
@@ -27,15 +27,36 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
         if name in GONE:
-            yield Finding("C05", line.place, f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}", "remove the line", Risk.BREAKS,
-                          Safety.SAFE, replace_statement(tree, line))
+            yield Finding(
+                "C05",
+                line.place,
+                f"mod_{name.removesuffix('_module')} is gone: {GONE[name]}",
+                "remove the line",
+                Risk.BREAKS,
+                Safety.SAFE,
+                replace_statement(tree, line),
+            )
         elif line in state.lines and state.is_refused(line):
-            yield Finding("C05", line.place, f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
-                          "remove the line", Risk.BREAKS, Safety.SAFE, replace_statement(tree, line))
+            yield Finding(
+                "C05",
+                line.place,
+                f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
+                "remove the line",
+                Risk.BREAKS,
+                Safety.SAFE,
+                replace_statement(tree, line),
+            )
     for line in tree.named("example"):
         if accepts_directive(tree, line, "options"):  # else 2.2 refuses it too
-            yield Finding("C05", line.place, "Example was mod_example's, an example for programmers that did nothing", "remove the line", Risk.BREAKS,
-                          Safety.SAFE, replace_statement(tree, line))
+            yield Finding(
+                "C05",
+                line.place,
+                "Example was mod_example's, an example for programmers that did nothing",
+                "remove the line",
+                Risk.BREAKS,
+                Safety.SAFE,
+                replace_statement(tree, line),
+            )
     yield from missing_module_findings(tree, "C05")
 
 

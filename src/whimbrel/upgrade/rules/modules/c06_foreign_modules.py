@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.execute import root_relative
-from whimbrel.octets import to_bytes
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.files.shared_objects import ModuleFile, examine
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x24_successors import is_known
 from whimbrel.upgrade.rules.process.c53_older_than_22 import MODULES as OLDER
-from whimbrel.upgrade.shared_objects import ModuleFile, examine
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -37,8 +37,13 @@ def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Find
     built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
     what = f"; what becomes of {known[0]}: {known[1]}" if known is not None else ""
-    return Finding("C06", line.place, f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
-                   f"get it built for 2.4 (API 20120211), or leave it out{what}", Risk.BREAKS)
+    return Finding(
+        "C06",
+        line.place,
+        f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
+        f"get it built for 2.4 (API 20120211), or leave it out{what}",
+        Risk.BREAKS,
+    )
 
 
 RULE = Rule("C06", "foreign-modules", "Modules of other origin must be built anew", check)

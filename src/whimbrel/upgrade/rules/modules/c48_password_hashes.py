@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import root_relative
-from whimbrel.octets import to_bytes, to_text
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.files.password_file import examine
 from whimbrel.upgrade.model import Finding, Rule
-from whimbrel.upgrade.password_file import examine
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

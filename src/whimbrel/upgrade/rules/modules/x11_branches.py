@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.estate import ConfigTree, Statement
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.c05_new_and_gone import GONE
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -18,13 +18,27 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if name in ("mod_disk_cache.c", "disk_cache_module"):
             continue
         if catalogue_24.module_of_file(name) or catalogue_22.module_of_file(name):
-            yield _finding(section, f"<IfModule {name}> asks for a module by a name that none has (its file is {name}.c): "
-                           f"what it holds is {'always' if '!' in section.args else 'never'} read", f"write {name}.c if that was meant")
+            yield _finding(
+                section,
+                f"<IfModule {name}> asks for a module by a name that none has (its file is {name}.c): "
+                f"what it holds is {'always' if '!' in section.args else 'never'} read",
+                f"write {name}.c if that was meant",
+            )
         elif _has(catalogue_22.modules, name) and not _has(catalogue_24.modules, name):
-            yield _finding(section, f"no module of 2.4 is called {name}: what this holds is "
-                           f"{'read there' if '!' in section.args else 'left out there'}", _successor(name))
-        elif name in ("mod_authz_host.c", "authz_host_module") and any(child.name in ("require", "<requireany") for child in section.children):
-            yield _finding(section, f"{name} is in both versions: as a test of the version it says nothing", "ask for mod_authz_core.c")
+            yield _finding(
+                section,
+                f"no module of 2.4 is called {name}: what this holds is "
+                f"{'read there' if '!' in section.args else 'left out there'}",
+                _successor(name),
+            )
+        elif name in ("mod_authz_host.c", "authz_host_module") and any(
+            child.name in ("require", "<requireany") for child in section.children
+        ):
+            yield _finding(
+                section,
+                f"{name} is in both versions: as a test of the version it says nothing",
+                "ask for mod_authz_core.c",
+            )
 
 
 def _successor(name: str) -> str:

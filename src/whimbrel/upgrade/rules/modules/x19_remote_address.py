@@ -6,13 +6,24 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
-MODULES: Final = re.compile(r"rpaf(?:_module)?|mod_rpaf(?:-2.0)?(?:\.c)?|extract_forwarded_module|mod_extract_forwarded(?:\.c)?")
+MODULES: Final = re.compile(
+    r"rpaf(?:_module)?|mod_rpaf(?:-2.0)?(?:\.c)?|extract_forwarded_module|mod_extract_forwarded(?:\.c)?"
+)
 PROXIES: Final = {"rpafproxy_ips": 0, "mefaccept": 0}
-DROPPED: Final = ("rpafsethostname", "rpafsethttps", "rpafsetport", "mefrefuse", "meforder", "mefaddenv", "mefdebug", "mefcaching")
+DROPPED: Final = (
+    "rpafsethostname",
+    "rpafsethttps",
+    "rpafsetport",
+    "mefrefuse",
+    "meforder",
+    "mefaddenv",
+    "mefdebug",
+    "mefcaching",
+)
 HEADER: Final = "RemoteIPHeader X-Forwarded-For"
 
 
@@ -20,37 +31,66 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     """The modules' lines become those of mod_remoteip; who may be believed is for people to look at."""
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
-            yield _finding(line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 does what it did")
+            yield _finding(
+                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 does what it did"
+            )
     for section in tree.named("<ifmodule"):
         name = section.args.strip()
         if MODULES.fullmatch(name.removeprefix("!")) and not tree.options.also_22:
-            yield _finding(section, (section.replace_args(f"{name[:name.startswith('!')]}mod_remoteip.c>"),), "it is called mod_remoteip.c in 2.4")
+            yield _finding(
+                section,
+                (section.replace_args(f"{name[: name.startswith('!')]}mod_remoteip.c>"),),
+                "it is called mod_remoteip.c in 2.4",
+            )
     named = any(tree.named("rpafheader"))
     for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
         on = line.args.strip().lower() == "on" and not named
-        yield _finding(line, replace_statement(tree, line, [HEADER] if on else []), "the header is named, there is no switch")
+        yield _finding(
+            line,
+            replace_statement(tree, line, [HEADER] if on else []),
+            "the header is named, there is no switch",
+        )
     for line in tree.named("rpafheader"):
-        yield _finding(line, replace_statement(tree, line, [f"RemoteIPHeader {line.args.strip()}"]), "RemoteIPHeader names the header")
+        yield _finding(
+            line,
+            replace_statement(tree, line, [f"RemoteIPHeader {line.args.strip()}"]),
+            "RemoteIPHeader names the header",
+        )
     for line in tree.named(*PROXIES):
         words = [word for word in line.words() if word.lower() != "all"]
-        yield _finding(line, replace_statement(tree, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
-                       "RemoteIPInternalProxy names the servers that are believed")
+        yield _finding(
+            line,
+            replace_statement(tree, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
+            "RemoteIPInternalProxy names the servers that are believed",
+        )
     for line in tree.named(*DROPPED):
         yield _finding(line, replace_statement(tree, line), "mod_remoteip has nothing like it")
 
 
 def _load(line: Statement) -> str:
     """The line with the other module, its folder and quotes as they are."""
-    source = line.file.document.bytes[line.node.start:line.node.end].decode("latin-1").strip()
+    source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
-    return re.sub(r"(?<=[/\\])[^/\\\"]*\.so", "mod_remoteip.so", source.replace(identifier, "remoteip_module", 1))
+    return re.sub(
+        r"(?<=[/\\])[^/\\\"]*\.so", "mod_remoteip.so", source.replace(identifier, "remoteip_module", 1)
+    )
 
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding:
     name = f"<{line.node.name} {line.args}>" if line.is_section else f"{line.node.name} {line.args}".strip()
-    advice = "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
-    return Finding("X19", line.place, f"{name}: {what}", advice, Risk.BREAKS, Safety.REVIEW, edits,
-                   "In log formats %a is the client that the header names and %{c}a the server that passed it on; %h is the client too.")
+    advice = (
+        "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
+    )
+    return Finding(
+        "X19",
+        line.place,
+        f"{name}: {what}",
+        advice,
+        Risk.BREAKS,
+        Safety.REVIEW,
+        edits,
+        "In log formats %a is the client that the header names and %{c}a the server that passed it on; %h is the client too.",
+    )
 
 
 RULE = Rule("X19", "remote-address", "mod_rpaf and mod_extract_forwarded are mod_remoteip", check)

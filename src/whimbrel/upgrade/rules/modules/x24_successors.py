@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.estate import ConfigTree
-from whimbrel.upgrade.mending import THIRD_PARTY_22, is_24_config
+from whimbrel.upgrade.edits.helpers import THIRD_PARTY_22, is_24_config
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
 """Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
@@ -50,8 +50,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         name = "".join(line.words()[:1])
         found = fate(name) if name in SUCCEEDED else None
         if name in OWN and not is_24_config(tree):
-            yield Finding("X24", line.place, f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
-                          "leave out the file that was built for 2.2", Risk.COSMETIC)
+            yield Finding(
+                "X24",
+                line.place,
+                f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
+                "leave out the file that was built for 2.2",
+                Risk.COSMETIC,
+            )
         elif found is not None and old.module(name) is None:
             yield Finding(
                 "X24",

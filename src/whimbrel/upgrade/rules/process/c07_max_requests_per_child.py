@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -14,8 +14,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         return
     for line in tree.named("maxrequestsperchild"):
         yield Finding(
-            "C07", line.place, "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
-            "use the new name", Risk.COSMETIC, Safety.SAFE, (line.rename("MaxConnectionsPerChild"),),
+            "C07",
+            line.place,
+            "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
+            "use the new name",
+            Risk.COSMETIC,
+            Safety.SAFE,
+            (line.rename("MaxConnectionsPerChild"),),
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -14,7 +14,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         return
     for line in tree.named("maxclients"):
         yield Finding(
-            "C08", line.place, "MaxClients is called MaxRequestWorkers; 2.4 still takes the old name", "use the new name", Risk.COSMETIC, Safety.SAFE,
+            "C08",
+            line.place,
+            "MaxClients is called MaxRequestWorkers; 2.4 still takes the old name",
+            "use the new name",
+            Risk.COSMETIC,
+            Safety.SAFE,
             (line.rename("MaxRequestWorkers"),),
             "It counts what works on requests: processes under prefork, threads under worker and event. Under event more clients than that can be "
             "connected, see AsyncRequestWorkerFactor.",

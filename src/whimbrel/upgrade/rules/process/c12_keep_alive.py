@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -24,8 +24,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 )
                 continue
             yield Finding(
-                "C12", line.place, f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}", f"write {meant}", Risk.BREAKS, Safety.SAFE,
-                (line.replace_args(meant),))
+                "C12",
+                line.place,
+                f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}",
+                f"write {meant}",
+                Risk.BREAKS,
+                Safety.SAFE,
+                (line.replace_args(meant),),
+            )
 
 
 def _shown(value: str) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role
-from whimbrel.upgrade.mending import replace_statement
+from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 GONE: Final = {
-    "acceptmutex": "mpm-accept", "lockfile": "mpm-accept", "rewritelock": "rewrite-map", "sslmutex": "ssl-cache",
-    "sslstaplingmutex": "ssl-stapling", "watchdogmutexpath": "watchdog-callback",
+    "acceptmutex": "mpm-accept",
+    "lockfile": "mpm-accept",
+    "rewritelock": "rewrite-map",
+    "sslmutex": "ssl-cache",
+    "sslstaplingmutex": "ssl-stapling",
+    "watchdogmutexpath": "watchdog-callback",
 }
 
 
@@ -21,9 +25,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
         yield Finding(
-            "C15", line.place, f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
+            "C15",
+            line.place,
+            f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
             f"remove it; where the kind of lock or its folder matters write one line `Mutex KIND[:FOLDER] {GONE[line.name]}`",
-            Risk.BREAKS, Safety.SAFE, replace_statement(tree, line))
+            Risk.BREAKS,
+            Safety.SAFE,
+            replace_statement(tree, line),
+        )
 
 
 RULE = Rule("C15", "mutexes", "One Mutex directive for all locks", check)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.syntax import places
+from whimbrel.syntax import spans
 from whimbrel.syntax.edits import Edit
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 LOGS: Final = ("errorlog", "customlog", "transferlog", "forensiclog", "globallog")
 PLAIN: Final = re.compile(r"[ \t]*/[\w./%+:,@=-]+(?:[ \t]+[\w./%+:,@=-]+)*[ \t]*")
@@ -24,11 +24,17 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if target[:1] != "|" or target[1:2] in ("|", "$") or PLAIN.fullmatch(target[1:]):
             continue
         at = line.node.args.find("|") + 1
-        start, _ = places.args_range(line.file.document, line.node, at, len(line.node.args))
+        start, _ = spans.args_range(line.file.document, line.node, at, len(line.node.args))
         edits = (FileEdit(line.file.path, Edit(start, start, b"$")),) if at else ()
         yield Finding(
-            "C47", line.place, f"2.2 gave `{target[1:].strip()}` to a shell, 2.4 starts programs itself", "write |$ to keep the shell",
-            Risk.CHANGES, Safety.SAFE if edits else Safety.MANUAL, edits)
+            "C47",
+            line.place,
+            f"2.2 gave `{target[1:].strip()}` to a shell, 2.4 starts programs itself",
+            "write |$ to keep the shell",
+            Risk.CHANGES,
+            Safety.SAFE if edits else Safety.MANUAL,
+            edits,
+        )
 
 
 RULE = Rule("C47", "piped-logs", "Piped logs run without a shell", check)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 DIRECTIVES: Final = {
     "authauthoritative": "AuthBasicAuthoritative",
@@ -47,10 +47,16 @@ DIRECTIVES: Final = {
 }
 """Directives of 2.0 and 1.3 that 2.2 refuses, with what took their place."""
 MODULES: Final = {
-    "access_module": "authz_host_module", "auth_module": "auth_basic_module, authn_file_module and authz_groupfile_module",
-    "auth_anon_module": "authn_anon_module", "auth_dbm_module": "authn_dbm_module and authz_dbm_module", "auth_ldap_module": "authnz_ldap_module",
-    "auth_digest_file_module": "auth_digest_module", "imap_module": "imagemap_module", "log_agent_module": "log_config_module",
-    "log_referer_module": "log_config_module", "perchild_module": "",
+    "access_module": "authz_host_module",
+    "auth_module": "auth_basic_module, authn_file_module and authz_groupfile_module",
+    "auth_anon_module": "authn_anon_module",
+    "auth_dbm_module": "authn_dbm_module and authz_dbm_module",
+    "auth_ldap_module": "authnz_ldap_module",
+    "auth_digest_file_module": "auth_digest_module",
+    "imap_module": "imagemap_module",
+    "log_agent_module": "log_config_module",
+    "log_referer_module": "log_config_module",
+    "perchild_module": "",
 }
 STEP: Final = "make the step from 2.0 to 2.2 first"
 
@@ -61,12 +67,24 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if line.file.role is not Role.FRAGMENT or line.name not in ("port", "addmodule"):
             new = DIRECTIVES[line.name]
             advice = f"{STEP}: {new}" if new else STEP
-            yield Finding("C53", line.place, f"{line.node.name} is older than 2.2, which refuses it", advice, Risk.BREAKS)
+            yield Finding(
+                "C53",
+                line.place,
+                f"{line.node.name} is older than 2.2, which refuses it",
+                advice,
+                Risk.BREAKS,
+            )
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
         if name in MODULES:
             new = MODULES[name]
-            yield Finding("C53", line.place, f"{name} is older than 2.2, which can't load it", f"{STEP}{f': {new}' if new else ''}", Risk.BREAKS)
+            yield Finding(
+                "C53",
+                line.place,
+                f"{name} is older than 2.2, which can't load it",
+                f"{STEP}{f': {new}' if new else ''}",
+                Risk.BREAKS,
+            )
 
 
 RULE = Rule("C53", "older-than-22", "What is older than 2.2", check)

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Names that have no row of their own."""
     for line in tree.named("sslcertificatechainfile"):
-        yield Finding("C54", line.place, "SSLCertificateChainFile is deprecated; 2.4 still takes it",
-                      "put the chain into the file of SSLCertificateFile, behind the certificate", Risk.COSMETIC)
+        yield Finding(
+            "C54",
+            line.place,
+            "SSLCertificateChainFile is deprecated; 2.4 still takes it",
+            "put the chain into the file of SSLCertificateFile, behind the certificate",
+            Risk.COSMETIC,
+        )
     used = any(tree.named("order", "allow", "deny", "satisfy"))
     for line in tree.named("loadmodule"):
         if line.words()[:1] == ["access_compat_module"] and not used:
-            yield Finding("C54", line.place, "mod_access_compat is loaded, and nothing here uses it", "leave it out once no .htaccess file needs it",
-                          Risk.COSMETIC)
+            yield Finding(
+                "C54",
+                line.place,
+                "mod_access_compat is loaded, and nothing here uses it",
+                "leave it out once no .htaccess file needs it",
+                Risk.COSMETIC,
+            )
 
 
 RULE = Rule("C54", "old-names", "Old names that 2.4 still takes", check)

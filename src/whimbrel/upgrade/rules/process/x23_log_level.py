@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
 from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """LogLevel debug for everything."""
     for line in tree.named("loglevel"):
         if line.args.strip().strip('"').lower() == "debug":
-            yield Finding("X23", line.place, "at LogLevel debug every module of 2.4 speaks, several lines for each request",
-                          "name the module that is meant, as in `LogLevel warn ssl:debug`", Risk.COSMETIC)
+            yield Finding(
+                "X23",
+                line.place,
+                "at LogLevel debug every module of 2.4 speaks, several lines for each request",
+                "name the module that is meant, as in `LogLevel warn ssl:debug`",
+                Risk.COSMETIC,
+            )
 
 
 RULE = Rule("X23", "log-level", "LogLevel for single modules", check)

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import change_args, quote_arg
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, quote_arg
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
-FULL_NAMES: Final = ("jsessionid", "PHPSESSID", "SESSIONID", "osCsid", "zenid", "CFID", "CFTOKEN", "ASPSESSIONID")
+FULL_NAMES: Final = (
+    "jsessionid",
+    "PHPSESSID",
+    "SESSIONID",
+    "osCsid",
+    "zenid",
+    "CFID",
+    "CFTOKEN",
+    "ASPSESSIONID",
+)
 """Names that servers and frameworks use."""
 MESSAGE: Final = "2.2 also left out parameters that end with this name"
 
@@ -20,13 +29,27 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         words = line.words()
         if not words or any(word.lower() == "none" for word in words):
             continue
-        added = [name for name in FULL_NAMES if name not in words and any(_part(word, name) for word in words)]
+        added = [
+            name for name in FULL_NAMES if name not in words and any(_part(word, name) for word in words)
+        ]
         if added:
-            yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", f"name the whole parameter: {', '.join(added)}", Risk.CHANGES,
-                          Safety.REVIEW, change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))))
+            yield Finding(
+                "C26",
+                line.place,
+                f"{MESSAGE}; 2.4 compares whole names",
+                f"name the whole parameter: {', '.join(added)}",
+                Risk.CHANGES,
+                Safety.REVIEW,
+                change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))),
+            )
         elif not any(_part(word, name) for word in words for name in FULL_NAMES):
-            yield Finding("C26", line.place, f"{MESSAGE}; 2.4 compares whole names", "add the whole names of other parameters that were meant",
-                          Risk.COSMETIC)
+            yield Finding(
+                "C26",
+                line.place,
+                f"{MESSAGE}; 2.4 compares whole names",
+                "add the whole names of other parameters that were meant",
+                Risk.COSMETIC,
+            )
 
 
 def _part(word: str, name: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.edits.rule_helpers import server_of
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -16,7 +16,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         words = line.words()
         if len(words) > 1 and words[1].startswith("/") and forward & {server_of(line), None}:
             yield Finding(
-                "C27", line.place, f"CacheEnable {words[0]} {words[1]} is about the server's own content in 2.4, not what the forward proxy fetches",
+                "C27",
+                line.place,
+                f"CacheEnable {words[0]} {words[1]} is about the server's own content in 2.4, not what the forward proxy fetches",
                 "name the servers whose content is to be cached, with protocol, name and port: CacheEnable disk http://www.example.com:80/",
                 Risk.CHANGES,
             )

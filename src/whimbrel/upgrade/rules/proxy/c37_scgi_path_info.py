@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import (
+    BRANCH_SECTIONS,
+    has_same_scope,
+    insert_above,
+    lines_for_24,
+    server_of,
+)
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import BRANCH_SECTIONS, has_same_scope, insert_above, lines_for_24, server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 WANTED: Final = "SetEnvIf Request_URI ^ proxy-scgi-pathinfo=1"
 VARIABLE: Final = "proxy-scgi-pathinfo"
@@ -27,8 +33,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         done.append(top)
         unknown = line.file.role is Role.FRAGMENT
         yield Finding(
-            "C37", line.place, "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO", f"{WANTED}, which restores the variables of 2.2",
-            Risk.CHANGES, Safety.REVIEW if unknown else Safety.SAFE, insert_above(tree, top, [WANTED]),
+            "C37",
+            line.place,
+            "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO",
+            f"{WANTED}, which restores the variables of 2.2",
+            Risk.CHANGES,
+            Safety.REVIEW if unknown else Safety.SAFE,
+            insert_above(tree, top, [WANTED]),
         )
 
 

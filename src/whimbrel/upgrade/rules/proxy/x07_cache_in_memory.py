@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import change_args, lines_for_24, remove_line, replace_guarded
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, lines_for_24, remove_line, replace_guarded
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 GONE: Final = (
-    "mcachesize", "mcachemaxobjectsize", "mcachemaxobjectcount", "mcacheminobjectsize", "mcachemaxstreamingbuffer", "mcacheremovalalgorithm",
+    "mcachesize",
+    "mcachemaxobjectsize",
+    "mcachemaxobjectcount",
+    "mcacheminobjectsize",
+    "mcachemaxstreamingbuffer",
+    "mcacheremovalalgorithm",
 )
 MIN_SIZE: Final = 1024
 MAX_SIZE: Final = 4294967295
@@ -23,8 +28,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         words = line.words()
         if len(words) == 2 and words[0].lower() in ("mem", "fd"):
             yield Finding(
-                "X07", line.place, f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
-                "use mod_cache_socache with a shared object cache, or take the line away", Risk.CHANGES, Safety.REVIEW,
+                "X07",
+                line.place,
+                f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
+                "use mod_cache_socache with a shared object cache, or take the line away",
+                Risk.CHANGES,
+                Safety.REVIEW,
                 change_args(tree, line, f"socache {words[1]}"),
             )
     yield from _settings(tree)
@@ -32,13 +41,19 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 def _settings(tree: ConfigTree) -> Iterator[Finding]:
     caches = any(line.words()[:1] == ["socache"] for line in lines_for_24(tree, "cacheenable"))
-    caches = caches or any(line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in tree.named("cacheenable"))
+    caches = caches or any(
+        line.words()[:1] and line.words()[0].lower() in ("mem", "fd") for line in tree.named("cacheenable")
+    )
     for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
             continue  # refused there by both versions
         yield Finding(
-            "X24", line.place, f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
-            "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache", Risk.BREAKS, Safety.REVIEW,
+            "X24",
+            line.place,
+            f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
+            "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache",
+            Risk.BREAKS,
+            Safety.REVIEW,
             _successor(tree, line) if caches else remove_line(tree, line),
         )
 

@@ -7,22 +7,48 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final
 
-from whimbrel.modules.mod_rewrite.words import Line, split_flags, split_line
-from whimbrel.records import dataclass
-from whimbrel.syntax import places
-from whimbrel.upgrade.estate import ConfigTree, Statement
-from whimbrel.upgrade.rules.helping import reading_order
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.modules.mappers.mod_rewrite.args import Line, split_flags, split_line
+from whimbrel.syntax import spans
+from whimbrel.upgrade.edits.rule_helpers import reading_order
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 BLANK: Final = " "
 MARK: Final = "?"
 _PIECE: Final = re.compile(r"\\.|[$%][0-9]|%\{[^}]*\}|\$\{")
-_SCHEME: Final = re.compile(r"(?:https?|ftp|ldaps?|nntp|wss?|gopher|ajp|scgi|fcgi|mailto|news):", re.IGNORECASE)
-_PLAIN: Final = frozenset({
-    "http_host", "http:host", "server_name", "server_port", "server_addr", "server_admin", "server_protocol", "remote_addr", "remote_host",
-    "remote_port", "request_method", "request_scheme", "https", "document_root", "auth_type", "is_subreq", "api_version", "time", "time_year",
-    "time_mon", "time_day", "time_hour", "time_min", "time_sec", "time_wday",
-})
+_SCHEME: Final = re.compile(
+    r"(?:https?|ftp|ldaps?|nntp|wss?|gopher|ajp|scgi|fcgi|mailto|news):", re.IGNORECASE
+)
+_PLAIN: Final = frozenset(
+    {
+        "http_host",
+        "http:host",
+        "server_name",
+        "server_port",
+        "server_addr",
+        "server_admin",
+        "server_protocol",
+        "remote_addr",
+        "remote_host",
+        "remote_port",
+        "request_method",
+        "request_scheme",
+        "https",
+        "document_root",
+        "auth_type",
+        "is_subreq",
+        "api_version",
+        "time",
+        "time_year",
+        "time_mon",
+        "time_day",
+        "time_hour",
+        "time_min",
+        "time_sec",
+        "time_wday",
+    }
+)
 """Variables without blanks and question marks."""
 
 
@@ -39,7 +65,7 @@ def pieces(text: str) -> Iterator[SubstitutionPiece]:
     at = 0
     while found := _PIECE.search(text, at):
         if found.start() > at:
-            yield SubstitutionPiece("text", text[at:found.start()])
+            yield SubstitutionPiece("text", text[at : found.start()])
         piece, at = found[0], found.end()
         if piece[0] == "\\":
             yield SubstitutionPiece("text", piece[1:])
@@ -62,7 +88,7 @@ def map_parts(piece: SubstitutionPiece) -> tuple[str, str, str]:
     for at, char in enumerate(rest):
         depth += (char == "{") - (char == "}")
         if char == "|" and not depth:
-            return name, rest[:at], rest[at + 1:]
+            return name, rest[:at], rest[at + 1 :]
     return name, rest, ""
 
 
@@ -106,7 +132,9 @@ class RewriteLine:
     @property
     def redirects(self) -> bool:
         """Whether the client is sent elsewhere; a proxy's URL is no redirect."""
-        return not self.has("p", "proxy") and (self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None)
+        return not self.has("p", "proxy") and (
+            self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None
+        )
 
     def may_hold(self, piece: SubstitutionPiece, char: str) -> bool:
         """Whether what *piece* becomes may hold *char*, given what its pattern can match."""
@@ -140,7 +168,9 @@ def _condition_can(condition: Line, number: int, char: str) -> bool:
 
 def _test_can(piece: SubstitutionPiece, char: str) -> bool:
     """Whether a piece of what a condition tests may hold *char*."""
-    return char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
+    return (
+        char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
+    )
 
 
 def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
@@ -168,7 +198,7 @@ def _read_rules(tree: ConfigTree) -> Iterator[RewriteLine]:
 # edits -------------------------------------------------------------------------------------------
 def source_args(line: Statement) -> str:
     """The arguments as they are written, variables of the configuration unexpanded."""
-    start, end = places.args_range(line.file.document, line.node)
+    start, end = spans.args_range(line.file.document, line.node)
     return line.file.document.bytes[start:end].decode("latin-1").rstrip()
 
 
@@ -195,5 +225,5 @@ def without_flags(line: Statement, names: frozenset[str]) -> str | None:
     if parts is None or not args.endswith(parts.flags) or not parts.flags.startswith("["):
         return None
     left = [flag.strip() for flag in parts.flags[1:-1].split(",") if flag.strip().lower() not in names]
-    before = args[:len(args) - len(parts.flags)]
+    before = args[: len(args) - len(parts.flags)]
     return f"{before}[{','.join(left)}]" if left else before.rstrip()

@@ -13,12 +13,14 @@ def group_text(pattern: str, number: int) -> str | None:
     """What stands in the group of that number, the whole pattern for 0; None where the text has groups that can't be counted."""
     if number == 0:
         return pattern
-    open_groups: list[tuple[int, int]] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
+    open_groups: list[
+        tuple[int, int]
+    ] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
     count = 0
     for found in _ATOM.finditer(pattern):
         atom = found[0]
         if atom == "(?":
-            if pattern[found.end():found.end() + 1] in ("P", "<", "'", "|"):
+            if pattern[found.end() : found.end() + 1] in ("P", "<", "'", "|"):
                 return None
             open_groups.append((0, found.end()))
         elif atom == "(":
@@ -27,7 +29,7 @@ def group_text(pattern: str, number: int) -> str | None:
         elif atom == ")" and open_groups:
             group, start = open_groups.pop()
             if group == number:
-                return pattern[start:found.start()]
+                return pattern[start : found.start()]
     return ""
 
 

@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.modules.mod_rewrite.words import split_flags
-from whimbrel.records import dataclass
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.modules.mappers.mod_rewrite.args import split_flags
+from whimbrel.upgrade.edits.rule_helpers import at_server_level, change_args, replace_guarded
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, change_args, replace_guarded
-from whimbrel.upgrade.rules.rewriting.lines import BLANK, MARK, RewriteLine, SubstitutionPiece, map_parts, pieces, rewrite_rules, with_flags
+from whimbrel.upgrade.rules.rewriting.lines import (
+    BLANK,
+    MARK,
+    RewriteLine,
+    SubstitutionPiece,
+    map_parts,
+    pieces,
+    rewrite_rules,
+    with_flags,
+)
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 REFERENCES: Final = ("$", "%")
 REQUEST: Final = "the_request"
@@ -28,7 +37,6 @@ class RequiredFlags:
     flags: tuple[str, ...] = ()
     is_equivalent: bool = True
     variable: str = ""
-
 
     @property
     def is_unsafe(self) -> bool:
@@ -81,13 +89,29 @@ def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
 def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
     flags = [flag for need in needs for flag in need.flags]
     edits = _edits(tree, rule, flags, next((need.variable for need in needs if need.variable), ""))
-    advice = f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work" if flags else ""
+    advice = (
+        f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work"
+        if flags
+        else ""
+    )
     if not all(need.flags for need in needs):
-        advice = "; ".join(filter(None, (advice, "put what goes into the query through a map of the type int:escape")))
-    unsafe = any(flag.startswith("Unsafe") for flag in flags)  # 2.4 has closed a hole there: a person decides whether it opens again
-    safety = Safety.MANUAL if not edits else Safety.SAFE if not unsafe and all(need.is_equivalent for need in needs) else Safety.REVIEW
+        advice = "; ".join(
+            filter(None, (advice, "put what goes into the query through a map of the type int:escape"))
+        )
+    unsafe = any(
+        flag.startswith("Unsafe") for flag in flags
+    )  # 2.4 has closed a hole there: a person decides whether it opens again
+    safety = (
+        Safety.MANUAL
+        if not edits
+        else Safety.SAFE
+        if not unsafe and all(need.is_equivalent for need in needs)
+        else Safety.REVIEW
+    )
     why = " and ".join(need.why for need in needs)
-    return Finding("R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits)
+    return Finding(
+        "R01", rule.line.place, f"2.4 answers 403 where {why}", advice, Risk.CHANGES, safety, edits
+    )
 
 
 def _edits(tree: ConfigTree, rule: RewriteLine, flags: list[str], variable: str) -> tuple[FileEdit, ...]:
@@ -110,7 +134,13 @@ def _maps(tree: ConfigTree) -> dict[str, str]:
 
 
 def _type(source: str) -> str:
-    return source if source.startswith("int:") else source.partition(":")[0].partition("=")[0] if ":" in source else "txt"
+    return (
+        source
+        if source.startswith("int:")
+        else source.partition(":")[0].partition("=")[0]
+        if ":" in source
+        else "txt"
+    )
 
 
 def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
@@ -138,7 +168,11 @@ def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | N
         return None
     for piece in rule.pieces:
         if _may(rule, piece, MARK, maps):
-            return None if piece.kind == "text" else RequiredFlags("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+            return (
+                None
+                if piece.kind == "text"
+                else RequiredFlags("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+            )
     return None
 
 
@@ -147,13 +181,24 @@ def _blank(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
     plain = rule.has("ne", "noescape")
     if rule.has("bctls") or (rule.redirects and not plain):
         return None
-    starts = (at for at, piece in enumerate(rule.pieces) if (piece.kind == "text" and MARK in piece.text) or piece.text == REQUEST)
+    starts = (
+        at
+        for at, piece in enumerate(rule.pieces)
+        if (piece.kind == "text" and MARK in piece.text) or piece.text == REQUEST
+    )
     at = next(starts, len(rule.pieces))
     blanks = [piece for piece in rule.pieces[at:] if piece.kind != "text" and _may(rule, piece, BLANK, maps)]
     return _escaped(rule, blanks, rule.pieces[:at], maps, same=not plain) if blanks else None
 
 
-def _escaped(rule: RewriteLine, blanks: list[SubstitutionPiece], path: list[SubstitutionPiece], maps: dict[str, str], *, same: bool) -> RequiredFlags:
+def _escaped(
+    rule: RewriteLine,
+    blanks: list[SubstitutionPiece],
+    path: list[SubstitutionPiece],
+    maps: dict[str, str],
+    *,
+    same: bool,
+) -> RequiredFlags:
     """The flags that escape *blanks* and nothing in *path*."""
     why = "a blank or control character comes into the query"
     references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
@@ -170,18 +215,29 @@ def _escaped(rule: RewriteLine, blanks: list[SubstitutionPiece], path: list[Subs
 def _may_capture(rule: RewriteLine) -> bool:
     """Whether a condition can be added whose group no other text uses, and no map's key would be escaped."""
     texts = rule.parts.second + rule.parts.flags
-    either = any(name.lower() in ("or", "ornext") for c in rule.conditions[-1:] for name, _ in split_flags(c.flags) or ())
+    either = any(
+        name.lower() in ("or", "ornext")
+        for c in rule.conditions[-1:]
+        for name, _ in split_flags(c.flags) or ()
+    )
     return not either and re.search("%[0-9]", texts) is None and "${" not in texts
 
 
 def _prefix(rule: RewriteLine) -> RequiredFlags | None:
     """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
-    if rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough") or not at_server_level(rule.line) or rule.redirects:
+    if (
+        rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough")
+        or not at_server_level(rule.line)
+        or rule.redirects
+    ):
         return None
     first = rule.pieces[0]
     by_map = first.kind == "%" and any("${" in condition.first for condition in rule.conditions)
     if first.kind == "${" or by_map or (first.kind == "%{" and first.text.startswith("env:")):
-        return RequiredFlags("the new path begins with a folder outside of the document root that the rule doesn't name", ("UnsafePrefixStat",))
+        return RequiredFlags(
+            "the new path begins with a folder outside of the document root that the rule doesn't name",
+            ("UnsafePrefixStat",),
+        )
     return None
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.modules.mod_rewrite.words import Line, split_flags
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.modules.mappers.mod_rewrite.args import Line, split_flags
 from whimbrel.upgrade.model import Finding, Risk, Rule
 from whimbrel.upgrade.rules.rewriting.lines import MARK, RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
-_ESCAPED: Final = "%\"<>[\\]^`{|}\x7f\xe9"
+_ESCAPED: Final = '%"<>[\\]^`{|}\x7f\xe9'
 """What 2.2 escapes in a query, one of each kind that a client can send."""
 _EMPTY: Final = ("!.", "!.+", '=""')
 """Other ways to ask for no query."""
@@ -26,8 +26,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for lines in found.values():
         more = f" ({len(lines)} rules in this file)" if len(lines) > 1 else ""
         yield Finding(
-            "R02", lines[0].line.place, f"2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 hands it on as it is{more}",
-            "nothing, unless a target undoes the second escaping", Risk.CHANGES)
+            "R02",
+            lines[0].line.place,
+            f"2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 hands it on as it is{more}",
+            "nothing, unless a target undoes the second escaping",
+            Risk.CHANGES,
+        )
 
 
 def _hands_on(rule: RewriteLine) -> bool:
@@ -37,18 +41,30 @@ def _hands_on(rule: RewriteLine) -> bool:
     text = "".join(piece.text for piece in rule.pieces if piece.kind == "text")
     if MARK not in text or rule.has("qsa", "qsappend"):
         return True
-    variables = any(piece.kind == "%{" and piece.text in ("query_string", "the_request") for piece in rule.pieces)
+    variables = any(
+        piece.kind == "%{" and piece.text in ("query_string", "the_request") for piece in rule.pieces
+    )
     matched = any(piece.kind == "%" for piece in rule.pieces)
-    return variables or (matched and any("%{query_string}" in c.first.lower() or "%{the_request}" in c.first.lower() for c in rule.conditions))
+    return variables or (
+        matched
+        and any(
+            "%{query_string}" in c.first.lower() or "%{the_request}" in c.first.lower()
+            for c in rule.conditions
+        )
+    )
 
 
 def _is_plain(condition: Line) -> bool:
     """Whether the rule only runs for queries in which nothing is escaped, such as the empty one."""
     pattern = condition.second
-    if condition.first.lower() != "%{query_string}" or any(name.lower() in ("or", "ornext") for name, _ in split_flags(condition.flags) or ()):
+    if condition.first.lower() != "%{query_string}" or any(
+        name.lower() in ("or", "ornext") for name, _ in split_flags(condition.flags) or ()
+    ):
         return False
     anchored = pattern[:1] == "^" and pattern[-1:] == "$" and pattern[-2:-1] != "\\" and "|" not in pattern
-    return pattern in _EMPTY or (anchored and not any(can_match(group_text(pattern, 0), char) for char in _ESCAPED))
+    return pattern in _EMPTY or (
+        anchored and not any(can_match(group_text(pattern, 0), char) for char in _ESCAPED)
+    )
 
 
 RULE = Rule("R02", "redirect-queries", "The query of a redirect is not escaped again", check)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.modules.mod_rewrite.words import split_flags, split_line
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.modules.mappers.mod_rewrite.args import split_flags, split_line
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
 from whimbrel.upgrade.rules.rewriting.lines import without_flags
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 NAMES: Final = frozenset({"nc", "nocase"})
 
@@ -23,8 +23,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             wanted = without_flags(line, NAMES)
             edits = (line.replace_args(wanted),) if wanted is not None else ()
             yield Finding(
-                "R03", line.place, "2.4 compares without regard to case here, as NC says; 2.2 took no notice of NC with < and >",
-                "leave NC out", Risk.CHANGES, Safety.SAFE if edits else Safety.MANUAL, edits)
+                "R03",
+                line.place,
+                "2.4 compares without regard to case here, as NC says; 2.2 took no notice of NC with < and >",
+                "leave NC out",
+                Risk.CHANGES,
+                Safety.SAFE if edits else Safety.MANUAL,
+                edits,
+            )
 
 
 RULE = Rule("R03", "compared-case", "Comparisons of RewriteCond heed NC", check)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import at_server_level
 from whimbrel.upgrade.model import Finding, Risk, Rule
-from whimbrel.upgrade.rules.helping import at_server_level
 from whimbrel.upgrade.rules.rewriting.lines import RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import group_text
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -18,24 +18,40 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Rules of a server whose new path may begin with no slash."""
     for rule in rewrite_rules(tree):
-        if rule.substitutes and at_server_level(rule.line) and not rule.redirects and not rule.has("p", "proxy") and _may_lack(rule):
+        if (
+            rule.substitutes
+            and at_server_level(rule.line)
+            and not rule.redirects
+            and not rule.has("p", "proxy")
+            and _may_lack(rule)
+        ):
             yield Finding(
-                "R04", rule.line.place, "2.2 answered 400 when the new path began with no slash, 2.4 looks for it below the document root",
-                "nothing, unless the refusal is wanted: then give the map a default of its own and refuse that", Risk.CHANGES)
+                "R04",
+                rule.line.place,
+                "2.2 answered 400 when the new path began with no slash, 2.4 looks for it below the document root",
+                "nothing, unless the refusal is wanted: then give the map a default of its own and refuse that",
+                Risk.CHANGES,
+            )
 
 
 def _may_lack(rule: RewriteLine) -> bool:
     first = rule.pieces[0]
     if first.kind == "text":
         return first.text[:1] != "/" and not _SCHEME.match(first.text)
-    return first.kind == "${" or (first.kind == "$" and not _begins_with_slash(rule.parts.first, int(first.text)))
+    return first.kind == "${" or (
+        first.kind == "$" and not _begins_with_slash(rule.parts.first, int(first.text))
+    )
 
 
 def _begins_with_slash(pattern: str, number: int) -> bool:
     """Whether the group begins where the URL's path does, or with a slash of its own."""
     if (group_text(pattern, number) or "").startswith("/"):
         return True
-    return number < 2 and pattern.startswith(("^(", "(.*") if number else ("^", ".*")) and not pattern.startswith("^(?")
+    return (
+        number < 2
+        and pattern.startswith(("^(", "(.*") if number else ("^", ".*"))
+        and not pattern.startswith("^(?")
+    )
 
 
 RULE = Rule("R04", "no-slash", "Rewritten paths without a slash at the beginning are served", check)

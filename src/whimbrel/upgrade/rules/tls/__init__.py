@@ -9,11 +9,17 @@ from whimbrel.upgrade.rules.tls import (
     c41_dn_format,
     c42_ssl_v2,
     c43_proxy_peer_checks,
-    r05_authorities_of_folders,
+    r05_authorities_of_directories,
     x04_session_cache,
 )
 
 RULES: tuple[Rule, ...] = (
-    c36_ldap_client_certificate.RULE, c40_revocation_check.RULE, c41_dn_format.RULE, c42_ssl_v2.RULE, c42_ssl_v2.V3, c43_proxy_peer_checks.RULE,
-    r05_authorities_of_folders.RULE, x04_session_cache.RULE,
+    c36_ldap_client_certificate.RULE,
+    c40_revocation_check.RULE,
+    c41_dn_format.RULE,
+    c42_ssl_v2.RULE,
+    c42_ssl_v2.V3,
+    c43_proxy_peer_checks.RULE,
+    r05_authorities_of_directories.RULE,
+    x04_session_cache.RULE,
 )

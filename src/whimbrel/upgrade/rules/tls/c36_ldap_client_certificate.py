@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import at_server_level, replace_guarded, scope_of, server_of
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, replace_guarded, scope_of, server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -15,12 +15,28 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in lines:
         wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]
         yield Finding(
-            "C36", line.place, "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
-            "give it in the sections that ask the directory, or in <Location /> for all", Risk.BREAKS, Safety.REVIEW, replace_guarded(tree, line, wanted),
+            "C36",
+            line.place,
+            "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
+            "give it in the sections that ask the directory, or in <Location /> for all",
+            Risk.BREAKS,
+            Safety.REVIEW,
+            replace_guarded(tree, line, wanted),
         )
     for line in tree.named("ldaptrustedclientcert"):
-        if scope_of(line) is None and server_of(line) is None and line not in lines and not line.file.directory:
-            yield Finding("C36", line.place, "LDAPTrustedClientCert is a setting of folders only", "give it in a section", Risk.BREAKS)
+        if (
+            scope_of(line) is None
+            and server_of(line) is None
+            and line not in lines
+            and not line.file.directory
+        ):
+            yield Finding(
+                "C36",
+                line.place,
+                "LDAPTrustedClientCert is a setting of folders only",
+                "give it in a section",
+                Risk.BREAKS,
+            )
 
 
 RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of folders", check)

@@ -6,9 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree, Role, Statement
+from whimbrel.upgrade.edits.rule_helpers import (
+    at_server_level,
+    change_args,
+    insert_below,
+    lines_for_24,
+    server_of,
+)
 from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import at_server_level, change_args, insert_below, lines_for_24, server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
 LEGACY: Final = "LegacyDNStringFormat"
@@ -28,12 +34,22 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield _finding(line, _with_legacy_format(tree, line))
     for engine in _engines(tree):
         server = server_of(engine)
-        options_24 = [line for line in lines_for_24(tree, "ssloptions") if at_server_level(line) and server_of(line) in (server, None)]
+        options_24 = [
+            line
+            for line in lines_for_24(tree, "ssloptions")
+            if at_server_level(line) and server_of(line) in (server, None)
+        ]
         server_options = [line for line in options_24 if server_of(line) is server]
-        if any(_legacy(line) for line in (server_options or options_24)) or any(not _signed(line) for line in server_options):
+        if any(_legacy(line) for line in (server_options or options_24)) or any(
+            not _signed(line) for line in server_options
+        ):
             continue
         last = next((line for line in reversed(server_options) if line.in_22 is not False), None)
-        yield _finding(last, _with_legacy_format(tree, last)) if last is not None else _finding(engine, insert_below(tree, engine, [f"SSLOptions +{LEGACY}"]))
+        yield (
+            _finding(last, _with_legacy_format(tree, last))
+            if last is not None
+            else _finding(engine, insert_below(tree, engine, [f"SSLOptions +{LEGACY}"]))
+        )
 
 
 def _possible(tree: ConfigTree) -> Iterator[Finding]:
@@ -66,7 +82,11 @@ def _uses_dn(tree: ConfigTree) -> bool:
         return True
     if not any(True for _ in _engines(tree)):
         return False
-    return any("_DN" in line.args and VARIABLE.search(line.args) for line in tree.all_statements() if line.in_24 is not False)
+    return any(
+        "_DN" in line.args and VARIABLE.search(line.args)
+        for line in tree.all_statements()
+        if line.in_24 is not False
+    )
 
 
 def _engines(tree: ConfigTree) -> Iterator[Statement]:
@@ -95,8 +115,13 @@ def _with_legacy_format(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ..
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
     return Finding(
-        "C41", line.place, "SSL_CLIENT_S_DN and its like read CN=...,C=... (RFC 2253) instead of /C=.../CN=...",
-        f"SSLOptions {LEGACY} keeps the old format; or adapt what reads the names", Risk.CHANGES, Safety.SAFE, edits,
+        "C41",
+        line.place,
+        "SSL_CLIENT_S_DN and its like read CN=...,C=... (RFC 2253) instead of /C=.../CN=...",
+        f"SSLOptions {LEGACY} keeps the old format; or adapt what reads the names",
+        Risk.CHANGES,
+        Safety.SAFE,
+        edits,
     )
 
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.estate import ConfigTree, Statement
+from whimbrel.upgrade.edits.rule_helpers import change_args
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check_v2(tree: ConfigTree) -> Iterator[Finding]:
     """Lines that ask for SSLv2; ``-SSLv2`` is fine."""
     for line in tree.named("sslprotocol", "sslproxyprotocol"):
         if _enables(line, "sslv2"):
-            yield _finding(tree, line, "C42", "SSLv2", "SSLv2 is no longer supported: 2.4 does not start with it", Safety.SAFE)
+            yield _finding(
+                tree,
+                line,
+                "C42",
+                "SSLv2",
+                "SSLv2 is no longer supported: 2.4 does not start with it",
+                Safety.SAFE,
+            )
 
 
 def check_v3(tree: ConfigTree) -> Iterator[Finding]:
@@ -28,12 +35,28 @@ def _enables(line: Statement, protocol: str) -> bool:
     return any(word.lower().lstrip("+") == protocol for word in line.words())
 
 
-def _finding(tree: ConfigTree, line: Statement, rule: str, protocol: str, message: str, safety: Safety) -> Finding:
+def _finding(
+    tree: ConfigTree, line: Statement, rule: str, protocol: str, message: str, safety: Safety
+) -> Finding:
     words = line.words()
     remaining = [word for word in words if word.lower().lstrip("+") != protocol.lower()]
     if not _leaves_any(words, remaining):
-        return Finding(rule, line.place, f"{message}, and nothing else is allowed here", "choose protocols: SSLProtocol all", Risk.BREAKS)
-    return Finding(rule, line.place, message, f"take {protocol} away", Risk.BREAKS, safety, change_args(tree, line, " ".join(remaining)))
+        return Finding(
+            rule,
+            line.place,
+            f"{message}, and nothing else is allowed here",
+            "choose protocols: SSLProtocol all",
+            Risk.BREAKS,
+        )
+    return Finding(
+        rule,
+        line.place,
+        message,
+        f"take {protocol} away",
+        Risk.BREAKS,
+        safety,
+        change_args(tree, line, " ".join(remaining)),
+    )
 
 
 def _leaves_any(words: list[str], remaining: list[str]) -> bool:

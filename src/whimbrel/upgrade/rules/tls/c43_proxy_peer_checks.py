@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import insert_below, lines_for_24, server_of
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import insert_below, lines_for_24, server_of
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 NAMES: Final = ("SSLProxyCheckPeerName", "SSLProxyCheckPeerCN")
 """Either of them Off switches the check of the name off."""
@@ -16,7 +16,9 @@ EXPIRE: Final = "SSLProxyCheckPeerExpire"
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every server that speaks TLS to back ends and says nothing about their certificates."""
-    declared = {name: {server_of(line) for line in lines_for_24(tree, name.lower())} for name in (*NAMES, EXPIRE)}
+    declared = {
+        name: {server_of(line) for line in lines_for_24(tree, name.lower())} for name in (*NAMES, EXPIRE)
+    }
     for line in tree.named("sslproxyengine"):
         if [word.lower() for word in line.words()[:1]] != ["on"]:
             continue

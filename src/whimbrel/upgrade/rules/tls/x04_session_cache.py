@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.estate import ConfigTree
+from whimbrel.upgrade.edits.rule_helpers import change_args, is_module_missing
 from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
-from whimbrel.upgrade.rules.helping import change_args, is_module_missing
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 SHM: Final = re.compile(r'(\s*"?)shm:', re.IGNORECASE)
-NEEDED: Final = {"shmcb": "socache_shmcb_module", "dbm": "socache_dbm_module", "memcache": "socache_memcache_module"}
+NEEDED: Final = {
+    "shmcb": "socache_shmcb_module",
+    "dbm": "socache_dbm_module",
+    "memcache": "socache_memcache_module",
+}
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -19,13 +23,31 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("sslsessioncache"):
         kind = (line.words() or [""])[0].partition(":")[0].lower()
         if kind == "shm":
-            yield Finding("X04", line.place, "the session cache shm: is called shmcb:, its old name stops the start", "say shmcb:", Risk.BREAKS,
-                          Safety.SAFE, change_args(tree, line, SHM.sub(r"\1shmcb:", line.args.strip(), count=1)))
+            yield Finding(
+                "X04",
+                line.place,
+                "the session cache shm: is called shmcb:, its old name stops the start",
+                "say shmcb:",
+                Risk.BREAKS,
+                Safety.SAFE,
+                change_args(tree, line, SHM.sub(r"\1shmcb:", line.args.strip(), count=1)),
+            )
         elif kind in ("dc", "shmht"):
-            yield Finding("X04", line.place, f"there is no session cache {kind}: in 2.4", "shmcb: serves one machine, memcache: several", Risk.BREAKS)
+            yield Finding(
+                "X04",
+                line.place,
+                f"there is no session cache {kind}: in 2.4",
+                "shmcb: serves one machine, memcache: several",
+                Risk.BREAKS,
+            )
         elif kind in NEEDED and is_module_missing(tree, NEEDED[kind]):
-            yield Finding("X04", line.place, f"the session cache {kind}: is mod_socache_{kind}'s, which is not loaded: 2.4 does not start",
-                          f"load mod_socache_{kind}", Risk.BREAKS)
+            yield Finding(
+                "X04",
+                line.place,
+                f"the session cache {kind}: is mod_socache_{kind}'s, which is not loaded: 2.4 does not start",
+                f"load mod_socache_{kind}",
+                Risk.BREAKS,
+            )
 
 
 RULE = Rule("X04", "session-cache", "SSLSessionCache needs a socache module", check)

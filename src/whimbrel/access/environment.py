@@ -1,0 +1,222 @@
+"""Chains of lines to merged settings, by the engine's own setters and merges: what a line means is said once, in modules/."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config import model
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION, CommandContext
+from whimbrel.config.load import add_module, catalogue_of, new_configuration
+from whimbrel.config.model import SectionKind, Server
+from whimbrel.config.options import LoadOptions
+from whimbrel.directives.node import Node
+from whimbrel.directives.spec import Context
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.plan import plan
+from whimbrel.modules import ALL
+from whimbrel.modules.aaa.mod_authz_core.providers import refuse
+from whimbrel.modules.aaa.mod_authz_core.setters import AuthzCoreServerConfig, check_trees
+from whimbrel.modules.support.auth.auth_api import AuthzProvider
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import UNSET, with_defaults
+
+_NOWHERE: Final = SourceLocation("", 0)
+_WALKS: Final = {
+    SectionKind.SERVER: -1,
+    SectionKind.FILES: 1,
+    SectionKind.FILES_MATCH: 1,
+    SectionKind.LOCATION: 2,
+    SectionKind.LOCATION_MATCH: 2,
+    SectionKind.IF: 3,
+    SectionKind.ELSE_IF: 3,
+    SectionKind.ELSE: 3,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AccessEnvironment:
+    """What a decision depends on besides the sections.
+
+    *modules* are LoadModule's identifiers in load order, with or without ``_module`` (2.2 asks its authorization modules in that order); what the
+    recorded binaries have built in is always there.  *root* is the server root.  *readable* (absolute path of a password or group file) says
+    whether the server can read it; None, not known, counts as readable.  *aliases* are the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
+    *methods* are names that the main file registers somewhere (<Limit>, RegisterHttpMethod); those of the chain itself need not be among them.
+    """
+
+    modules: tuple[str, ...]
+    root: str = "/"
+    readable: Callable[[str], bool | None] = lambda _path: None
+    aliases: tuple[AccessLine, ...] = ()
+    methods: tuple[str, ...] = ()
+    _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
+
+    def settings(self, dialect: Dialect) -> ModuleSettings:
+        """The modules of this world under *dialect*, set up once.  Raises ConfigError for aliases that the server refuses."""
+        settings_found = self._settings.get(dialect.name)
+        if settings_found is None:
+            settings_found = self._settings[dialect.name] = ModuleSettings(self, dialect)
+        return settings_found
+
+
+@dataclass(frozen=True)
+class ProviderAlias:
+    """A provider under another name: *base* with the arguments *given* and the settings of *layer*, which *lines* made."""
+
+    base: str
+    args: str
+    layer: model.Layer
+    lines: tuple[AccessLine, ...]
+
+
+class BrokenHtaccess(Exception):
+    """A .htaccess file with an error: it fails every request that meets it."""
+
+
+class ModuleSettings:
+    """A configuration that holds modules and aliases but no section; sections are executed one by one and merged as a request would."""
+
+    def __init__(self, environment: AccessEnvironment, dialect: Dialect) -> None:
+        self.configuration = new_configuration(LoadOptions(server_root=environment.root), ALL, dialect)
+        catalogue = catalogue_of(dialect)
+        self.foreign: list[str] = []
+        for name in environment.modules:
+            row = catalogue.module(name if name.endswith("_module") else f"{name}_module")
+            if row is None:
+                self.foreign.append(name)
+            elif row.identifier not in self.configuration.modules:
+                add_module(self.configuration, row)
+        for name in environment.methods:
+            self.configuration.methods.register(name)
+        self.plans = plan.PlanCache(self.configuration)
+        self._layers: dict[AccessLayer, model.Layer | ConfigError] = {}
+        self.aliases: dict[str, dict[str, ProviderAlias]] = {kind: {} for kind in ALIASES}
+        for kind in ALIASES:
+            self.aliases[kind] = dict(self._aliases(environment.aliases, kind))
+
+    def _aliases(self, lines: Sequence[AccessLine], kind: str) -> Iterator[tuple[str, ProviderAlias]]:
+        for line in lines:
+            if line.name == kind:
+                self._execute((line,), SectionKind.SERVER, self.configuration.main.defaults, False)
+                base_name, rest = getword(line.args)
+                name, rest = getword(rest)
+                layer = model.Layer(SectionKind.DIRECTORY)
+                self._execute(line.children, SectionKind.DIRECTORY, layer, False)
+                yield name, ProviderAlias(base_name, getword(rest)[0], layer, line.children)
+
+    def merge(self, chain: Sequence[AccessLayer]) -> plan.Plan:
+        """The settings where *chain* applies: the layers of one walk are merged with each other first.  Raises ConfigError, Broken."""
+        for layer in chain:
+            if not layer.in_htaccess:
+                self._layer(
+                    layer
+                )  # httpd reads the main file first: methods that <Limit> registers there are known in every .htaccess file
+        result = self.plans.root(self.configuration.main)
+        for walk, layers in groupby(chain, key=lambda layer: _WALKS.get(layer.kind, 0)):
+            joined: model.Layer | None = None
+            for layer in layers:
+                config_layer = self._layer(layer)
+                if walk < 0:
+                    result = result.with_layer(config_layer)
+                else:
+                    joined = self.plans.merge_layers(joined, config_layer)
+            result = result if joined is None else result.with_layer(joined)
+        return result
+
+    def _layer(self, layer: AccessLayer) -> model.Layer:
+        config_layer = self._layers.get(layer) or self._build_layer(layer)
+        if isinstance(config_layer, ConfigError) and layer.in_htaccess:
+            raise BrokenHtaccess(
+                str(config_layer)
+            )  # not kept: a later chain may register the method that was missing
+        self._layers[layer] = config_layer
+        if isinstance(config_layer, ConfigError):
+            raise config_layer
+        return config_layer
+
+    def _build_layer(self, layer: AccessLayer) -> model.Layer | ConfigError:
+        config_layer = model.Layer(layer.kind, layer.place)
+        try:
+            self._execute(
+                [line for line in layer.lines if line.name not in ALIASES],
+                layer.kind,
+                config_layer,
+                layer.in_htaccess,
+            )
+        except ConfigError as problem:
+            return problem
+        except StartError as problem:
+            return ConfigError(problem.lines[0], layer.place, bare=True)
+        return config_layer
+
+    def _execute(
+        self, lines: Sequence[AccessLine], kind: SectionKind, config_layer: model.Layer, htaccess: bool
+    ) -> None:
+        """Execute *lines* for *made*; raises ConfigError, or StartError for what httpd finds once everything is read."""
+        allowed = (
+            int(Context.OR_ALL) if htaccess else IN_MAIN_FILE if kind is SectionKind.SERVER else IN_SECTION
+        )
+        state = CommandContext(self.configuration, self.configuration.main, config_layer, allowed)
+        state.in_htaccess = htaccess
+        state.path = "" if kind is SectionKind.SERVER else "/"
+        outer = None if kind in (SectionKind.SERVER, SectionKind.HTACCESS) else Node(kind.value, "", _NOWHERE)
+        record = self.configuration.main.records.get(AuthzCoreServerConfig)
+        if record is not None:
+            record.records = UNSET
+        if self.foreign:
+            self._register_foreign(lines)
+        state.walk([node for node in _nodes(lines, outer) if not htaccess or self._is_implemented(node)])
+        if not htaccess:
+            check_trees(_Trees(self.configuration))
+
+    def _register_foreign(self, lines: Sequence[AccessLine]) -> None:
+        """Take the unknown words after Require for those of the modules that nobody knows here."""
+        modules = self.configuration.modules
+        for line in lines:
+            self._register_foreign(line.children)
+            if line.name != "require" or self.configuration.dialect.access_in_core:
+                continue
+            name, rest = getword(line.args)
+            name = getword(rest)[0] if name.lower() == "not" else name
+            if name not in self.aliases["authzprovideralias"] and modules.provider("authz", name) is None:
+                provider = Provider("authz", name, AuthzProvider(refuse("a module that is not known")))
+                modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
+
+    def _is_implemented(self, node: Node) -> bool:
+        """Whether a line can be executed; in a .htaccess file one without behaviour is an error, and decides nothing here."""
+        rows = self.configuration.modules.rows(node.name)
+        return rows is None or any(row.implemented for row in rows)
+
+
+class _Trees:
+    """The configuration as `check_trees` looks at it: the trees of the layer that was executed last."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._main = configuration.main
+        self.dialect = configuration.dialect
+        self.loaded, self.warn = configuration.loaded, configuration.warn
+
+    def servers(self) -> Sequence[Any]:
+        server = Server()
+        record = self._main.records.get(AuthzCoreServerConfig)
+        if record is not None:
+            server.records[AuthzCoreServerConfig] = with_defaults(record)
+        return [server]
+
+
+def _nodes(lines: Sequence[AccessLine], parent: Node | None) -> list[Node]:
+    nodes = []
+    for line in lines:
+        if line.is_container:
+            node = Node(f"<{line.name}", f"{line.args}>", line.place or _NOWHERE, parent)
+            node.children = _nodes(line.children, node)
+        else:
+            node = Node(line.name, line.args, line.place or _NOWHERE, parent)
+        nodes.append(node)
+    return nodes

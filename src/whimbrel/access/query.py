@@ -1,0 +1,93 @@
+"""What every symbolic hook needs: the space, the merged settings, and the method that is being decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+from whimbrel.access.atoms import Atom, GroupMember
+from whimbrel.access.decision import Function, Space, Undecided
+from whimbrel.access.environment import AccessEnvironment, ModuleSettings, ProviderAlias
+from whimbrel.access.layers import AccessLayer
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.modules.support.auth.auth_api import AuthnCoreDirConfig, auth_type
+
+S = TypeVar("S")
+_SUFFIXES: Final = {"default": ("",), "db": ("",), "gdbm": ("",), "sdbm": (".dir", ".pag"), "ndbm": (".db",)}
+
+
+@dataclass(frozen=True, eq=False)
+class AccessQuery:
+    """One question: what does *plan* decide for requests of method number *method*?"""
+
+    space: Space
+    environment: AccessEnvironment
+    settings: ModuleSettings
+    plan: Plan
+    chain: Sequence[AccessLayer]
+    method: int
+
+    @property
+    def is_22(self) -> bool:
+        """Whether 2.2 is asked."""
+        return self.plan.dialect.access_in_core
+
+    def dir_config(self, kind: type[S]) -> S:
+        """The merged settings of *kind*."""
+        return self.plan.dir_config(kind)
+
+    def applies_to(self, methods: int) -> bool:
+        """Whether a mask of <Limit> holds the method."""
+        return bool(methods >> self.method & 1)
+
+    def variable(self, atom: Atom) -> Function:
+        """The variable of *atom*."""
+        return self.space.variable(atom)
+
+    def any_member(self, source: str, groups: Iterable[str]) -> Function:
+        """Whether the user is in one of *groups*."""
+        return self.space.any_of(self.variable(GroupMember(source, group)) for group in sorted(set(groups)))
+
+    def with_alias(self, alias: ProviderAlias) -> AccessQuery:
+        """The same question with an alias's settings laid over."""
+        return replace(
+            self, plan=self.plan.with_layer(alias.layer), chain=(*self.chain, AccessLayer(alias.lines))
+        )
+
+    def unreadable(self, path: str) -> bool:
+        """Whether the server is known not to be able to read the file."""
+        return self.environment.readable(path) is False
+
+    def unreadable_dbm(self, path: str, kind: str) -> bool:
+        """The same of a DBM file, whose name the kinds lengthen in different ways."""
+        low = kind.lower()
+        if low not in _SUFFIXES:
+            return True  # no driver has that name
+        return any(self.unreadable(path + suffix) for suffix in _SUFFIXES[low])
+
+    def auth_type(self) -> str | None:
+        """AuthType in lower case, None where no authentication is wanted.  Raises Undecided where it depends on the request."""
+        if not self.is_22:
+            value = self.dir_config(AuthnCoreDirConfig).auth_type
+            if value is not None and value.fixed is None:
+                raise Undecided("AuthType is an expression")
+        auth_type_name = auth_type(self.plan)(None)  # type: ignore[arg-type]
+        return None if auth_type_name is None else auth_type_name.lower()
+
+    def auth_name(self) -> str | None:
+        """AuthName; an expression stands as its text."""
+        if self.is_22:
+            return self.dir_config(CoreDirConfig).auth_name
+        value = self.dir_config(AuthnCoreDirConfig).auth_name
+        return None if value is None else value.string.text if value.fixed is None else value.fixed
+
+    def lines(self, *families: str) -> str:
+        """The lines whose name begins with one of *families*, outermost first, as normal text: what a provider without a model was told."""
+        return "; ".join(
+            " ".join([line.name, *line.args.split()])
+            for layer in self.chain
+            for line in layer.lines
+            if line.name.startswith(families)
+        )

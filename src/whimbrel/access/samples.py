@@ -1,0 +1,108 @@
+"""Strings that a regular expression or a shell pattern matches: witnesses for sections that are matched by one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.regex import RegexError, compile_regex
+
+MAX_SAMPLES: Final = 6
+_CLASS: Final = re.compile(r"\[[!^]?(.)[^\]]*\]")
+_PLAIN: Final = "x0-_./ abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789,:;=+@!#$%&~"
+
+
+def regex_samples(pattern: str) -> list[str]:
+    """Up to `MOST` strings in which *pattern* is found, the plainest first; none where it can't be read."""
+    try:
+        compiled = compile_regex(pattern)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = re._parser.parse(pattern)  # type: ignore[attr-defined]
+    except (RegexError, re.error, RecursionError, OverflowError):
+        return []
+    samples: dict[str, None] = {}
+    for text in itertools.islice(_sequence(list(tree)), 40):
+        if compiled.search(text) is not None:
+            samples.setdefault(text)
+        if len(samples) == MAX_SAMPLES:
+            break
+    return list(samples)
+
+
+def wildcard_samples(pattern: str, *, by_segment: bool) -> list[str]:
+    """Strings that the shell pattern matches as a whole."""
+    compiled = compile_fnmatch(pattern, by_segment=by_segment)
+    candidates = (
+        _CLASS.sub(letter, pattern).replace("*", star).replace("?", "x")
+        for star in ("x", "")
+        for letter in (r"\1", "x", "a", "0")
+    )
+    return list(dict.fromkeys(text for text in candidates if compiled.search(text) is not None))
+
+
+def _sequence(items: list[Any]) -> Iterator[str]:
+    """Strings for the items one after the other, each choice varied by itself."""
+    choices = [list(itertools.islice(_item(op, value), 4)) or [""] for op, value in items]
+    first = [texts[0] for texts in choices]
+    yield "".join(first)
+    for at, texts in enumerate(choices):
+        for text in texts[1:]:
+            yield "".join([*first[:at], text, *first[at + 1 :]])
+
+
+def _item(op: Any, value: Any) -> Iterator[str]:
+    kind = str(op)
+    if kind == "LITERAL":
+        yield chr(value)
+    elif kind == "NOT_LITERAL":
+        yield next(c for c in _PLAIN if ord(c) != value)
+    elif kind == "ANY":
+        yield "x"
+    elif kind == "IN":
+        yield from _one_of(value)
+    elif kind == "BRANCH":
+        for branch in value[1]:
+            yield from itertools.islice(_sequence(list(branch)), 2)
+    elif kind == "SUBPATTERN":
+        yield from _sequence(list(value[-1]))
+    elif kind in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        low, high, inner = value
+        body = list(itertools.islice(_sequence(list(inner)), 3)) or [""]
+        for text in body:
+            yield text * max(low, min(1, high))
+        if low == 0:
+            yield ""
+    else:
+        yield ""
+
+
+def _one_of(value: list[Any]) -> Iterator[str]:
+    source = "[" + "".join(_class_part(op, arg) for op, arg in value) + "]"
+    try:
+        test = re.compile(source)
+    except re.error:
+        return
+    yield from (c for c in _PLAIN if test.match(c))
+
+
+def _class_part(op: Any, arg: Any) -> str:
+    kind = str(op)
+    if kind == "NEGATE":
+        return "^"
+    if kind == "LITERAL":
+        return re.escape(chr(arg))
+    if kind == "RANGE":
+        return f"{re.escape(chr(arg[0]))}-{re.escape(chr(arg[1]))}"
+    return {
+        "CATEGORY_DIGIT": r"\d",
+        "CATEGORY_NOT_DIGIT": r"\D",
+        "CATEGORY_SPACE": r"\s",
+        "CATEGORY_NOT_SPACE": r"\S",
+        "CATEGORY_WORD": r"\w",
+        "CATEGORY_NOT_WORD": r"\W",
+    }.get(str(arg), "")

@@ -1,0 +1,82 @@
+"""Every error a user can meet, each with a stable code and a place in a file."""
+
+from __future__ import annotations
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A position in a file (lines count from 1), and the Include line that led there, if any.
+
+    Text from the command line has a *path* such as ``(command line)`` and httpd's wording for it.
+    """
+
+    path: str
+    line: int
+    included_from: SourceLocation | None = None
+
+    def __str__(self) -> str:
+        via = f" (included from {self.included_from})" if self.included_from else ""
+        return f"{self.path}:{self.line}{via}"
+
+
+class ConfigError(Exception):
+    """A line that httpd refuses.
+
+    *reason* is worded as httpd words it; *hint* is ours: what to type instead.  A setter raises it without a place, the core adds
+    the place of the directive.  Callers branch on the class or *code*, never on the text.  *code* is the AH number that 2.4 prints
+    before "Syntax error on line N of FILE:"; messages that httpd prints without that line have *bare* set.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        place: SourceLocation | None = None,
+        *,
+        hint: str = "",
+        code: str = "AH00526",
+        bare: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.place, self.hint, self.code, self.bare = reason, place, hint, code, bare
+
+    def __str__(self) -> str:
+        tail = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.place or '?'}: {self.code}: {self.reason}{tail}"
+
+
+class UnknownDirective(ConfigError):
+    """A directive that no loaded module declares."""
+
+    def __init__(self, name: str, place: SourceLocation | None = None, *, declared_by: str = "") -> None:
+        super().__init__(
+            f"Invalid command '{name}', perhaps misspelled or defined by a module not included in the server configuration",
+            place,
+            hint=f"add: LoadModule {declared_by}" if declared_by else "",
+        )
+
+
+class StartError(Exception):
+    """The server can't start although its configuration could be read: port in use, unreadable log, missing user.
+
+    *lines* are the messages as httpd prints them (AH code included), *status* is the exit code.
+    """
+
+    def __init__(self, *lines: str, status: int = 1) -> None:
+        super().__init__("\n".join(lines))
+        self.lines, self.status = lines, status
+
+
+class PostConfigError(StartError):
+    """A module could not begin (httpd's post_config): the logs are open by then, and what it *said* belongs there.
+
+    *said* are (level, text with cause and code) in the order of the log; *again* where httpd only meets it when it goes through post_config a second
+    time.  *module* is the name in the log's lines.
+    """
+
+    def __init__(
+        self, module: str, *log_lines: tuple[str, str], repeat_in_log: bool = False, coded: bool = True
+    ) -> None:
+        self.module, self.log_lines, self.repeat_in_log = module, log_lines, repeat_in_log
+        super().__init__(*(text for _level, text in log_lines), "AH00016: " * coded + "Configuration Failed")

@@ -1,0 +1,383 @@
+"""Data classes that cost next to nothing until they are used.
+
+`dataclass`, `field`, `fields` and `replace` are those of the standard library's `dataclasses`, as far as Whimbrel uses them.  There every class has
+its methods written and compiled when it is made, half a millisecond each: more than half of the time that ``whimbrel-httpd -t`` would need.  Here a
+method is compiled at its first call, and does from then on what the standard one does.  `dataclasses.fields`, `asdict` and `replace` accept these
+classes.  There are no InitVar, no ClassVar, no KW_ONLY and no ordering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any, Final
+
+MISSING: Final = object()  # no default; as the value of an argument: not given
+_FEW: Final = (
+    4  # objects of a class that are made before its __init__ is compiled, which costs about as much as twelve
+)
+
+
+class Field:
+    """One field; *name* and *type* (as written) are set when its class is made."""
+
+    __slots__ = (
+        "compare",
+        "default",
+        "default_factory",
+        "init",
+        "kw_only",
+        "metadata",
+        "name",
+        "repr",
+        "type",
+    )
+
+    name: str
+    type: str
+
+    def __init__(
+        self,
+        default: Any,
+        default_factory: Any,
+        init: bool,
+        repr: bool,
+        compare: bool,
+        metadata: dict[str, Any],
+        kw_only: Any,
+    ) -> None:
+        self.default, self.default_factory, self.init, self.repr = default, default_factory, init, repr
+        self.compare, self.metadata, self.kw_only = compare, metadata, kw_only
+
+
+def _field(
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    init: bool = True,
+    repr: bool = True,
+    compare: bool = True,
+    metadata: dict[str, Any] | None = None,
+    kw_only: bool | None = None,
+) -> Field:
+    """As `dataclasses.field`."""
+    return Field(default, default_factory, init, repr, compare, {} if metadata is None else metadata, kw_only)
+
+
+def _fields(kind: Any) -> tuple[Field, ...]:
+    """The fields of a class, or of an object's class, in order."""
+    return tuple(_known(kind if isinstance(kind, type) else type(kind)).values())
+
+
+def _replace(record: Any, /, **changes: Any) -> Any:
+    """A copy with some fields changed."""
+    for one in _known(type(record)).values():
+        if not one.init:
+            if one.name in changes:
+                raise ValueError(
+                    f"field {one.name} is declared with init=False, it cannot be specified with replace()"
+                )
+        elif one.name not in changes:
+            changes[one.name] = getattr(record, one.name)
+    return type(record)(**changes)
+
+
+def _dataclass(
+    cls: Any = None,
+    /,
+    *,
+    frozen: bool = False,
+    slots: bool = False,
+    eq: bool = True,
+    repr: bool = True,
+    kw_only: bool = False,
+) -> Any:
+    """As `dataclasses.dataclass`."""
+
+    def decorate(cls: Any) -> Any:
+        return _build(cls, frozen, slots, eq, repr, kw_only)
+
+    return decorate if cls is None else decorate(cls)
+
+
+def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: bool) -> Any:
+    names: dict[str, str] = cls.__dict__.get("__annotations__", {})
+    given = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
+    for name, value in given.items():
+        if value.__class__.__hash__ is None:
+            raise ValueError(
+                f"mutable default {type(value)} for field {name} is not allowed: use default_factory"
+            )
+        if not slots and isinstance(value, Field):
+            delattr(cls, name)
+            if value.default is not MISSING:
+                setattr(cls, name, value.default)
+    if slots:
+        cls = _with_slots(cls, names)
+    cls.__record_own__ = names, given, kw_only
+    cls.__dataclass_fields__ = _STANDARD
+    _give(cls, "__match_args__", _MATCH)
+    _add_methods(cls, frozen, slots, eq, repr)
+    return cls
+
+
+def _known(kind: type[Any]) -> dict[str, Field]:
+    """The fields of a class and of those that it comes from, by name; put together when they are first asked for."""
+    found: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
+    if found is None:
+        found = {}
+        for base in reversed(kind.__mro__):
+            names, given, kw_only = base.__dict__.get("__record_own__", ({}, {}, False))
+            for name, written in names.items():
+                value = given.get(name, MISSING)
+                one = value if isinstance(value, Field) else _field(default=value)
+                one.name, one.type, one.kw_only = (
+                    name,
+                    written,
+                    kw_only if one.kw_only is None else one.kw_only,
+                )
+                found[name] = one
+        kind.__record_fields__ = found
+    return found
+
+
+def _with_slots(cls: Any, own: dict[str, str]) -> Any:
+    """The class anew: slots can't be added to one that exists."""
+    inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
+    members = {
+        name: value
+        for name, value in cls.__dict__.items()
+        if name not in own and name not in ("__dict__", "__weakref__")
+    }
+    members["__slots__"] = tuple(name for name in own if name not in inherited)
+    anew = type(cls)(cls.__name__, cls.__bases__, members)
+    anew.__qualname__ = cls.__qualname__
+    return anew
+
+
+def _give(cls: Any, name: str, value: Any) -> None:
+    """Set what the class does not define itself."""
+    if name not in cls.__dict__:
+        setattr(cls, name, value)
+
+
+def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> None:
+    hashed = cls.__dict__.get("__hash__", MISSING)
+    explicit = hashed is not MISSING and not (hashed is None and "__eq__" in cls.__dict__)
+    _give(cls, "__init__", _first_inits(cls, frozen, slots))
+    if repr:
+        _give(cls, "__repr__", _repr)
+    if eq:
+        _give(cls, "__eq__", _at_first_call(cls, "__eq__", lambda: _written_eq(cls)))
+        if frozen and not explicit:
+            cls.__hash__ = _at_first_call(cls, "__hash__", lambda: _written_hash(cls))
+        elif not explicit:
+            cls.__hash__ = None
+    if frozen:
+        cls.__setattr__, cls.__delattr__ = _refuse_to_set, _refuse_to_delete
+        if slots:
+            _give(cls, "__getstate__", _state)
+            _give(cls, "__setstate__", _set_state)
+
+
+# methods that are compiled -------------------------------------------------------------------
+def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
+    """A method that puts the one that *write* makes into its own place."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        function = write()
+        function.__qualname__ = f"{cls.__qualname__}.{name}"
+        function.__module__ = cls.__module__
+        setattr(cls, name, function)
+        return function(self, *args, **kwargs)
+
+    return first
+
+
+def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
+    """An __init__ that takes the long way for the first few objects, many classes having no more, and then is compiled."""
+    left = _FEW
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> None:
+        nonlocal left
+        left -= 1
+        values = _arguments(cls, args, kwargs) if left >= 0 else None
+        if values is None:
+            compiled = _written_init(cls, frozen, slots)
+            compiled.__qualname__ = f"{cls.__qualname__}.__init__"
+            cls.__init__ = compiled
+            compiled(self, *args, **kwargs)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if hasattr(cls, "__post_init__"):
+            self.__post_init__()
+
+    return first
+
+
+def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The value of every field, in order; None where the call is wrong, which the compiled function tells."""
+    known = _known(cls)
+    values = dict(
+        zip([name for name, one in known.items() if one.init and not one.kw_only], args, strict=False)
+    )
+    if len(values) < len(args) or not values.keys().isdisjoint(kwargs):
+        return None
+    values |= kwargs
+    out: dict[str, Any] = {}
+    for name, one in known.items():
+        if one.init and name in values:
+            out[name] = values.pop(name)
+        elif one.default_factory is not MISSING:
+            out[name] = one.default_factory()
+        elif one.default is not MISSING:
+            out[name] = one.default
+        elif one.init:
+            return None
+    return None if values else out
+
+
+def _compiled(lines: list[str], names: dict[str, Any]) -> Any:
+    exec("\n ".join(lines), names)  # the names are those of fields
+    return names["made"]
+
+
+def _written_init(cls: Any, frozen: bool, slots: bool) -> Any:
+    names: dict[str, Any] = {"MISSING": MISSING, "set_field": object.__setattr__}
+    body: list[str] = []
+    places: list[str] = []
+    keys: list[str] = []
+    for number, one in enumerate(_known(cls).values()):
+        value = one.name
+        if one.init:
+            (keys if one.kw_only else places).append(_parameter(one, number, names))
+            if one.default_factory is not MISSING:
+                value = f"make{number}() if {one.name} is MISSING else {one.name}"
+        elif one.default_factory is not MISSING:
+            names[f"make{number}"] = one.default_factory
+            value = f"make{number}()"
+        elif one.default is MISSING or not slots:
+            continue
+        else:
+            names[f"default{number}"], value = one.default, f"default{number}"
+        body.append(f"set_field(self, {one.name!r}, {value})" if frozen else f"self.{one.name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    arguments = ", ".join(["self", *places, *(["*", *keys] if keys else [])])
+    return _compiled([f"def made({arguments}):", *(body or ["pass"])], names)
+
+
+def _parameter(one: Field, number: int, names: dict[str, Any]) -> str:
+    """A field as an argument of __init__; its default goes into *names*."""
+    if one.default_factory is not MISSING:
+        names[f"make{number}"] = one.default_factory
+        return f"{one.name}=MISSING"
+    if one.default is MISSING:
+        return one.name
+    names[f"default{number}"] = one.default
+    return f"{one.name}=default{number}"
+
+
+def _compared(cls: Any, owner: str) -> str:
+    """The fields that count for equality, as a tuple's text."""
+    return "(" + "".join(f"{owner}.{one.name}," for one in _known(cls).values() if one.compare) + ")"
+
+
+def _written_eq(cls: Any) -> Any:
+    return _compiled(
+        [
+            "def made(self, other):",
+            f"if other.__class__ is self.__class__: return {_compared(cls, 'self')} == {_compared(cls, 'other')}",
+            "return NotImplemented",
+        ],
+        {},
+    )
+
+
+def _written_hash(cls: Any) -> Any:
+    return _compiled(["def made(self):", f"return hash({_compared(cls, 'self')})"], {})
+
+
+# methods that all share ----------------------------------------------------------------------
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = ", ".join(
+        f"{one.name}={getattr(self, one.name)!r}" for one in _known(type(self)).values() if one.repr
+    )
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _frozen(self: Any, name: str) -> bool:
+    return name in _known(type(self)) or "__record_own__" in type(self).__dict__
+
+
+def _refuse_to_set(self: Any, name: str, value: Any) -> None:
+    if _frozen(self, name):
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    if _frozen(self, name):
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in _known(type(self))]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(_known(type(self)), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+# for the standard library's functions --------------------------------------------------------
+class _Standard:
+    """What `dataclasses` looks for in a class, made when it is looked for."""
+
+    def __get__(self, record: Any, kind: Any) -> Any:
+        return _standard_fields(kind)
+
+
+class _Match:
+    """__match_args__, made when it is asked for."""
+
+    def __get__(self, record: Any, kind: Any) -> tuple[str, ...]:
+        return tuple(one.name for one in _known(kind).values() if one.init and not one.kw_only)
+
+
+_STANDARD: Final = _Standard()
+_MATCH: Final = _Match()
+
+
+@cache
+def _standard_fields(kind: Any) -> Any:
+    import dataclasses
+
+    standard = [(one.name, one.type, _standard_field(dataclasses, one)) for one in _known(kind).values()]
+    standard_class: Any = dataclasses.make_dataclass(kind.__name__, standard)
+    return standard_class.__dataclass_fields__
+
+
+def _standard_field(dataclasses: Any, one: Field) -> Any:
+    given = {
+        name: value for name in ("default", "default_factory") if (value := getattr(one, name)) is not MISSING
+    }
+    return dataclasses.field(
+        init=one.init, repr=one.repr, compare=one.compare, metadata=one.metadata, kw_only=one.kw_only, **given
+    )
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass, field, fields, replace
+else:
+    dataclass, field, fields, replace = _dataclass, _field, _fields, _replace
+
+__all__ = ["dataclass", "field", "fields", "replace"]

@@ -1,0 +1,101 @@
+"""Numbers, letters and blanks in text of one character per byte, as C reads them in httpd: ASCII only, any length, never an exception.
+
+Python reads more than C: `int` takes ``1_0`` and raises at 4,301 digits, `isdigit` takes superscripts, `strip` and `split` take 0x85 and 0xa0,
+`upper` leaves latin-1 (0xb5, 0xdf, 0xff).  What reads requests, responses and configurations uses these functions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+BLANKS: Final = " \t\n\v\f\r"  # isspace() of C
+DIGITS: Final = "0123456789"
+LONG_MAX: Final = (1 << 63) - 1
+_SAFE: Final = 18  # decimal digits that always fit into 63 bits
+_DIGITS: Final = re.compile(r"[0-9]+")
+_INTEGER: Final = re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-9]+)")
+_BASES: Final = {
+    10: _INTEGER,
+    16: re.compile(r"[ \t\n\v\f\r]*([+-]?)(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)"),
+    8: re.compile(r"[ \t\n\v\f\r]*([+-]?)([0-7]+)"),
+}
+_UPPER: Final = {c: c - 32 for c in range(97, 123)}
+_LOWER: Final = {c: c + 32 for c in range(65, 91)}
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def is_digits(text: str) -> bool:
+    """Return True if *text* is one or more of the digits 0 to 9."""
+    return text.isdecimal() and text.isascii()
+
+
+def is_letter(text: str) -> bool:
+    """Return True if *text* is one letter of ASCII."""
+    return text in _LETTERS
+
+
+def is_alphanumeric(text: str) -> bool:
+    """Return True if *text* is one or more letters and digits of ASCII."""
+    return text.isalnum() and text.isascii()
+
+
+def is_blank(text: str) -> bool:
+    """Return True if *text* is one or more blanks of C."""
+    return bool(text) and not text.strip(BLANKS)
+
+
+def strip(text: str) -> str:
+    """*text* without blanks of C at both ends."""
+    return text.strip(BLANKS)
+
+
+def split(text: str, most: int = 0) -> list[str]:
+    """The words of *text* between blanks of C; *most* above 0 limits the number of cuts, as in `str.split`."""
+    words = _BLANK_RUN.split(text.lstrip(BLANKS), most)
+    return words if words[-1] else words[:-1]
+
+
+_BLANK_RUN: Final = re.compile(r"[ \t\n\v\f\r]+")
+
+
+def lower(text: str) -> str:
+    """*text* with the letters of ASCII in lower case."""
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+def upper(text: str) -> str:
+    """*text* with the letters of ASCII in upper case."""
+    return text.upper() if text.isascii() else text.translate(_UPPER)
+
+
+def decimal(digits: str) -> int:
+    """The value of a text of digits; `LONG_MAX` + 1 for what needs more than 63 bits."""
+    if len(digits) > _SAFE:
+        digits = digits.lstrip("0")
+        if len(digits) > _SAFE + 1:
+            return LONG_MAX + 1
+    return min(int(digits or "0"), LONG_MAX + 1)
+
+
+def strtol(text: str, base: int = 10) -> tuple[int, str]:
+    """The number at the start of *text*, saturated at 64 bits, 0 for none, and what follows it; *base* 8, 10, 16, or 0 for C's prefixes."""
+    if base == 0:
+        digits = text.lstrip(BLANKS).lstrip("+-")[:3]
+        base = 16 if re.match("0[xX][0-9a-fA-F]", digits) else 8 if digits[:1] == "0" else 10
+    found = _BASES[base].match(text)
+    if found is None:
+        return 0, text
+    value = decimal(found[2]) if base == 10 else int(found[2], base)
+    return max(-value, -LONG_MAX - 1) if found[1] == "-" else min(value, LONG_MAX), text[found.end() :]
+
+
+def strtol_exact(text: str, base: int = 10) -> int | None:
+    """The whole of *text* as `strtol` reads it, or None; ``""`` is 0, as C reads it."""
+    value, rest = strtol(text, base)
+    return None if rest else value
+
+
+def atoi(text: str) -> int:
+    """The number at the start of *text* in 64 bits, wrapped to 32 as the C library does; 0 for none."""
+    return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

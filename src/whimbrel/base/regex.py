@@ -1,0 +1,213 @@
+"""Regular expressions as httpd has them: PCRE, bytewise, `.` matches newlines, `$` only the very end (2.4; 2.2 as PCRE has them by default).
+
+Python's `re` runs the many patterns on which it and PCRE agree (it starts and searches several times faster); everything else goes to PCRE itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache, partial
+from typing import Any, Final, Protocol, cast
+
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.regex_cost import search_cost
+
+
+class RegexError(Exception):
+    """The pattern does not compile."""
+
+
+class Match(Protocol):
+    """A match; groups count from 0, a group that took no part is None."""
+
+    def group(self, number: int = 0, /) -> Any: ...
+
+    def groups(self) -> Any: ...
+
+    def start(self, number: int = 0, /) -> int: ...
+
+    def end(self, number: int = 0, /) -> int: ...
+
+
+class Regex:
+    """A compiled expression; `search` is ap_regexec."""
+
+    __slots__ = ("groups", "ignore_case", "names", "pattern", "search")
+
+    def __init__(self, pattern: str, ignore_case: bool, compiled: Any) -> None:
+        self.pattern, self.ignore_case = pattern, ignore_case
+        self.search: Any = compiled.search
+        self.groups: int = compiled.groups
+        self.names: dict[str, int] = dict(compiled.groupindex)
+
+    def __repr__(self) -> str:
+        return f"Regex({self.pattern!r}{', i' if self.ignore_case else ''})"
+
+
+# Literals, classes without POSIX names, groups, plain quantifiers, anchors and the common escapes mean the same in both.
+_COMMON = compile(
+    r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> _]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
+    r"(?<![*+?(|}])[*+?](?:\?(?!\?))?(?![*+?])|(?<=[^*+?(|{}^])\{\d+(?:,\d*)?\}(?![+?*{])|"
+    r"\[\^?[^\\\[\]^](?:[^\\\[\]]|\\[.\\/\-dwsDWS])*\])*"
+)
+
+
+def _plain(pattern: str) -> bool:
+    return pattern.isascii() and _COMMON.fullmatch(pattern) is not None
+
+
+# What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
+_NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
+
+_DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
+
+
+def without_end(pattern: str) -> str:
+    """*pattern* as it matches under PCRE_NOTEOL: no ``$`` ever does."""
+    return _DOLLARS.sub(lambda found: "(?!)" if found[0] == "$" else found[0], pattern)
+
+
+@lru_cache(maxsize=4096)
+def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
+    """Compile *pattern*; RegexError says what PCRE found wrong.
+
+    *version22*: as 2.2 has them, `.` matches no newline, `$` also matches before a newline at the end.
+    """
+    if version22 and _NOT_IN_22.search(pattern):
+        raise RegexError("unrecognized character after (?")
+    if _plain(pattern) and (quick := _proven(pattern, ignore_case, version22)) is not None:
+        return Regex(pattern, ignore_case, quick)
+    return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
+
+
+# PCRE gives up after ten million steps, and httpd then takes the pattern for not matching.  `re` never gives up, so it only gets searches of which
+# `search_cost` proves that they end within these steps (about a millisecond); every other search is PCRE's.
+_MAX_STEPS: Final = 100_000
+_MIN_LENGTH: Final = 64  # a bound on shorter subjects only would send nearly all of them to PCRE anyway
+_MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limits are not raised
+
+
+def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
+    """The pattern under `re`, with PCRE for subjects above the proven length; None where nothing is proven."""
+    flags = re.ASCII | (re.NOFLAG if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else re.NOFLAG)
+    text = pattern if version22 else _end_only(pattern)
+    try:
+        quick, bound = re.compile(text, flags), search_cost(text, flags)
+    except (re.error, OverflowError):
+        return None
+    length = 0 if bound is None else bound[0].longest(_MAX_STEPS)
+    if bound is None or length < _MIN_LENGTH:
+        return None
+    search = quick.match if bound[1] else quick.search  # `search` tries an anchored pattern at each character
+    return _GuardedRe(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
+
+
+class _GuardedRe:
+    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer ones."""
+
+    __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
+
+    def __init__(
+        self, quick: re.Pattern[str], search: Callable[[str], Any], length: int, make: Callable[[], Any]
+    ) -> None:
+        self.groups, self.groupindex, self._length = quick.groups, quick.groupindex, length
+        self._quick, self._make, self._sure = search, make, cast(Any, None)
+        self.search: Callable[[str], Any] = search if length >= _MAX_SUBJECT else self._search
+
+    def _search(self, subject: str) -> Any:
+        if len(subject) <= self._length:
+            return self._quick(subject)
+        if self._sure is None:
+            self._sure = self._make()
+        return self._sure.search(subject)
+
+
+_ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\])|\$", re.S)
+
+
+def _end_only(pattern: str, end: str = r"\Z") -> str:
+    """The pattern with `$` for the very end only, outside classes and escapes."""
+    return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
+
+
+class _Pcre:
+    """A PCRE pattern over the bytes of one-character-per-byte text.
+
+    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's interpreter, which is what httpd uses,
+    searches again under httpd's limit.
+    """
+
+    __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
+
+    def __init__(self, compiled: Any, make: Callable[[], Any], gives_up: type[Exception]) -> None:
+        self._search, self.groups, self._gives_up, self._make = (
+            compiled.search,
+            compiled.groups,
+            gives_up,
+            make,
+        )
+        self._interpret: Any = None
+        self.groupindex = {
+            str(name, "latin-1") if isinstance(name, bytes) else name: n
+            for name, n in compiled.groupindex.items()
+        }
+
+    def search(self, subject: str) -> Match | None:
+        data = subject.encode("latin-1")
+        try:
+            found = self._search(data)
+        except self._gives_up as problem:
+            found = self._search_interpreted(data) if _is_undecided(problem) else None
+        return None if found is None else _BytesFound(found)
+
+    def _search_interpreted(self, data: bytes) -> Any:
+        if self._interpret is None:
+            self._interpret = self._make().search
+        try:
+            return self._interpret(data)
+        except self._gives_up:
+            return None
+
+
+def _is_undecided(problem: Exception) -> bool:
+    """Return True if compiled code has given up a search that the interpreter may finish."""
+    return any(word in str(problem) for word in ("stack", "limit"))
+
+
+class _BytesFound:
+    """A match over bytes that gives its groups as text."""
+
+    __slots__ = ("_match", "end", "start")
+
+    def __init__(self, match: Any) -> None:
+        self._match = match
+        self.start, self.end = match.start, match.end
+
+    def group(self, number: int = 0, /) -> Any:
+        value = self._match.group(number)
+        return value if value is None else value.decode("latin-1")
+
+    def groups(self) -> Any:
+        return tuple(None if g is None else g.decode("latin-1") for g in self._match.groups())
+
+
+def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
+    import pcre2  # costs 12 ms: only for patterns that need it
+
+    flags = (0 if version22 else pcre2.DOTALL) | (pcre2.IGNORECASE if ignore_case else 0)
+    text = (pattern if version22 else _end_only(pattern, r"\z")).encode("latin-1")
+    try:
+        compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
+    except (pcre2.PatternError, pcre2.LibraryError) as problem:
+        raise RegexError(str(problem)) from None
+    with suppress(pcre2.LibraryError):  # such as (*NO_JIT)
+        compiled.jit_compile()
+    return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
+
+
+_COMPILED_LIMIT: Final = (
+    b"(*LIMIT_MATCH=20000)"  # compiled code counts fewer steps than the interpreter, whose count decides
+)
+_HEAP_LIMIT: Final = b"(*LIMIT_HEAP=65536)"  # kB that the interpreter may take for one search

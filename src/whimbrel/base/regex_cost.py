@@ -1,0 +1,207 @@
+"""Proven upper bounds on the steps that a backtracking matcher takes, as a polynomial in the length of the subject.
+
+The proof covers literals, classes, groups, alternatives, bounded repetitions, and unbounded repetitions of single characters.
+A pattern with anything else, such as a repeated group, has no bound here.
+"""
+
+from __future__ import annotations
+
+import re
+from re import _parser  # type: ignore[attr-defined]  # the parser of the expressions whose steps are counted
+from typing import Any, Final, NamedTuple
+
+_END: Final = 1 << 256  # the place behind the last character, as one more member of a set of characters
+_ANY: Final = _END - 1
+_EVERYTHING: Final = _ANY | _END
+_NEWLINE: Final = 1 << 10
+
+
+def _members(members: str) -> int:
+    return sum(1 << ord(c) for c in members)
+
+
+_DIGITS: Final = _members("0123456789")
+_SPACES: Final = _members(" \t\n\r\f\v")
+_WORDS: Final = _DIGITS | _members("_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_CATEGORIES: Final = {
+    "CATEGORY_DIGIT": _DIGITS,
+    "CATEGORY_SPACE": _SPACES,
+    "CATEGORY_WORD": _WORDS,
+    "CATEGORY_NOT_DIGIT": _ANY ^ _DIGITS,
+    "CATEGORY_NOT_SPACE": _ANY ^ _SPACES,
+    "CATEGORY_NOT_WORD": _ANY ^ _WORDS,
+}
+
+
+class Polynomial(NamedTuple):
+    """`factor` times the length of the subject to the power of `degree`."""
+
+    factor: int
+    degree: int
+
+    def plus(self, other: Polynomial) -> Polynomial:
+        return Polynomial(self.factor + other.factor, max(self.degree, other.degree))
+
+    def times(self, other: Polynomial) -> Polynomial:
+        return Polynomial(self.factor * other.factor, self.degree + other.degree)
+
+    def longest(self, steps: int) -> int:
+        """The greatest length for which the value is at most *steps*, at most 1 << 20."""
+        if not self.degree:
+            return 1 << 20 if self.factor <= steps else 0
+        length = int((steps / self.factor) ** (1 / self.degree)) if self.factor <= steps else 0
+        return min(length, 1 << 20)
+
+
+ONE: Final = Polynomial(1, 0)
+
+
+class _Bound(NamedTuple):
+    """`cost`: steps of one attempt; `ways`: how often the rest is tried; `first`: what the next character can be, `_END` for none."""
+
+    cost: Polynomial
+    paths: Polynomial
+    first: int
+
+
+class _Unproven(Exception):
+    pass
+
+
+def search_cost(pattern: str, flags: re.RegexFlag) -> tuple[Polynomial, bool] | None:
+    """Return the steps of a search, and True if a match can only begin at the start; None without a proof.
+
+    *pattern* must compile under *flags*, which must have ASCII and must not have MULTILINE.
+    """
+    tree = _parser.parse(pattern, flags)
+    try:
+        cost = _Proof(flags).sequence(tree, _EVERYTHING).cost
+    except _Unproven:
+        return None
+    is_anchored = _is_anchored(tree)
+    return cost if is_anchored else cost.times(Polynomial(1, 1)), is_anchored
+
+
+def _is_anchored(tree: Any) -> bool:
+    if not len(tree):
+        return False
+    name, value = str(tree[0][0]), tree[0][1]
+    if name == "SUBPATTERN":
+        return _is_anchored(value[3])
+    if name == "BRANCH":
+        return all(_is_anchored(branch) for branch in value[1])
+    return name == "AT" and str(value) in ("AT_BEGINNING", "AT_BEGINNING_STRING")
+
+
+class _Proof:
+    def __init__(self, flags: re.RegexFlag) -> None:
+        self.folds = bool(flags & re.IGNORECASE)
+        self.any = _ANY if flags & re.DOTALL else _ANY ^ _NEWLINE
+
+    def sequence(self, items: Any, follow: int) -> _Bound:
+        """The bound of *items* in a row; *follow* is what can come next."""
+        cost, walks = ONE, ONE
+        for name, value in reversed(list(items)):
+            bound = self.item(str(name), value, follow)
+            cost, walks, follow = (
+                bound.cost.plus(bound.paths.times(cost)),
+                bound.paths.times(walks),
+                bound.first,
+            )
+        return _Bound(cost, walks, follow)
+
+    def item(self, name: str, value: Any, follow: int) -> _Bound:
+        if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
+            return _Bound(ONE, ONE, self.characters(name, value))
+        if name == "AT":
+            at_end = {"AT_END_STRING": _END, "AT_END": _END | _NEWLINE}.get(str(value), _EVERYTHING)
+            return _Bound(ONE, ONE, follow & at_end)
+        if name == "SUBPATTERN" and not value[1] and not value[2]:
+            return self.sequence(value[3], follow)
+        if name == "BRANCH":
+            return self.branch([self.sequence(branch, follow) for branch in value[1]])
+        if name in ("MAX_REPEAT", "MIN_REPEAT"):
+            return self.repeat(value, follow)
+        raise _Unproven
+
+    @staticmethod
+    def branch(bounds: list[_Bound]) -> _Bound:
+        cost, walks, first = bounds[0]
+        for bound in bounds[1:]:
+            more = bound.paths
+            walks = (
+                Polynomial(max(walks.factor, more.factor), max(walks.degree, more.degree))
+                if not first & bound.first
+                else walks.plus(more)
+            )
+            cost, first = cost.plus(bound.cost), first | bound.first
+        return _Bound(cost, walks, first)
+
+    def repeat(self, value: Any, follow: int) -> _Bound:
+        least, most, body = value
+        single = _single(body)
+        unbounded = most is _parser.MAXREPEAT
+        if single is not None:
+            first = self.characters(*single)
+            cost = Polynomial(1, 1) if unbounded else Polynomial(max(most, 1), 0)
+            walks = (
+                ONE
+                if not first & follow
+                else Polynomial(1, 1)
+                if unbounded
+                else Polynomial(most - least + 1, 0)
+            )
+            return _Bound(cost, walks, first if least else first | follow)
+        if unbounded:
+            raise _Unproven
+        bound = self.sequence(body, follow)
+        if most > 1:
+            bound = self.sequence(body, follow | bound.first)
+        rounds, cost, walks = ONE, ONE, Polynomial(0, 0)
+        for count in range(most + 1):
+            if count >= least:
+                walks = walks.plus(rounds)
+            if count < most:
+                cost, rounds = cost.plus(rounds.times(bound.cost)), rounds.times(bound.paths)
+            if rounds.factor > 1 << 30:
+                raise _Unproven
+        return _Bound(cost, walks, bound.first if least else bound.first | follow)
+
+    def characters(self, name: str, value: Any) -> int:
+        """The set of characters that one item matches."""
+        if name == "ANY":
+            return self.any
+        if name != "IN":
+            found = self.folded(1 << value)
+            return _ANY & ~found if name == "NOT_LITERAL" else found
+        found, negated = 0, False
+        for kind, member in value:
+            kind = str(kind)
+            if kind == "NEGATE":
+                negated = True
+            elif kind == "LITERAL":
+                found |= 1 << member
+            elif kind == "RANGE":
+                found |= (1 << (member[1] + 1)) - (1 << member[0])
+            elif kind == "CATEGORY":
+                found |= _CATEGORIES[str(member)]
+            else:
+                raise _Unproven
+        found = self.folded(found)
+        return _ANY & ~found if negated else found
+
+    def folded(self, found: int) -> int:
+        if not self.folds:
+            return found
+        upper, lower = (0x7FFFFFE << 64), (0x7FFFFFE << 96)
+        return found | (found & upper) << 32 | (found & lower) >> 32
+
+
+def _single(body: Any) -> tuple[str, Any] | None:
+    """The name and value of the item of one character that is all of *body*, which `re` repeats without recursion; None where it is more."""
+    if len(body) != 1:
+        return None
+    name, value = str(body[0][0]), body[0][1]
+    if name == "SUBPATTERN" and value[0] is None and not value[1] and not value[2]:
+        return _single(value[3])
+    return (name, value) if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY") else None

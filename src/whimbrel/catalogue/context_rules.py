@@ -1,0 +1,79 @@
+"""What a directive's own function says about the place where it stands, beyond the bits of its row: "X cannot occur within ... section".
+
+The function of a directive runs after its words were counted, so this comes after "not allowed here" and "takes one argument".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue.load import DirectiveEntry
+
+FAMILIES = {
+    "DIRECTORY": ("<directory", "<directorymatch"),
+    "LOCATION": ("<location", "<locationmatch"),
+    "FILES": ("<files", "<filesmatch", "<if", "<elseif", "<else"),
+    "PROXY": ("<proxy", "<proxymatch"),
+}
+DIR_CONTEXT = frozenset({"LIMIT", "DIRECTORY", "LOCATION", "FILES", "PROXY"})
+CONTEXT_GROUPS = {"GLOBAL_ONLY": DIR_CONTEXT | {"VIRTUALHOST"}, "DIR_CONTEXT": DIR_CONTEXT}
+
+
+@dataclass(frozen=True, slots=True)
+class DirectiveContext:
+    """Where one directive stands.
+
+    *sections* are the names of the containers around it (``<Directory``, echoed as they are), innermost first, .htaccess
+    having none of its own.  *limited*: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core.  *folder*: per-directory settings are
+    being read (any section but <VirtualHost>, or a .htaccess file).
+    """
+
+    sections: Sequence[str] = ()
+    in_limit: bool = False
+    is_per_directory: bool = False
+    in_virtual_host: bool = False
+    in_htaccess: bool = False
+
+
+def refusal(row: DirectiveEntry, context: DirectiveContext, version: str) -> str | None:
+    """The message of *row*'s function about standing at *spot*, or None where it may."""
+    forbidden = frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
+    return message(row.name, violated(forbidden, context, version)) or None
+
+
+def message(name: str, context_name: str) -> str:
+    """The message about *place* (``directory context``), "" for none."""
+    return (
+        f"{name}{'>' if name.startswith('<') else ''} cannot occur within {context_name}"
+        if context_name
+        else ""
+    )
+
+
+def violated(forbidden: AbstractSet[str], context: DirectiveContext, version: str) -> str:
+    """The place around *spot* that is among *outside*, as httpd calls it; "" where none is.  The tests come in httpd's order."""
+    is_24 = version == "2.4"
+    if context.in_virtual_host and "VIRTUALHOST" in forbidden:
+        return "<VirtualHost> section"
+    # 2.4 names <Limit> for whoever minds any section at all.
+    if context.in_limit and (forbidden & DIR_CONTEXT if is_24 else "LIMIT" in forbidden):
+        return "<Limit> or <LimitExcept> section" if is_24 else "<Limit> section"
+    if context.in_htaccess and "HTACCESS" in forbidden:
+        return "htaccess files"
+    if context.is_per_directory and forbidden >= (
+        DIR_CONTEXT if is_24 else {"DIRECTORY", "LOCATION", "FILES"}
+    ):
+        return "directory context"
+    return _section(forbidden, context)
+
+
+def _section(forbidden: AbstractSet[str], context: DirectiveContext) -> str:
+    """The nearest section of a family that is minded, families in httpd's order."""
+    for family, names in FAMILIES.items():
+        if family in forbidden:
+            for section in context.sections:
+                if section.lower() in names:
+                    return f"{section}> section"
+    return ""

@@ -1,0 +1,67 @@
+"""Directives without behaviour that can be left out, since no answer changes: `ignorable.tsv`, with the reasons.
+
+A line has a module, its directives (names between blanks, ``SSL*`` for all that begin so), the arguments that are meant (a regular expression for the
+whole text in any case, empty for any), the module files with whose behaviour the line no longer holds (names between blanks; ``server``: it holds in
+.htaccess files alone) and the reason.
+The first line that fits counts; a line without a reason takes directives out again.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Collection
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+SERVER: Final = "server"
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorableDirective:
+    """One line: *names* in lower case, *args* compiled or None, *unless* base names of module files (``mod_proxy``)."""
+
+    names: tuple[str, ...]
+    args: re.Pattern[str] | None
+    unless: frozenset[str]
+    reason: str
+
+
+def ignorable_reason(
+    source: str, name: str, args: str, implemented: Collection[str] = (), *, in_htaccess: bool = False
+) -> str:
+    """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't.
+
+    *built* are the base names of the module files that have behaviour.
+    """
+    low = name.lower()
+    for line in ignorable_table().get(source, ()):
+        if any(fnmatchcase(low, pattern) for pattern in line.names) and (
+            line.args is None or line.args.fullmatch(args.strip())
+        ):
+            return (
+                ""
+                if any(name in implemented or (name == SERVER and not in_htaccess) for name in line.unless)
+                else line.reason
+            )
+    return ""
+
+
+@cache
+def ignorable_table() -> dict[str, tuple[IgnorableDirective, ...]]:
+    """The lines by source file."""
+    ignorable: dict[str, tuple[IgnorableDirective, ...]] = {}
+    with open(os.path.join(os.path.dirname(__file__), "ignorable.tsv"), encoding="utf-8") as file:
+        for text in file.read().split("\n")[1:-1]:
+            source, names, args, unless, why = text.split("\t")
+            line = IgnorableDirective(
+                tuple(names.lower().split()),
+                re.compile(args, re.IGNORECASE) if args else None,
+                frozenset(unless.split()),
+                why,
+            )
+            ignorable[source] = (*ignorable.get(source, ()), line)
+    return ignorable

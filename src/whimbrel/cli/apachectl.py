@@ -1,0 +1,167 @@
+"""`whimbrel ctl`: apachectl's words, for scripts and hands that know them.
+
+start, stop, restart, graceful, graceful-stop and configtest go to whimbrel-httpd, with whatever options stand beside them (-d, -f, -C, --dialect
+...); restart and graceful only where the configuration is fine.  status and fullstatus fetch the page that STATUSURL names (APACHE_STATUSURL as in
+Debian, http://localhost:80/server-status without both) and show it as text, without a browser.  Anything else is for whimbrel-httpd as it stands.
+Manual: programs/apachectl.html.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import sys
+from html import unescape
+from urllib.parse import urlsplit
+
+from whimbrel.base.latin1 import to_system
+from whimbrel.cli import httpd
+from whimbrel.utilities.options import UtilityProgram
+
+SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
+GONE = ("startssl", "sslstart", "start-SSL")
+ACTIONS = (*SIGNALS, *GONE, "configtest", "status", "fullstatus", "usage", "help", "--help")
+NO_SSL = (
+    "The startssl option is no longer supported.\nPlease edit httpd.conf to include the SSL configuration settings\n"
+    "and then use apachectl start.\n"
+)
+STATUSURL = "http://localhost:80/server-status"
+HTTPD = "whimbrel-httpd"
+WAIT = 10  # seconds for the status page
+
+
+def run(program: UtilityProgram) -> int:
+    """Do what the words say; the exit status."""
+    given = ["--dialect", "2.2"] * program.is_22 + [to_system(word) for word in program.words]
+    action, options = _split_action(given)
+    if action in ("", "usage", "help", "--help"):
+        sys.stderr.write(usage("whimbrel ctl"))
+        return 1
+    status = _run_action(action, options, given)
+    if status:
+        sys.stdout.write(
+            f"Action '{' '.join(given)}' failed.\nThe Apache error log may have more information.\n"
+        )
+    return status
+
+
+def _split_action(words: list[str]) -> tuple[str, list[str]]:
+    """The action, which is the first or the last word, and the options; a last word that an option takes is no action."""
+    if not words or words[0] in ACTIONS:
+        return (words[0], words[1:]) if words else ("", [])
+    takes = (
+        len(words) > 1 and re.fullmatch(r"-[a-zA-Z]*[DCcdfeEk]|--dialect|--envvars", words[-2]) is not None
+    )
+    return (words[-1], words[:-1]) if not takes else ("-", words)
+
+
+def usage(called: str) -> str:
+    """The text of help."""
+    return (
+        f"Usage: {called} [<httpd options>] start|stop|restart|graceful|graceful-stop|configtest|status|fullstatus|help\n"
+        f"       {called} <httpd args>\n       {called} -h            (for help on <httpd args>)\n"
+    )
+
+
+def _run_action(action: str, options: list[str], words: list[str]) -> int:
+    if action in ("restart", "graceful"):
+        return _check_config(options) or _httpd([*options, "-k", action])
+    if action in SIGNALS:
+        return _httpd([*options, "-k", action])
+    if action == "configtest":
+        return _httpd([*options, "-t"])
+    if action in ("status", "fullstatus"):
+        return _show_status(full=action == "fullstatus")
+    if action in GONE:
+        sys.stdout.write(NO_SSL)
+        return 2
+    return _httpd(words)
+
+
+def _httpd(words: list[str]) -> int:
+    """Run whimbrel-httpd here; a start goes on in a process of its own."""
+    signal.signal(
+        signal.SIGPIPE, signal.SIG_IGN
+    )  # as in any server: a log program or client that goes away is an error code
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return httpd.run([HTTPD, *words])
+
+
+def _check_config(options: list[str]) -> int:
+    """-t; what it says is shown only when something is wrong."""
+    saved_stderr = os.dup(2)
+    reading, writing = os.pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        status = 1
+        try:
+            status = _httpd([*options, "-t"])
+        finally:
+            os._exit(status)
+    os.dup2(saved_stderr, 2)
+    os.close(saved_stderr)
+    with os.fdopen(reading, "rb") as file:
+        output = file.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status:
+        os.write(2, output)
+    return status
+
+
+# status -------------------------------------------------------------------------------------------
+def _show_status(*, full: bool) -> int:
+    url = os.environ.get("STATUSURL") or os.environ.get("APACHE_STATUSURL") or STATUSURL
+    try:
+        text = as_text(fetch(url))
+    except (OSError, http.client.HTTPException, ValueError) as problem:
+        sys.stderr.write(f"'{url}' failed: {problem}\n")
+        return 1
+    sys.stdout.write(text if full else brief(text))
+    return 0
+
+
+def fetch(url: str) -> str:
+    """The page behind an http URL; raises OSError, HTTPException, or ValueError for an answer that is no page."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.hostname is None:
+        raise ValueError("not an http:// URL")
+    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=WAIT)
+    try:
+        connection.request("GET", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+        response = connection.getresponse()
+        data = response.read()
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise ValueError(f"{response.status} {response.reason}")
+    return data.decode("latin-1")
+
+
+def brief(text: str) -> str:
+    """The page up to the board of workers, as apachectl cuts it; all of a page without one."""
+    lines = text.splitlines(keepends=True)
+    end = next(
+        (
+            at
+            for at, line in enumerate(lines)
+            if line.rstrip().endswith("process") or line.startswith("Scoreboard Key:")
+        ),
+        len(lines),
+    )
+    return "".join(lines[:end]).rstrip("\n") + "\n"
+
+
+def as_text(page: str) -> str:
+    """A status page (or any simple one) without its markup: a line for a row, two blanks between cells."""
+    body = re.sub(r"(?is)<head>.*?</head>|<!DOCTYPE[^>]*>", "", page)
+    if "<" not in body:
+        return page
+    body = re.sub(r"(?i)</t[dh]>\s*<t[dh][^>]*>", "  ", body)
+    body = re.sub(r"(?i)<br ?/?>|</(?:h\d|dt|tr|p|pre|address)>|<hr ?/?>|<(?:table|dl|pre)[^>]*>", "\n", body)
+    lines = [line.strip() for line in unescape(re.sub(r"<[^>]*>", "", body)).split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n") + "\n"

@@ -1,0 +1,94 @@
+"""`whimbrel upgrade --interactive`: each change is shown and asked about before it is made."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+
+import typer
+
+from whimbrel.base.latin1 import to_system
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.cli.upgrade_output import finding_lines
+from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.upgrade.edits.diff import display_path, unified_diff
+from whimbrel.upgrade.model import FileEdit, Finding
+from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.line_map import LineEdits, LineMap
+
+KEYS = "y yes, n no, e edit, a yes to all that follow, q no to all that follow"
+
+
+class Prompt:
+    """The conversation; *rest* is the answer to everything that follows, once there is one."""
+
+    def __init__(self, tree: ConfigTree) -> None:
+        self.root = tree.root
+        self.answer_for_rest: bool | None = None
+
+    def confirm(self, finding: Finding, tree: ConfigTree) -> Finding | None:
+        """The finding as it is to be applied, None for not at all."""
+        if self.answer_for_rest is not None:
+            return finding if self.answer_for_rest else None
+        for line in finding_lines(finding, self.root):
+            typer.echo(to_system(line) if line.isascii() else line)
+        typer.echo(self._diff(finding, tree).decode("utf-8", "replace"), nl=False)
+        while True:
+            answer = typer.prompt(f"Make this change? [{KEYS}]", default="y").strip().lower()[:1]
+            if answer in ("y", "n"):
+                return finding if answer == "y" else None
+            if answer in ("a", "q"):
+                self.answer_for_rest = answer == "a"
+                return finding if self.answer_for_rest else None
+            if answer == "e":
+                return replace(finding, edits=tuple(self._edited(finding, tree)))
+
+    def _diff(self, finding: Finding, tree: ConfigTree) -> bytes:
+        out = []
+        for path, edits in _by_file(finding).items():
+            old_bytes, line_map = tree.files[path].document.bytes, LineMap()
+            line_map.steps.append(LineEdits(old_bytes, edits))
+            out.append(
+                unified_diff(
+                    display_path(path, self.root),
+                    old_bytes,
+                    apply(old_bytes, [Group(tuple(edits))]),
+                    line_map,
+                )
+            )
+        return b"".join(out)
+
+    def _edited(self, finding: Finding, tree: ConfigTree) -> list[FileEdit]:
+        """For each file the stretch that changes, upgraded, in the user's editor; what comes back takes its place."""
+        file_edits = []
+        for path, edits in _by_file(finding).items():
+            data = tree.files[path].document.bytes
+            start = data.rfind(b"\n", 0, min(edit.start for edit in edits)) + 1
+            end = data.find(b"\n", max(edit.end for edit in edits)) + 1 or len(data)
+            moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in edits)
+            text = _in_editor(apply(data[start:end], [Group(moved)]))
+            file_edits.append(FileEdit(path, Edit(start, end, text)))
+        return file_edits
+
+
+def _by_file(finding: Finding) -> dict[str, list[Edit]]:
+    by_file: dict[str, list[Edit]] = {}
+    for file_edit in finding.edits:
+        by_file.setdefault(file_edit.path, []).append(file_edit.edit)
+    return by_file
+
+
+def _in_editor(data: bytes) -> bytes:
+    """*data* after $VISUAL or $EDITOR had it; raises BadParameter when that fails."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.NamedTemporaryFile(suffix=".conf", delete=False) as file:
+        file.write(data)
+    try:
+        if subprocess.run([*shlex.split(command), file.name], check=False).returncode:
+            raise typer.BadParameter(f"{command} failed")
+        with open(file.name, "rb") as edited:
+            return edited.read()
+    finally:
+        os.unlink(file.name)

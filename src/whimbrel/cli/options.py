@@ -1,0 +1,227 @@
+"""The options of the commands that read a configuration: httpd's own -d, -f, -C, -c, -D, or files and folders.
+
+Commands take the `Annotated` types below for their parameters and hand them to `sources`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from whimbrel.base.latin1 import from_system, to_bytes, to_text
+from whimbrel.cli import paths
+from whimbrel.cli.main_files import directory_of, main_file
+
+if TYPE_CHECKING:
+    from whimbrel.upgrade.source.reading import Sources
+
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "-d",
+        metavar="DIRECTORY",
+        help="Read the server below DIRECTORY. Default: this machine's. Example: -d /etc/httpd",
+    ),
+]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "-f",
+        metavar="FILE",
+        help="Read FILE as the main file, from the server root on. Default: conf/httpd.conf. Example: -f conf/a.conf",
+    ),
+]
+Before = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-C",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE before the main file. Default: none. Example: -C 'Listen 80'",
+    ),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-c",
+        metavar="DIRECTIVE",
+        help="Read DIRECTIVE after the main file. Default: none. Example: -c 'KeepAlive Off'",
+    ),
+]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME", help="Define NAME for <IfDefine>. Default: none. Example: -D SSL"),
+]
+Envvars = Annotated[
+    Path | None,
+    typer.Option(
+        "--envvars",
+        help="Read shell variables from a file first. Default: Debian's envvars. Example: --envvars envvars",
+    ),
+]
+AsServer = Annotated[
+    bool,
+    typer.Option(
+        "--whole",
+        help="Take the file or directory for a whole server, not for a fragment. Default: by its content. "
+        "Example: --whole main.conf",
+    ),
+]
+BuiltIn = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
+        "`httpd -l`. Default: found out. Example: --built-in modules.txt",
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option(
+        metavar="2.4.N",
+        help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
+        "newest. Example: --target 2.4.58",
+    ),
+]
+Select = Annotated[
+    str,
+    typer.Option(
+        metavar="C17,...", help="Apply only these rules. Default: all rules. Example: --select C17,X01"
+    ),
+]
+Ignore = Annotated[
+    str, typer.Option(metavar="C17,...", help="Leave out these rules. Default: none. Example: --ignore C52")
+]
+Conf = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[CONF|FOLDER]...",
+        help="Main files, fragments, .htaccess files, directories. Default: this machine's server.",
+    ),
+]
+
+
+class UsageError(Exception):
+    """A command line that names nothing that can be read."""
+
+
+def release(target: str) -> int:
+    """The N of 2.4.N, the newest for 2.4; raises BadUse."""
+    from whimbrel.upgrade.model import NEWEST
+
+    found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
+    if found is None:
+        raise UsageError(f"--target {target}: not a release of 2.4, such as 2.4.58")
+    return int(found[1]) if found[1] else NEWEST
+
+
+def sources(
+    conf: list[Path],
+    root: Path | None,
+    file: Path | None,
+    before: list[str],
+    after: list[str],
+    defines: list[str],
+    envvars: Path | None,
+    as_server: bool = False,
+    built_in: Path | None = None,
+) -> tuple[Sources, str]:
+    """What is to be read, and the directory that it belongs to; raises BadUse."""
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.upgrade.source.reading import Sources
+
+    is_relocated, fragments = False, [path for path in conf if path.is_file()]
+    for path in conf:
+        if not path.exists():
+            raise UsageError(f"{path}: No such file or directory")
+    directories = [path for path in conf if path.is_dir()]
+    if root is None and file is None and conf:
+        main = main_file(conf[0], as_server=as_server)
+        if main is None:
+            return _fragments(conf, fragments, directories)
+        root, file, is_relocated = main.root, main.file, True
+        fragments = [path for path in fragments if path.resolve() != main.file.resolve()]
+    elif root is None and file is not None:
+        file = Path(os.path.abspath(file))
+        root = directory_of(file)
+    top = paths.root_of(str(root) if root is not None else "")
+    if not os.path.isdir(top):
+        raise UsageError(f"{top}: no such directory")
+    options = LoadOptions(
+        server_root=from_system(top),
+        file=from_system(str(file) if file is not None else paths.file_of(top)),
+        defines=_all(defines),
+        before=_all(before),
+        after=_all(after),
+        environment=_environment(envvars, top),
+    )
+    full = os.path.join(top, str(file) if file is not None else paths.file_of(top))
+    if not os.path.isfile(full):
+        raise UsageError(f"{full}: No such file or directory")
+    others = [_text(path) for path in fragments] + [
+        file_found for directory in directories for file_found in _files(directory)
+    ]
+    return Sources(
+        options=options,
+        fragments=tuple(dict.fromkeys(others)),
+        is_relocated=is_relocated,
+        built_in=_listed(built_in),
+    ), from_system(top)
+
+
+def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> tuple[Sources, str]:
+    from whimbrel.upgrade.source.reading import Sources
+
+    named = [_text(path) for path in files] + [
+        found for directory in directories for found in _files(directory)
+    ]
+    if not named:
+        raise UsageError(f"{conf[0]}: no configuration in there")
+    return Sources(fragments=tuple(dict.fromkeys(named))), _text(
+        conf[0] if conf[0].is_dir() else conf[0].parent
+    )
+
+
+def _listed(path: Path | None) -> frozenset[str] | None:
+    """The source files of modules in the output of `httpd -l`; None where no file is given."""
+    if path is None:
+        return None
+    try:
+        found = frozenset(re.findall(r"\b\w+\.c\b", path.read_text("latin-1")))
+    except OSError as problem:
+        raise UsageError(f"{path}: {problem.strerror}") from None
+    if not found:
+        raise UsageError(f"{path}: no list of modules, as `httpd -l` prints it")
+    return found
+
+
+def _all(lines: list[str]) -> tuple[str, ...]:
+    return tuple(map(from_system, lines))
+
+
+def _text(path: Path) -> str:
+    """The absolute path, one character per byte."""
+    return from_system(os.path.abspath(path))
+
+
+def _environment(envvars: Path | None, root: str) -> dict[str, str]:
+    given = paths.envvars_of(str(envvars.resolve()) if envvars is not None else "", root)
+    try:
+        environment = {**os.environ, **(paths.read_envvars(given, root) if given else {})}
+    except OSError as problem:
+        raise UsageError(f"{problem.filename}: {problem.strerror}") from None
+    return {from_system(key): from_system(value) for key, value in environment.items()}
+
+
+def _files(directory: Path) -> Iterator[str]:
+    """Every file below *folder* that looks like configuration, in order."""
+    for where, below, names in os.walk(to_bytes(_text(directory))):
+        below.sort()
+        in_sites = os.path.basename(where) in (b"sites-enabled", b"sites-available")
+        for name in sorted(names):
+            if name.endswith((b".conf", b".htaccess")) or (in_sites and not name.endswith((b"~", b".bak"))):
+                yield to_text(os.path.join(where, name))

@@ -1,0 +1,161 @@
+"""What `whimbrel serve` tells: what 2.4 makes of old directives, what reading noticed, and URLs to try."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+
+from whimbrel.base.latin1 import to_system
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.messages import format_message
+from whimbrel.config.model import Listener, SectionKind, Server, all_nodes
+
+COMPAT: Final = "still does what it did, by mod_access_compat; 2.4 has Require for it"
+# What 2.4 makes of the names of 2.2 that it still reads.
+OLD_NAMES: Final = {
+    "order": COMPAT,
+    "allow": COMPAT,
+    "deny": COMPAT,
+    "satisfy": COMPAT,
+    "maxclients": "is called MaxRequestWorkers; the old name works",
+    "maxrequestsperchild": "is called MaxConnectionsPerChild; the old name works",
+    "namevirtualhost": "has no effect: names are always looked at",
+    "defaulttype": "has no effect: a file of unknown type gets no Content-Type",
+    "addoutputfilterbytype": "belongs to mod_filter",
+    "authbasicauthoritative": "is read by mod_auth_basic as before",
+    "sslmutex": "is called Mutex",
+    "rewritelog": "is LogLevel rewrite:trace3",
+    "rewriteloglevel": "is LogLevel rewrite:trace1 to trace8",
+}
+_COVERED_CODES: Final = ("AH00117", "AH00548")  # messages that say the same as the table
+
+
+def changes(configuration: Configuration) -> list[str]:
+    """One line for each old directive that the configuration uses, in the order of their first use."""
+    if not configuration.dialect.messages_24:
+        return []
+    places_by_name: dict[str, list[str]] = {}
+    for node in all_nodes(configuration.tree):
+        if node.name.lower() in OLD_NAMES and not (
+            node.name.lower() == "defaulttype" and node.args.strip().lower() == "none"
+        ):
+            places_by_name.setdefault(node.name, []).append(
+                f"{_short(node.place.path, configuration)}:{node.place.line}"
+            )
+    lines = []
+    for name, places in places_by_name.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        lines.append(f"{name[0].upper()}{name[1:]} ({places[0]}{more}) {OLD_NAMES[name.lower()]}")
+    return lines
+
+
+def messages(configuration: Configuration) -> list[str]:
+    """What reading noticed beyond that, in httpd's words."""
+    shown_codes = () if not configuration.dialect.messages_24 else _COVERED_CODES
+    shown = [
+        m
+        for m in configuration.messages
+        if m.code not in shown_codes and m.level in ("startup", "warn", "error", "crit", "notice")
+    ]
+    out = [format_message(m, configuration.dialect) for m in shown]
+    if os.getuid() != 0 and configuration.spec.user:
+        out.append(
+            f"User {configuration.spec.user} and Group {configuration.spec.group} have no effect: you are not root"
+        )
+    return out
+
+
+def _short(path: str, configuration: Configuration) -> str:
+    return path.removeprefix(configuration.root.rstrip("/") + "/")
+
+
+def print_banner(console: Console, configuration: Configuration) -> None:
+    """Print what changed."""
+    version = ".".join(map(str, configuration.dialect.version[:2]))
+    console.print(
+        f"Serving [bold]{escape(to_system(configuration.options.file))}[/] by the rules of httpd {version}."
+    )
+    for title, lines in (
+        ("What is different:", changes(configuration)),
+        ("Noticed while reading:", messages(configuration)),
+    ):
+        if lines:
+            console.print(f"[bold]{title}[/]")
+            for line in lines:
+                console.print(f"  [yellow]-[/] {escape(to_system(line))}")
+
+
+def print_urls(console: Console, configuration: Configuration) -> None:
+    """Print three URLs; the last words of a start."""
+    log = configuration.spec.error_log
+    if log is not None and not log.piped and not log.syslog:
+        console.print(f"Errors go to {escape(to_system(log.target))}.")
+    console.print("[bold]Try:[/]")
+    for url in urls(configuration)[:3]:
+        console.print(f"  [cyan]{escape(to_system(url))}[/]")
+    console.file.flush()
+
+
+def urls(configuration: Configuration) -> list[str]:
+    """URLs that this configuration answers, the most telling first: a front page, a folder with rules of its own, another host, then the rest."""
+    listeners = configuration.spec.listeners
+    if not listeners:
+        return []
+    listener = listeners[0]
+    servers = [s for s in configuration.servers() if not s.is_virtual or _listens(s, listener)]
+    default = next((s for s in servers if s.is_virtual), configuration.main)
+    base = f"http://{_host(default, listener)}{_port(listener)}"
+    inside = [f"{base}{path}" for path in _paths(default)]
+    others = [
+        f"http://{name}{_port(listener)}/"
+        for s in servers
+        if s.is_virtual and s is not default
+        for name in [_local_name(s)]
+        if name
+    ]
+    more = [f"http://{_host(configuration.main, one)}{_port(one)}/" for one in listeners[1:]]
+    return list(dict.fromkeys([f"{base}/", *inside[:1], *others[:1], *inside[1:], *others[1:], *more]))
+
+
+def _listens(server: Server, listener: Listener) -> bool:
+    return any(address.port in (0, listener.port) for address in server.addresses)
+
+
+def _port(listener: Listener) -> str:
+    return "" if listener.port == 80 else f":{listener.port}"
+
+
+def _host(server: Server, listener: Listener) -> str:
+    """A name that reaches *listener* from this machine."""
+    if listener.address in ("", "0.0.0.0", "::", "127.0.0.1", "::1"):
+        return "localhost"
+    return f"[{listener.address}]" if ":" in listener.address else listener.address
+
+
+def _local_name(server: Server) -> str:
+    """A name of a virtual host, one that every machine resolves if there is one."""
+    names = [server.name, *server.names]
+    return next((n for n in names if n.endswith(".localhost")), server.name)
+
+
+def _paths(server: Server) -> Iterator[str]:
+    """Paths below the front page that have sections of their own."""
+    root = server.config(CoreServerConfig).document_root.rstrip("/") + "/"
+    for section in server.directories:
+        if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:
+            path = section.pattern.rstrip("/") + "/"
+            if path.startswith(root) and path != root:
+                yield "/" + path[len(root) :]
+    for section in server.locations:
+        if (
+            section.kind is SectionKind.LOCATION
+            and section.regex is None
+            and not section.fnmatch
+            and section.pattern != "/"
+        ):
+            yield section.pattern

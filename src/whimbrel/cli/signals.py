@@ -1,0 +1,167 @@
+"""-k, and everything between a configuration that is fine and a server that runs.  Manual: programs/httpd.html, stopping.html."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import PostConfigError, StartError
+from whimbrel.base.latin1 import from_system
+from whimbrel.cli import version_text
+from whimbrel.cli.bootstrap import ConfigLoader
+from whimbrel.config.configuration import Configuration
+from whimbrel.modules.mpm.settings import MpmConfig
+from whimbrel.server.master import pidfile
+from whimbrel.server.master.messages import with_code
+
+if TYPE_CHECKING:
+    import socket
+
+    Sockets = dict[tuple[str, int], socket.socket]
+
+_SIGNAL_NUMBERS = {
+    "stop": signal.SIGTERM,
+    "restart": signal.SIGHUP,
+    "graceful": signal.SIGUSR1,
+    "graceful-stop": signal.SIGWINCH,
+}
+
+
+def signal_running(configuration: Configuration, word: str) -> int | None:
+    """Do what -k *word* says ("" for none) to the server whose PidFile this is; None when one has to be started.  Raises StartError."""
+    dialect = configuration.dialect
+    path = configuration.spec.pid_file
+    shown = configuration.main.config(MpmConfig).pid_file or path
+    try:
+        number = pidfile.read(path)
+    except pidfile.BadPidFile:
+        raise StartError(
+            with_code(
+                dialect,
+                "AH00058",
+                f"Error retrieving pid file {shown}",
+                "(20014)Internal error (specific information not available)",
+            ),
+            with_code(dialect, "AH00059", "Remove it before continuing if it is corrupted."),
+        ) from None
+    running = number is not None and pidfile.alive(number)
+    status = f"httpd (pid {number}{'' if running else '?'})" if number is not None else "httpd (no pid file)"
+    if word in ("stop", "graceful-stop"):
+        if not running or number is None:
+            sys.stdout.write(f"{status} not running\n")
+        else:
+            os.kill(number, _SIGNAL_NUMBERS[word])
+            if word == "stop":
+                _wait_for_end(number)
+        return 0
+    if running and number is not None:
+        if word in ("", "start"):
+            sys.stdout.write(f"{status} already running\n")
+        else:
+            os.kill(number, _SIGNAL_NUMBERS[word])
+        return 0
+    if word in ("restart", "graceful"):
+        sys.stdout.write(
+            "httpd not running, trying to start\n" * 2
+        )  # httpd comes by here twice, and so do scripts that read it
+        sys.stdout.flush()
+    return None
+
+
+def _wait_for_end(number: int) -> None:
+    """httpd doesn't wait; a moment is enough for most and makes stop-and-start scripts safe."""
+    end = time.monotonic() + 0.5
+    while pidfile.alive(number) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def start(loader: ConfigLoader, configuration: Configuration) -> int:
+    """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
+    loader.require_implemented()
+    arguments = loader.arguments
+    shown = " ".join(map(from_system, arguments.log_words))
+    early = _open_sockets(configuration)
+    from whimbrel.server.master.master import Master, StartOptions
+
+    starters: list[int] = []  # the pipe behind which the starting process waits
+    options = StartOptions(
+        loader.reload,
+        shown,
+        single=arguments.is_single_process or _one_process(arguments.defines),
+        built=version_text.built(),
+        ready=lambda: _release(starters),
+    )
+    master = Master(options)
+    master.sockets = early
+    if not arguments.foreground:
+        starters.append(_detach())
+    elif "NO_DETACH" in arguments.defines and "FOREGROUND" not in arguments.defines and not options.single:
+        os.chdir("/")
+    try:
+        master.prepare(configuration)
+    except PostConfigError as problem:
+        master.report_failure(problem, repeat_in_log=problem.repeat_in_log)
+        return 1
+    return master.run()
+
+
+def _open_sockets(configuration: Configuration) -> Sockets:
+    """The listening sockets, opened before all of the server is imported: clients may come from here on, and wait a moment.  Raises StartError."""
+    from whimbrel.server.master import privileges, sockets, systemd
+
+    if configuration.loaded("systemd_module") and (given := systemd.listen_fds(os.environ)):
+        return given
+    privileges.check(configuration.spec, configuration.dialect)
+    return sockets.bind_all(
+        configuration.spec.listeners, {}, configuration.spec.backlog, configuration.dialect
+    )
+
+
+def report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
+    """Say in the log, which is opened for that, why a module could not begin; the exit status.  Raises StartError."""
+    configuration = loader.configuration
+    if configuration is None or signal_running(configuration, loader.arguments.signal) is not None:
+        return 0
+    from whimbrel.server.master.master import Master, StartOptions
+
+    master = Master(StartOptions(loader.reload, ""))
+    master.prepare(configuration, serves=False)
+    master.report_failure(problem, repeat_in_log=problem.repeat_in_log)
+    return 1
+
+
+def _one_process(defines: list[str]) -> bool:
+    return bool({"ONE_PROCESS", "DEBUG"} & set(defines))
+
+
+def _detach() -> int:
+    """Go on in a process and session of its own, in the directory /.
+
+    The first process ends when a byte comes from the descriptor that this returns, or as the second one ends.  The logs are opened afterwards, so
+    that log programs are children of the server, which restarts them.
+    """
+    ready_in, ready_out = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(ready_out)
+        if os.read(ready_in, 1):
+            os._exit(0)
+        os._exit(max(1, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
+    os.close(ready_in)
+    os.setsid()
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return ready_out
+
+
+def _release(starters: list[int]) -> None:
+    while starters:
+        handle = starters.pop()
+        os.write(handle, b"+")
+        os.close(handle)

@@ -1,0 +1,20 @@
+"""Where a directive stands, in the terms in which the catalogue refuses places."""
+
+from __future__ import annotations
+
+from whimbrel.catalogue.context_rules import DirectiveContext
+from whimbrel.directives.command import Command
+
+
+def context_of(command: Command) -> DirectiveContext:
+    """Where *command* stands.  A directive that is executed while the file is read has no sections around it yet."""
+    parent = command.node.parent
+    known = parent is not None and command.within(parent.name) is not None
+    sections = command.node.sections() if known else ()
+    return DirectiveContext(
+        sections,
+        command.methods != -1,
+        bool(command.path) or command.in_htaccess,
+        command.in_virtual_host,
+        command.in_htaccess,
+    )

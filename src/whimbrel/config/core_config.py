@@ -1,0 +1,202 @@
+"""The core's own settings, which the configuration reader, the section walks and the request engine need to know.
+
+The directives that fill them are in modules/core/.  Manual: mod/core.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.registry.settings import appended, overlaid, setting
+
+# Options, httpd's bits.
+OPT_NONE = 0
+OPT_INDEXES = 1
+OPT_INCLUDES = 2
+OPT_SYM_LINKS = 4
+OPT_EXECCGI = 8
+OPT_UNSET = 16
+OPT_INC_WITH_EXEC = 32
+OPT_SYM_OWNER = 64
+OPT_MULTI = 128
+_SSI = OPT_INCLUDES | OPT_INC_WITH_EXEC
+OPT_ALL = OPT_INDEXES | OPT_INCLUDES | OPT_INC_WITH_EXEC | OPT_SYM_LINKS | OPT_EXECCGI
+
+
+# FileETag, httpd's bits.
+ETAG_NONE = 1
+ETAG_MTIME = 2
+ETAG_INODE = 4
+ETAG_SIZE = 8
+ETAG_DIGEST = 16
+
+
+@dataclass(slots=True)
+class Options:
+    """Options as httpd keeps them: a value, and what +/- words added and removed."""
+
+    value: int = OPT_UNSET
+    added: int = 0
+    removed: int = 0
+
+    def over(self, base: Options) -> Options:
+        """These options laid over *base* (core_merge: a section with only +/- words changes, one with plain words replaces)."""
+        if self.value & OPT_UNSET:
+            value = (base.value & ~self.removed) | self.added
+            if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
+                value &= ~OPT_INC_WITH_EXEC  # +IncludesNOEXEC takes exec away from an outer Includes
+            return Options(
+                value, (base.added & ~self.removed) | self.added, (base.removed & ~self.added) | self.removed
+            )
+        return Options(self.value, self.added, self.removed)
+
+
+def _options(base: Options, over: Options) -> Options:
+    return over.over(base)
+
+
+@dataclass(frozen=True, slots=True)
+class EtagBits:
+    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...).
+
+    *inner* says which lines these are: 0 the server's, 1 those of folders, 2 of files, 3 of locations.  httpd merges the lines of each kind among
+    themselves before it lays the result over the kinds before; *below* is what those came to.
+    """
+
+    bits: int = 0
+    added: int = 0
+    removed: int = 0
+    inner: int = 0
+    below: EtagBits | None = None
+
+    @property
+    def value(self) -> int:
+        """What the setting comes to; 0 means the dialect's default."""
+        bits = self.bits if self.bits or self.below is None else self.below.value
+        bits = (bits & ~self.removed) | self.added
+        return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
+
+    def over(self, base: EtagBits) -> EtagBits:
+        """This setting laid over *base*: plain words replace what that says, signed words change it (core_merge_dir_configs)."""
+        if not base or not self:
+            return self or base
+        if self.inner != base.inner:
+            return replace(self, below=base)
+        if self.bits:
+            return replace(self, below=base.below)
+        added, removed = (
+            (base.added & ~self.removed) | self.added,
+            (base.removed & ~self.added) | self.removed,
+        )
+        return EtagBits((base.bits & ~removed) | added, added, removed, self.inner, base.below)
+
+    def __bool__(self) -> bool:
+        return bool(self.bits or self.added or self.removed)
+
+
+def _etag(base: EtagBits, over: EtagBits) -> EtagBits:
+    return over.over(base)
+
+
+def merge_levels(base: dict[str, int], over: dict[str, int]) -> dict[str, int]:
+    """A level for all modules ("") takes back what was set for single ones."""
+    return over if "" in over else {**base, **over}
+
+
+def _joined(base: dict[str, list[Any]], over: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {name: base.get(name, []) + over.get(name, []) for name in {**base, **over}}
+
+
+@dataclass(slots=True)
+class CoreDirConfig:
+    """Per-directory settings of the core.  Paths and texts are as written; flags are bool."""
+
+    options: Options = setting(merge=_options, make=Options)
+    override: int = setting(-1)  # bits of Where; UNSET means what the dialect says
+    override_options: int = setting(
+        OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
+    )  # Options that AllowOverride Options=... admits
+    override_list: frozenset[str] | None = setting(None)  # AllowOverrideList, lower case; None: not given
+    nonfatal: int = setting(0)  # AllowOverride Nonfatal= bits
+    files: list[Any] = setting(make=list, merge=appended)  # nested <Files> sections, in order
+    ifs: list[Any] = setting(make=list, merge=appended)  # nested <If> sections, in order
+    handler: str | None = setting(None)  # SetHandler; "" after `none`
+    handler_expr: Any = setting(None)  # a request.expressions.Template
+    forced_type: str | None = setting(None)  # ForceType (2.2: core), "none" kept as written
+    default_type: str | None = setting(None)
+    missing_type_checker: str = setting(
+        ""
+    )  # a line without behaviour that would look for types, from a .htaccess file
+    error_documents: dict[int, Any] = setting(make=dict, merge=overlaid)  # status -> ErrorDocument
+    accept_path_info: int = setting(2)  # 0 Off, 1 On, 2 Default
+    hostname_lookups: int = setting(0)  # 0 Off, 1 On, 2 Double
+    content_md5: bool = setting(False)
+    use_canonical_name: int = setting(0)  # 0 Off, 1 On, 2 DNS
+    use_canonical_port: bool = setting(False)
+    server_signature: int = setting(0)  # 0 Off, 1 On, 2 EMail
+    add_default_charset: str | None = setting(None)  # None or Off: none; On is iso-8859-1
+    etag: EtagBits = setting(merge=_etag, make=EtagBits)  # FileETag
+    limit_body: int = setting(-1)  # LimitRequestBody; -1: default
+    limit_xml_body: int = setting(1000000)
+    enable_mmap: bool = setting(True)
+    enable_sendfile: bool | None = setting(None)
+    decode_slashes: bool = setting(False)  # AllowEncodedSlashes On; NoDecode sets encoded_slashes only
+    encoded_slashes: bool = setting(False)
+    max_ranges: int = setting(200)  # -1: unlimited, 0: none
+    max_overlaps: int = setting(20)
+    max_reversals: int = setting(20)
+    log_level: dict[str, int] = setting(make=dict, merge=merge_levels)  # module name or "" -> level number
+    input_filters: str = setting("")  # SetInputFilter, as written
+    output_filters: str = setting("")  # SetOutputFilter
+    cgi_pass_auth: bool = setting(False)
+    cgi_vars: dict[str, str] = setting(make=dict, merge=overlaid)
+    qualify_redirect: bool = setting(False)
+    satisfy: dict[int, str] = setting(make=dict, merge=overlaid)  # 2.2: method number -> any/all
+    requires: list[Any] = setting(make=list)  # 2.2: Require lines (methods mask, text)
+    auth_type: str | None = setting(None)  # 2.2: AuthType
+    auth_name: str | None = setting(None)  # 2.2: AuthName
+    limits: dict[str, tuple[str, str]] = setting(
+        make=dict, merge=overlaid
+    )  # RLimit...: resource -> (soft, hard), as written
+    filters_by_type: dict[str, list[str]] = setting(
+        make=dict, merge=overlaid
+    )  # 2.2: AddOutputFilterByType, type -> filters
+    read_buffer: int = setting(8192)  # ReadBufferSize
+
+
+@dataclass(slots=True)
+class CoreServerConfig:
+    """Per-server settings of the core."""
+
+    document_root: str = setting("")  # absolute; "" means the default under the server root
+    access_names: list[str] = setting(make=lambda: [".htaccess"])
+    error_log: str | None = setting(None)  # as written
+    log_level: dict[str, int] = setting(make=dict, merge=merge_levels)
+    error_log_format: list[Any] | None = setting(None)
+    keep_alive: bool = setting(True)
+    keep_alive_timeout: float = setting(5.0)  # seconds
+    max_keep_alive: int = setting(100)
+    timeout: float = setting(60.0)  # seconds; 2.2: 300
+    limit_line: int = setting(8190)
+    limit_field_size: int = setting(8190)
+    limit_fields: int = setting(100)
+    merge_slashes: bool = setting(True)
+    trace_enable: int = setting(1)  # 0 off, 1 on, 2 extended
+    strict_http: bool = setting(True)  # HttpProtocolOptions
+    allow_http09: bool = setting(True)
+    registered_methods: bool = setting(False)
+    strict_host_check: bool = setting(False)
+    max_redirects: int = setting(10)  # LimitInternalRecursion
+    max_subrequests: int = setting(10)
+    protocols: list[str] = setting(make=list)
+    protocols_honor_order: bool = setting(True)
+    server_tokens: str = setting("full")  # prod, major, minor, min, os, full
+    admin: str = setting("[no address given]")
+    protocol: str = setting("")  # Protocol
+    accept_filters: dict[str, str] = setting(make=dict, merge=overlaid)
+    merge_trailers: bool = setting(False)
+    registered: list[str] = setting(make=list)  # RegisterHttpMethod
+    error_log_formats: dict[str, list[list[Any]]] = setting(
+        make=dict, merge=_joined
+    )  # "request", "connection": additional lines

@@ -1,0 +1,194 @@
+"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed over in silence.
+
+-t lets a right line pass, a start is refused with one message.  What can be left out without changing an answer (catalogue/ignorable.tsv says
+why) only gives a warning.  A .htaccess file can't stop a start, so there such a line ends the request, as an unknown directive would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.catalogue.checks import CheckContext, before, check_calls, declares, rule_of, warning
+from whimbrel.catalogue.context_rules import refusal
+from whimbrel.catalogue.ignorable import ignorable_reason
+from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.context_rules import context_of
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.execute import IN_SECTION, CommandContext
+from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
+from whimbrel.config.model import Layer, SectionKind
+from whimbrel.directives.spec import Context
+from whimbrel.directives.tokens import getword
+from whimbrel.expr.errors import ExprError
+from whimbrel.expr.library import ExprVariable
+
+SHOWN = 8
+IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
+LineCheck = Callable[[CommandContext, list[list[str]]], None]
+
+
+def make_checker(row: CatalogueRow, version: str) -> LineCheck:
+    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
+    container, name = row.name[0] == "<", row.name.lower()
+
+    def check(state: CommandContext, calls: list[list[str]]) -> None:
+        refused = refusal(row, context_of(state), version) if row.forbidden_in else None
+        if refused:
+            raise ConfigError(refused)
+        if container and ">" not in state.node.args:
+            raise ConfigError(f"{row.name}> directive missing closing '>'")
+        if rule_of(row.source, name) or container:
+            _run_checks(state, row, name, calls, version)
+        if container:
+            _inside(state, name)
+
+    return check
+
+
+def _run_checks(
+    state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str
+) -> None:
+    around = check_context(state, version)
+    for words in calls:
+        warned = warning(row.source, name, words, around)
+        for one in (warned, *warned.more) if warned is not None else ():
+            state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
+    message = check_calls(row.source, name, calls, around)
+    if message:
+        raise ConfigError(message)
+    for words in calls:
+        for group, name_declared in declares(row.source, name, words, around):
+            state.configuration.declare(group, name_declared)
+
+
+def _inside(state: CommandContext, name: str) -> None:
+    """Execute what a container holds."""
+    if name in ("<proxy", "<proxymatch"):
+        pattern = getword(state.node.args.rpartition(">")[0])[0]
+        state.execute_in(
+            Layer(SectionKind.SERVER), pattern, IN_SECTION if state.dialect.contexts_22 else IN_PROXY
+        )
+    elif name[:5] not in ("<luah", "<luaq"):
+        state.execute(state.node.children)
+
+
+def check_context(state: CommandContext, version: str) -> CheckContext:
+    """What rules may look at, at the present directive."""
+    configuration = state.configuration
+    sections = tuple(name.lower() for name in state.node.sections())
+    return CheckContext(
+        version,
+        configuration.root,
+        configuration.modules.identifiers,
+        configuration.declared_names.get("authn", frozenset()),
+        bool(state.path) or state.in_htaccess,
+        "<location" in sections or "<locationmatch" in sections,
+        (),
+        sections,
+        state.path,
+        configuration.declared_names,
+        partial(_expression_error, state),
+    )
+
+
+def _expression_error(state: CommandContext, text: str, string: bool) -> str:
+    from whimbrel.expr.parser import parse_condition, parse_string  # most configurations have no expressions
+
+    try:
+        (parse_string if string else parse_condition)(
+            text, restricted=state.in_htaccess, lookup=state.provider
+        )
+    except ExprError as problem:
+        return problem.reason
+    return ""
+
+
+# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
+_VARIABLES = {
+    "ssl_module": ("mod_ssl.c", "SSL_*"),
+}
+
+
+def variable(state: CommandContext, name: str) -> ExprVariable | None:
+    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
+    for module, (source, names) in _VARIABLES.items():
+        if state.loaded(module) and any(
+            name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
+        ):
+            if not state.in_htaccess:
+                state.configuration.unimplemented.append((state.node, source))
+            return ExprVariable(lambda _evaluation: None)
+    return None
+
+
+# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
+_CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
+
+
+# what happens to them ----------------------------------------------------------------------------
+def record(state: CommandContext, name: str, source: str) -> None:
+    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
+    if not state.in_htaccess:
+        state.configuration.unimplemented.append((state.node, source))
+    elif (source, name) in _CHECKED_LATE:
+        state.dir_config(CoreDirConfig).missing_type_checker = f"{name} ({source})"
+    elif not ignorable_reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
+        raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
+
+
+def warn_before(configuration: Configuration) -> None:
+    """What modules without behaviour say once everything is read and nothing is executed yet."""
+    modules = configuration.modules
+    for module in modules.modules:
+        message = before(module.source, modules.identifiers)
+        if message is not None:
+            configuration.warn(
+                message.text,
+                code=message.code,
+                level=message.level,
+                module=module.name.removesuffix("_module"),
+                cause=message.cause,
+            )
+
+
+def refuse_start(configuration: Configuration) -> None:
+    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
+    refused = []
+    for node, source in configuration.unimplemented:
+        why = ignorable_reason(source, node.name, node.args, configuration.available)
+        if why:
+            configuration.warn(
+                f"{node.place}: {node.name} ({source}) is left out: {why}", module="core", level="warn"
+            )
+        else:
+            refused.append((node, source))
+    named, names = set(), {}
+    for node, handler in configuration.handlers:
+        lacking = lacking_module(configuration, handler)
+        if lacking:
+            refused.append((node, f"{lacking}.c"))
+            names[id(node)] = f"{node.name} {handler}"
+        elif handler not in named and not is_implemented(configuration, handler):
+            named.add(handler)
+            configuration.warn(
+                f"{node.place}: {unimplemented_words(configuration, handler)}", module="core", level="warn"
+            )
+    if refused:
+        raise StartError(
+            _refusal([(str(node.place), names.get(id(node), node.name), source) for node, source in refused])
+        )
+
+
+def _refusal(lines: list[tuple[str, str, str]]) -> str:
+    place, name, source = lines[0]
+    text = f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this configuration can't be served"
+    others = list(dict.fromkeys(other for _place, other, _source in lines if other != name))
+    if not others:
+        return text
+    return (
+        text
+        + f"; nor have {', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
+    )

@@ -1,0 +1,365 @@
+"""Which server answers: by the address and port of the connection, then by the name in the request.
+
+`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings agree; look-ups are indexed.
+Manual: vhosts/details.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.numbers import lower
+from whimbrel.base.regex import compile_regex
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Address, Server
+
+ANY, DEFAULT = "*", "_default_"
+_BUCKETS = 256
+INDEX_THRESHOLD = 100  # names of one address from which on they are looked through before the first request
+MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
+
+
+@dataclass(slots=True, eq=False)
+class AddressChain:
+    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
+
+    address: Address
+    server: Server | None
+    names: list[tuple[Address, Server]] = field(default_factory=list)
+
+
+class NameChain:
+    """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
+
+    __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
+
+    def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
+        self.server = server
+        self._exact: dict[str, Server] = {}
+        self._ranks: dict[
+            str, int
+        ] = {}  # of the names, where there are some with wildcards to be compared with
+        self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
+        self._virtual: dict[str, Server] = {}
+        self._paths: list[tuple[str, Server]] = []
+        last = None
+        ranked = any(candidate.wild_names for _address, candidate in names)
+        for rank, (address, candidate) in enumerate(n for n in names if n[0].port in (0, port)):
+            if candidate is not last:
+                self._add(rank, candidate, ranked)
+            last = candidate
+            self._virtual.setdefault(_lower(address.written), candidate)
+
+    def _add(self, rank: int, server: Server, ranked: bool) -> None:
+        for name in (server.name, *server.names):
+            low = _lower(name)
+            self._exact.setdefault(low, server)
+            if ranked:
+                self._ranks.setdefault(low, rank)
+        self._wild += [(rank, matcher(name), server) for name in server.wild_names]
+        if server.path:
+            self._paths.append((server.path, server))
+
+    def by_name(self, host: str) -> Server | None:
+        """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
+        host = lower(host)
+        if self._wild:
+            rank = self._ranks.get(host, 1 << 60)
+            for order, matches, server in self._wild:
+                if order >= rank:
+                    break
+                if matches(host):
+                    return server
+        return self._exact.get(host) or self._virtual.get(host)
+
+    def by_path(self, path: str) -> Server | None:
+        """For a request without a host name: the first server whose ServerPath *path* is or lies under."""
+        for prefix, server in self._paths:
+            if path.startswith(prefix) and (
+                prefix[-1] == "/" or path[len(prefix) : len(prefix) + 1] in ("", "/")
+            ):
+                return server
+        return None
+
+    @property
+    def named(self) -> bool:
+        """Whether names matter here at all."""
+        return bool(self._exact)
+
+
+def _lower(name: str) -> str:
+    """*name* in lower case; most are, and take no more room."""
+    return name if name.islower() else lower(name)
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """ap_strcasecmp_match on lower-case text: ``*`` and ``?`` match anything."""
+    text = "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in lower(pattern))
+    search = compile_regex(f"^{text}$").search  # bounded, whatever a client sends
+    return lambda host: search(host) is not None
+
+
+class VirtualHostTable:
+    """The tables of one configuration.
+
+    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
+    that is found first in front.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.main = configuration.main
+        self.old = configuration.dialect.name_virtual_host
+        self.buckets: dict[int, list[AddressChain]] = {}
+        self.defaults: list[AddressChain] = []
+        self._heads: dict[int, int] = {}
+        self._by_address: dict[str, list[AddressChain]] = {}
+        self._found: dict[tuple[str, int], NameChain] = {}
+        self._of_chain: dict[tuple[int, int], NameChain] = {}
+        self._omits_warnings = self.old and not configuration.main_logs("warn")
+        if self.old:
+            self._add_name_virtual_hosts()
+        for server in reversed(configuration.virtual_hosts):
+            self._add_server(server)
+            name_server(configuration, server)
+        for chain in (*self.defaults, *self.chains()):
+            chain.names.reverse()
+
+    def chains(self) -> Iterator[AddressChain]:
+        """The chains of addresses, in the order of -S."""
+        for bucket in sorted(self.buckets):
+            yield from self.buckets[bucket]
+
+    # look-up ----------------------------------------------------------------------------------
+    def find(self, address: str, port: int) -> NameChain:
+        """Who may answer on a connection to *address* (as text, without brackets) and *port*."""
+        key = (address, port)
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) >= MAX_FOUND:
+                self._found.clear()
+            plain = (
+                address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
+            )
+            found = self._found[key] = self._candidates(
+                self._of_address(plain, port) or self._default(port), port
+            )
+        return found
+
+    def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
+        """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
+        key = (id(chain), port)
+        found = self._of_chain.get(key)
+        if found is None:
+            found = (
+                NameChain(self.main, [], port)
+                if chain is None or chain.server is None
+                else NameChain(chain.server, chain.names, port)
+            )
+            self._of_chain[key] = found
+        return found
+
+    def prepare(self, port: int) -> None:
+        """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
+        for chain in (*self.defaults, *self.chains()):
+            if len(chain.names) >= INDEX_THRESHOLD and chain.address.port in (0, port):
+                self._candidates(chain, port)
+
+    def _of_address(self, address: str, port: int) -> AddressChain | None:
+        return self._best(self._by_address.get(address, []), port, either_direction=True)
+
+    def _default(self, port: int) -> AddressChain | None:
+        return self._best(self.defaults, port, either_direction=False)
+
+    def _best(self, chains: list[AddressChain], port: int, *, either_direction: bool) -> AddressChain | None:
+        """2.4 prefers the chain of the exact port to one of any port; 2.2 takes the first that fits."""
+        wild = None
+        for chain in chains:
+            own = chain.address.port
+            if own == port:
+                return chain
+            if wild is None and (own == 0 or (either_direction and port == 0)):
+                if self.old:
+                    return chain
+                wild = chain
+        return wild
+
+    # building ---------------------------------------------------------------------------------
+    def _add_name_virtual_hosts(self) -> None:
+        for address in self.configuration.name_virtual_hosts:
+            chain = AddressChain(address, None)
+            if address.host == ANY:
+                self.defaults.insert(0, chain)
+            else:
+                bucket = bucket_of(address.host)
+                self.buckets.setdefault(bucket, []).append(chain)
+                self._by_address.setdefault(address.host, []).append(chain)
+                self._heads[bucket] = len(self.buckets[bucket])
+
+    def _add_server(self, server: Server) -> None:
+        before: Address | None = None
+        for address in server.addresses:
+            if address.host in (ANY, DEFAULT):
+                if self.old:
+                    self._add_default_22(server, address)
+                elif before is None or before.port != address.port:
+                    self._add_default(server, address)
+                before = address
+            elif self.old:
+                self._add_address_22(server, address)
+            else:
+                self._add_address(server, address)
+
+    def _add_default(self, server: Server, address: Address) -> None:
+        chain = self._default(address.port)
+        if chain is None or chain.address.port != address.port:
+            chain = AddressChain(address, server)
+            self.defaults.insert(0, chain)
+        self._add_name(chain, server, address)
+
+    def _add_address(self, server: Server, address: Address) -> None:
+        chain = self._of_address(address.host, address.port)
+        if chain is None or chain.address.port != address.port:
+            chain = self._new_chain(server, address)
+        self._add_name(chain, server, address)
+
+    def _new_chain(self, server: Server, address: Address) -> AddressChain:
+        """Put a chain where httpd does: in front of its bucket, behind the NameVirtualHost addresses."""
+        chain = AddressChain(address, server)
+        bucket = bucket_of(address.host)
+        head = self._heads.get(bucket, 0)
+        chains = self.buckets.setdefault(bucket, [])
+        chains.insert(head, chain)
+        self._by_address[address.host] = [c for c in chains if c.address.host == address.host]
+        return chain
+
+    def _add_name(self, chain: AddressChain, server: Server, address: Address) -> None:
+        chain.names.append((address, server))
+        chain.server = server
+
+    # 2.2 --------------------------------------------------------------------------------------
+    def _warn(self, text: str) -> None:
+        """A warning to the main server's log, which has its LogLevel by now."""
+        if not self._omits_warnings:
+            self.configuration.warn(text)
+
+    def _add_default_22(self, server: Server, address: Address) -> None:
+        chain = self._default(address.port)
+        if chain is not None and self._add_name_22(chain, server, address):
+            return
+        if chain is not None and chain.address.port != 0:
+            self._warn(f"_default_ VirtualHost overlap on port {address.port}, the first has precedence")
+        self.defaults.insert(0, AddressChain(address, server))
+
+    def _add_address_22(self, server: Server, address: Address) -> None:
+        chain = self._of_address(address.host, address.port)
+        if chain is None:
+            self._new_chain(server, address)
+        elif not self._add_name_22(chain, server, address):
+            old = chain.address
+            self._warn(
+                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
+                "the first has precedence, perhaps you need a NameVirtualHost directive"
+            )
+            chain.address, chain.server = address, server
+
+    def _add_name_22(self, chain: AddressChain, server: Server, address: Address) -> bool:
+        """Add a name where NameVirtualHost made the chain; False where it is a plain address."""
+        if not chain.names and chain.server is not None:
+            return False
+        self._add_name(chain, server, address)
+        if address.port != chain.address.port:
+            self.configuration.warn(
+                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a NameVirtualHost address is not supported, "
+                "proceeding with undefined results",
+                level="error",
+            )
+        return True
+
+    def drop_unused(self) -> None:
+        """2.2: forget the NameVirtualHost addresses that no server uses, with a warning."""
+        for bucket in sorted(self.buckets):
+            self._drop_unused(self.buckets[bucket])
+        self._drop_unused(self.defaults)
+        self._by_address = {
+            host: [c for c in chains if c.server is not None] for host, chains in self._by_address.items()
+        }
+
+    def _drop_unused(self, chains: list[AddressChain]) -> None:
+        for chain in list(chains):
+            if chain.server is None:
+                address = chain.address
+                self._warn(f"NameVirtualHost {address.written}:{address.port} has no VirtualHosts")
+                chains.remove(chain)
+
+
+def bucket_of(address: str) -> int:
+    """Where httpd's hash table keeps an address: the four (IPv6: the last four) bytes folded into one."""
+    import socket  # takes its time, and most configurations have no addresses to look at
+
+    if address == DEFAULT:
+        address = "255.255.255.255"
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    key = int.from_bytes(socket.inet_pton(family, address)[-4:], "little")
+    key ^= key >> 16
+    return ((key >> 8) ^ key) % _BUCKETS
+
+
+def name_server(configuration: Configuration, server: Server) -> None:
+    """Give a virtual host without ServerName the one that httpd finds for it."""
+    if server.name:
+        return
+    if any(address.host in (ANY, DEFAULT) for address in server.addresses):
+        server.name = configuration.main.name
+    elif not server.addresses:
+        server.name = "bogus_host_without_forward_dns"
+    else:
+        import socket
+
+        address = server.addresses[0].host
+        try:
+            server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        except OSError as problem:
+            configuration.warn(
+                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName",
+                code="AH00549",
+                level="error",
+                cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}",
+            )
+            server.name = "bogus_host_without_reverse_dns"
+
+
+def name_main_server(configuration: Configuration) -> None:
+    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
+    if configuration.main.name or configuration.main.named:
+        return
+    name = local_host_name()
+    if "." in name and not re.fullmatch("[0-9.]+", name):
+        configuration.main.name = name
+        return
+    configuration.main.name = name
+    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
+    tail = (
+        " for ServerName"
+        if configuration.dialect.name_virtual_host
+        else ". Set the 'ServerName' directive globally to suppress this message"
+    )
+    configuration.warn(text + tail, code="AH00558", level="startup")
+
+
+def local_host_name() -> str:
+    """The machine's name with its domain, or its address, or 127.0.0.1."""
+    import socket
+
+    own = socket.gethostname()
+    try:
+        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
+    except OSError:
+        return "127.0.0.1"
+    try:
+        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
+    except OSError:
+        found = ""
+    return found if "." in found else own if "." in own else str(address[0])

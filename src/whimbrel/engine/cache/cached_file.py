@@ -1,0 +1,55 @@
+"""One more use of a kept answer that is sent as any other is: its body is a file."""
+
+from __future__ import annotations
+
+from whimbrel.engine.cache.entry import CachedResponse, log_hit
+from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Response
+
+
+class CachedFileResponse(Response):
+    """See the module; *head* is the request's where it is not the kept one's to the byte, *now* when it came."""
+
+    __slots__ = ("_connection", "_engine", "_cached", "_now", "_head")
+
+    def __init__(
+        self,
+        cached: CachedResponse,
+        part: FileSegment,
+        engine: Engine,
+        connection: Connection,
+        head: RawHead | None,
+        now: float,
+    ) -> None:
+        super().__init__(
+            cached.request, cached.head_prefix, cached.head_suffix, [part], None, close=cached.close
+        )
+        self._cached, self._engine, self._connection, self._head, self._now = (
+            cached,
+            engine,
+            connection,
+            head,
+            now,
+        )
+        self.received_at = now
+
+    def head(self, date: bytes) -> bytes:
+        """See Answer.head."""
+        return self._cached.serialize_head(self._connection, date, self._now)
+
+    def on_sent(self, count: int, more: int = 0) -> None:
+        """Write the log lines; see Answer.sent."""
+        engine = self._engine
+        log_hit(
+            self._cached,
+            self._connection,
+            engine.runtime,
+            self._now,
+            engine.error_log.about_request,
+            self._head,
+            count,
+            more,
+        )

@@ -1,0 +1,74 @@
+"""What a log may ask of one more use of a kept answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.engine.deps.files import Dependencies
+from whimbrel.engine.env import LazyEnv
+
+if TYPE_CHECKING:
+    from whimbrel.engine.cache.entry import CachedResponse
+    from whimbrel.engine.cache.key import RawHead
+    from whimbrel.engine.request import Connection
+    from whimbrel.http.syntax.head import Head
+
+
+class CachedRequestView:
+    """What the dynamic items of an access-log line may ask of a kept answer's request.
+
+    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    """
+
+    __slots__ = (
+        "_env",
+        "any_query",
+        "bytes_sent",
+        "connection",
+        "head",
+        "head_bytes",
+        "headers_in",
+        "log_id",
+        "prev",
+        "request",
+        "time",
+    )
+
+    def __init__(
+        self, cached: CachedResponse, connection: Connection, time: float, head: RawHead | None
+    ) -> None:
+        self.request, self.connection, self.time = cached.request, connection, time
+        self.head: Head | RawHead = cached.head if head is None else head
+        self.headers_in = self.head.headers if cached.changed is None else cached.changed
+        self.bytes_sent, self.head_bytes = cached.size, cached.head_size
+        if cached.keepalive_slot is not None:
+            self.head_bytes += len(str(cached.count(connection))) - cached.digits
+        self.prev, self.any_query = None, cached.any_query
+        self._env: LazyEnv | None = None
+        self.log_id = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """See Request; what no other request may have is made anew, once for this one."""
+        env = self.request.env
+        if not isinstance(env, LazyEnv):
+            return env
+        if self._env is None:
+            self._env = env.for_request(Dependencies(), int(self.time))
+        return self._env
+
+    @property
+    def the_request(self) -> str | None:
+        """See Request."""
+        return self.head.line if self.any_query else self.request.untracked_line
+
+    @property
+    def args(self) -> str | None:
+        """See Request."""
+        if not self.any_query:
+            return self.request.untracked_args
+        _path, mark, query = (self.head.line or "").partition("?")
+        return query.rpartition(" ")[0] if mark else None

@@ -1,0 +1,368 @@
+"""Files as one request sees them, and the notes that let a finished answer be kept.
+
+Everything that an answer depends on in the file system is asked through `FileView`, which notes the question and its answer: a
+kept answer is good as long as each note still holds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Container, Mapping
+from errno import EINVAL, ENOENT, ENOTDIR
+from stat import S_IFDIR, S_IFLNK, S_IFREG
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+
+StatSignature = tuple[int, int, int, int, int, int] | None
+ContentSignature = tuple[
+    int, int, int, int, int
+]  # of a file: time of change, size, inode, time of the inode's change, device
+Moving = tuple[str, Callable[[int], str]]
+
+
+# What of a mode tells the kind of a file; the functions of the module stat cost a call each.
+KIND: Final = 0o170000
+_DIRECTORY, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
+MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is kept; of what belongs to it; of all of them
+CONTENT_COST: Final = 1024
+MAX_FILE_CACHE: Final = 2 * 1024 * 1024
+RACY_WINDOW: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
+ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
+MAX_DEPENDENCIES: Final = (
+    8192  # that answers have in common, about paths of at most MAX_DEPENDENCY_PATH bytes
+)
+MAX_DEPENDENCY_PATH: Final = 512
+FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
+
+
+def stat_signature(info: os.stat_result) -> StatSignature:
+    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`).
+
+    A file's owner and group, and a content whose time was put back, are told by the time of the inode's change.
+    """
+    mode = info.st_mode
+    if mode & KIND == _DIRECTORY:
+        return (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+    return (info.st_mtime_ns, info.st_size, info.st_ino, mode, info.st_ctime_ns, info.st_dev)
+
+
+def content_signature(info: os.stat_result) -> ContentSignature:
+    """What stays the same as long as a file's content does."""
+    return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev)
+
+
+_COARSE: Final = getattr(
+    time, "CLOCK_REALTIME_COARSE", 5 if sys.platform == "linux" else time.CLOCK_REALTIME
+)  # of which kernels stamp files
+
+
+_clock = time.clock_gettime_ns
+
+
+def file_clock() -> int:
+    """The time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in ticks of up to 10 ms."""
+    return _clock(_COARSE)
+
+
+def is_settled(changed: int, clock: int) -> bool:
+    """Return True if every change after *clock* (of `file_clock`) gets another time than *changed*, the inode's last (st_ctime_ns).
+
+    Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them) two within one second.
+    """
+    return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * RACY_WINDOW < clock)
+
+
+def is_settled_file(info: os.stat_result) -> bool:
+    """Return True if what is read from now on can be told from later contents by the file's mark; ask before reading."""
+    return is_settled(info.st_ctime_ns, file_clock())
+
+
+def error_signature(why: int) -> StatSignature:
+    """The mark of a question that failed: None where nothing is there, else the error, which makes another answer than that."""
+    return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
+
+
+StatResult = tuple[
+    os.stat_result | None, StatSignature, int
+]  # what a question was answered, its mark, and the error where there is none
+
+
+class FileDependency:
+    """A question and its answer: *path*, whether links are followed, what stat said.  *turn*: the last of a server's loop in which it was so."""
+
+    __slots__ = ("follow", "known", "path", "tick")
+
+    def __init__(self, path: bytes, follow: bool, known: StatSignature) -> None:
+        self.path, self.follow, self.known = path, follow, known
+        self.tick = -2  # none: the turn of those who have no loop is -1
+
+
+class TickStatCache:
+    """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
+
+    What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
+    turn, and so is what has waited for a program or a thread.  *notes* are those that kept answers have in common.
+    """
+
+    __slots__ = ("known", "dependencies", "in_tick")
+
+    def __init__(self) -> None:
+        self.in_tick = False
+        self.known: dict[tuple[bytes, bool], StatResult] = {}
+        self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
+
+    def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
+        """The note of a question and its answer, the same object for all answers that depend on it."""
+        key = (path, follow, known)
+        found = self.dependencies.get(key)
+        if found is None:
+            found = FileDependency(path, follow, known)
+            if len(path) <= MAX_DEPENDENCY_PATH:
+                if len(self.dependencies) >= MAX_DEPENDENCIES:
+                    self.dependencies.clear()
+                self.dependencies[key] = found
+        return found
+
+
+def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
+    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much of what a request costs."""
+
+    def question(self: Dependencies, path: str) -> os.stat_result | None:
+        name = path.encode("latin-1")
+        key, probes = (name, follow), self._stat_cache
+        if probes is not None and probes.in_tick:
+            found = probes.known.get(key)
+            if found is not None:
+                return self._from_tick(key, found)
+        try:
+            info = os.stat(name) if follow else os.lstat(name)
+        except OSError as problem:
+            self._missing(key, problem.errno or EINVAL)
+            return None
+        except ValueError:
+            self._missing(key, EINVAL)
+            return None
+        mode, newest = info.st_mode, info.st_mtime_ns
+        if mode & KIND == _DIRECTORY:
+            known = self.stats[key] = (ANY_ENTRIES, info.st_dev, info.st_ino, mode, info.st_uid, info.st_gid)
+        else:
+            changed = info.st_ctime_ns
+            known = self.stats[key] = (newest, info.st_size, info.st_ino, mode, changed, info.st_dev)
+            if newest > self.newest:
+                self.newest = newest
+            if changed > self.changed:
+                self.changed = changed
+        if probes is not None and probes.in_tick:
+            probes.known[key] = (info, known, 0)
+        return info
+
+    return question
+
+
+class Dependencies:
+    """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
+
+    *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
+    *own* on what no other request has, *outside* on something that can't be noted: these two are not kept.  *moving* are texts in the answer's
+    fields that go with the clock: each as it stands there, and what makes it anew for a second.
+    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
+    """
+
+    __slots__ = (
+        "_begun",
+        "_listings",
+        "_stat_cache",
+        "changed",
+        "on_client",
+        "errno",
+        "address_lists",
+        "clock_fields",
+        "nested",
+        "newest",
+        "stats",
+        "is_uncacheable",
+        "is_per_request",
+        "on_query",
+    )
+
+    def __init__(self, probes: TickStatCache | None = None) -> None:
+        self._stat_cache = probes
+        self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = False
+        self.address_lists: tuple[Container[str], ...] = ()
+        self.stats: dict[tuple[bytes, bool], StatSignature] = {}
+        self.clock_fields: list[Moving] = []
+        self.newest = self.changed = self.nested = 0
+        self._begun = _clock(_COARSE)
+        self._listings: dict[tuple[bytes, bool], StatSignature] = {}
+        self.errno = 0  # why the last question that got None got it
+
+    stat = _question(follow=True)
+    """stat(2), links followed; None where it fails, with the reason in `errno`."""
+    lstat = _question(follow=False)
+    """lstat(2); None where it fails, with the reason in `errno`."""
+
+    def _from_tick(self, key: tuple[bytes, bool], found: StatResult) -> os.stat_result | None:
+        """Note what was found before in this turn of the loop."""
+        info, known, why = found
+        self.stats[key] = known
+        if info is None:
+            self.errno = why
+        elif known is not None and known[0] >= 0:
+            self.newest, self.changed = max(self.newest, known[0]), max(self.changed, known[4])
+        return info
+
+    def _missing(self, key: tuple[bytes, bool], why: int) -> None:
+        known = self.stats[key] = None if why == ENOENT else error_signature(why)
+        self.errno, probes = why, self._stat_cache
+        if probes is not None and probes.in_tick:
+            probes.known[key] = (None, known, why)
+
+    def discard(self, path: str) -> None:
+        """Forget what `lstat` was asked about *path*: nothing came of it."""
+        self.stats.pop((path.encode("latin-1"), False), None)
+
+    def stat_directory(self, path: str) -> os.stat_result | None:
+        """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
+        info = self.stat(path)
+        if info is not None:
+            self._listings[to_bytes(path), True] = (
+                info.st_mtime_ns,
+                info.st_size,
+                info.st_ino,
+                info.st_mode,
+                info.st_ctime_ns,
+                info.st_dev,
+            )
+            self.newest, self.changed = (
+                max(self.newest, info.st_mtime_ns),
+                max(self.changed, info.st_ctime_ns),
+            )
+        return info
+
+    def is_settled(self, seconds: float) -> bool:
+        """Return True if every file was left alone for a second before *seconds*, and a later change of one shows in its mark."""
+        return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
+
+    def minimal(self) -> tuple[FileDependency, ...]:
+        """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
+        self.stats.update(self._listings)
+        make = FileDependency if self._stat_cache is None else self._stat_cache.dependency
+        return tuple(
+            [
+                make(path, follow, known)
+                for (path, follow), known in self.stats.items()
+                if not self._implied(path, follow, known)
+            ]
+        )
+
+    def _implied(self, path: bytes, follow: bool, known: StatSignature) -> bool:
+        """Whether another note can't hold without this one.
+
+        What is itself no link is the same with links followed; below what is missing, and below a file, there is nothing.
+        """
+        notes = self.stats
+        if follow and (path, False) in notes and notes[path, False] == known:
+            return True
+        above = (path[: path.rfind(b"/") + 1].rstrip(b"/"), True)
+        if known is not None or above not in notes:
+            return False
+        beneath = notes[above]
+        return beneath is None or beneath[3] & KIND == _REGULAR
+
+
+@dataclass(slots=True)
+class CachedFile:
+    """A small file as it was read, when *stamp* was its; *modified* is its time in microseconds.
+
+    *fields* are those of an answer that tell of it, by the settings that decide about them.
+    """
+
+    stamp: ContentSignature
+    modified: int
+    data: bytes
+    fields: dict[Any, Mapping[str, tuple[str, str]]]
+
+
+class FileCache:
+    """Small files whose bytes are kept: one that stat(2) finds unchanged needs not be opened and read again."""
+
+    __slots__ = ("_bytes", "_files")
+
+    def __init__(self) -> None:
+        self._files: dict[str, CachedFile] = {}
+        self._bytes = 0
+
+    def get(self, path: str, info: os.stat_result) -> CachedFile | None:
+        """What is known of *path*, which *info* tells of."""
+        found = self._files.get(path)
+        if found is not None and found.stamp == (
+            info.st_mtime_ns,
+            info.st_size,
+            info.st_ino,
+            info.st_ctime_ns,
+            info.st_dev,
+        ):
+            return found
+        return None
+
+    def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:
+        """Keep what was read, unless it is large, or so young that it may change again unseen."""
+        if len(data) > MAX_CACHED_FILE or now * 1e9 - info.st_mtime_ns < RACY_WINDOW:
+            return
+        self._bytes += len(data) + CONTENT_COST
+        if self._bytes > MAX_FILE_CACHE:
+            self._files.clear()
+            self._bytes = len(data) + CONTENT_COST
+        self._files[path] = CachedFile(content_signature(info), info.st_mtime_ns // 1000, data, {})
+
+
+def is_directory(info: os.stat_result | None) -> bool:
+    """Whether *info* is a directory's."""
+    return info is not None and info.st_mode & KIND == _DIRECTORY
+
+
+def is_file(info: os.stat_result | None) -> bool:
+    """Whether *info* is a regular file's."""
+    return info is not None and info.st_mode & KIND == _REGULAR
+
+
+def is_link(info: os.stat_result | None) -> bool:
+    """Whether *info* (of lstat) is a symbolic link's."""
+    return info is not None and info.st_mode & KIND == _LINK
+
+
+def unchanged(notes: tuple[FileDependency, ...], tick: int) -> bool:
+    """Whether every noted question still has its answer; each is asked once in every *turn* of a server's loop (-1: always)."""
+    for note in notes:
+        if note.tick == tick and tick >= 0:
+            continue
+        known = note.known
+        try:
+            info = os.stat(note.path) if note.follow else os.lstat(note.path)
+        except OSError as problem:
+            if error_signature(problem.errno or EINVAL) != known:
+                return False
+        except ValueError:
+            if error_signature(EINVAL) != known:
+                return False
+        else:
+            if known is None:
+                return False
+            if known[0] == ANY_ENTRIES:
+                if (ANY_ENTRIES, info.st_dev, info.st_ino, info.st_mode, info.st_uid, info.st_gid) != known:
+                    return False
+            elif (
+                info.st_mtime_ns,
+                info.st_size,
+                info.st_ino,
+                info.st_mode,
+                info.st_ctime_ns,
+                info.st_dev,
+            ) != known:
+                return False
+        note.tick = tick
+    return True

@@ -1,0 +1,310 @@
+"""The engine: one configuration that answers requests.  It owns no socket.
+
+`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; what was kept is found in `kept`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.catalogue.log_sources import source_of
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import Section, Server
+from whimbrel.engine import identity
+from whimbrel.engine.cache.entry import CachedResponse, log_hit
+from whimbrel.engine.cache.index import ResponseCache
+from whimbrel.engine.cache.key import EscapedCache, RawHead
+from whimbrel.engine.cache.line_cache import LineCache
+from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.deps.files import FileCache, TickStatCache
+from whimbrel.engine.input.body import RequestBody, level_of
+from whimbrel.engine.log.error_log import ErrorLog
+from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.output.head_cache import HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.engine.output.headers import final_request, finalize
+from whimbrel.engine.pipeline import redirect
+from whimbrel.engine.pipeline.error import body_failure, die, die_sync, send_error
+from whimbrel.engine.pipeline.process import invoke_handler, process, run
+from whimbrel.engine.pipeline.read import read_request
+from whimbrel.engine.plan.plan import PlanCache
+from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.response import DATE_BYTES, Response
+from whimbrel.engine.time_slices import Turns
+from whimbrel.engine.walk.htaccess import HtaccessResolver
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.http.syntax.head import Head
+from whimbrel.registry.phases import DECLINED, DONE, OK
+from whimbrel.registry.phases import HookStatus as Said
+
+if TYPE_CHECKING:
+    from whimbrel.engine.runtime import Runtime
+
+
+MAX_LOG_LINES: Final = (
+    256  # lines of the error log that one request remembers; with more its response is not cached
+)
+MAX_SEEN: Final = 16384  # request lines that are remembered to have come once
+
+
+def _merge_trailers(r: Request) -> None:
+    """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but the log."""
+    if r.body_in.trailers is not None and r.server_conf(CoreServerConfig).merge_trailers:
+        r.headers_in = r.headers_in.copy()
+        for name, value in r.body_in.trailers:
+            r.headers_in.merge(name, value)
+
+
+class Engine:
+    """Answers requests under one configuration; any number of engines may run side by side."""
+
+    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
+        self.configuration, self.runtime = configuration, runtime
+        self.plans = PlanCache(configuration)
+        self.methods = configuration.methods
+        self.main = configuration.main
+        self.htaccess = HtaccessResolver(configuration, self.plans)
+        self.response_cache = ResponseCache()
+        self._directories: dict[int, tuple[list[Section], list[Section]]] = {}
+        self.error_log = ErrorLog(configuration, runtime)
+        self._seen_once: set[int] = set()
+        self.file_cache, self.stat_cache = FileCache(), TickStatCache()
+        self.turns = Turns()
+        self.error_pages: dict[
+            tuple[int, str | None, str, int, str], bytes
+        ] = {}  # error pages that tell nothing of the request
+        self.escaped_fields: EscapedCache = {}  # see raw_head.py
+        self.log_lines = LineCache()
+        self.validated_fields: set[tuple[str, str]] = (
+            set()
+        )  # fields of answers that are known to be in order (see finish.py)
+        self.head_templates: dict[tuple[Any, ...], HeadTemplate] = {}  # heads of answers (see forms.py)
+        self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
+        self._server_field: str | None = None
+        self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
+
+    # answering ------------------------------------------------------------------------------------------------------------------------------------
+    def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
+        """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
+        log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
+
+    def respond(
+        self, connection: Connection, head: Head, body: RequestBody
+    ) -> Response | Awaitable[Response]:
+        """The answer to one request; never raises for anything that a client sent."""
+        return run_until_suspended(self.answer(connection, head, body))
+
+    async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
+        """`respond` as a coroutine."""
+        r, status = read_request(self, connection, head)
+        r.body_in = body
+        if status == OK:
+            try:
+                ready = r.plan.post_read_request
+                if ready.constant != OK:
+                    status = await run(r, ready)
+                if status in (OK, DECLINED):
+                    quick = r.plan.quick_handler
+                    status = await run(r, quick) if quick.constant is None else quick.constant
+                    if status == DECLINED:
+                        status = await process(r)
+                        if status == OK:
+                            status = await invoke_handler(r)
+            except BodyError as problem:
+                status = self._log_unreadable_body(r, problem)
+            if status in (OK, DONE):
+                pass
+            elif (body.length != 0 or body.failure is not None) and (
+                failure := await body_failure(r, status)
+            ) is not None:
+                r.status = self._log_unreadable_body(r, failure)
+                await send_error(r, status)
+            else:
+                answer = refuse_sync(r, status)
+                if answer is not None:
+                    return answer
+                if not die_sync(r, status):
+                    await die(r, status)
+        elif (body.length != 0 or body.failure is not None) and (
+            failure := await body_failure(r, status)
+        ) is not None:
+            r.status = self._log_unreadable_body(r, failure)
+            await send_error(r, status)
+        elif head.error is not None and head.error.additional:
+            r.status = status
+            await send_error(r, head.error.additional)
+        else:
+            await die(r, status)
+        if r.next is not None:
+            r = final_request(r)
+        answer = finalize_sync(r)
+        return await finalize(r) if answer is None else answer
+
+    def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
+        """Log why the body of *r* could not be read; the status to answer with."""
+        r.body_in.refused(problem)
+        reason = problem.reason
+        level = level_of(reason, version22=self.configuration.dialect.wire_22)
+        if level:
+            r.log(level, reason.text, code=reason.code, cause=reason.cause)
+        return problem.status
+
+    def log_timeout(self, connection: Connection) -> None:
+        """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
+        if connection.served or self.configuration.dialect.wire_22:
+            return
+        r = Request(self, connection, self.main, self.plans.root(self.main))
+        r.time, r.status, r.the_request = self.runtime.now(), 408, None
+        for fn, _waits in r.plan.log_transaction.hooks:
+            fn(r)
+
+    def on_response_sent(self, r: Request, count: int, answer: Response, more: int = 0) -> None:
+        """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+        first = r
+        while first.prev is not None:
+            first = first.prev
+        first.head_bytes = r.head_bytes = (
+            len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix) if answer.head_prefix else 0
+        ) + more
+        if r.assbackwards and r.proto >= (
+            1,
+            0,
+        ):  # head and body are the script's own (nph-): nobody measures the body
+            first.head_bytes, count = count, 0
+        first.bytes_sent = r.bytes_sent = count
+        fields: Any = first.headers_in
+        head, files = first.head, r.deps
+        may_recur = (
+            not (files.is_uncacheable or files.is_per_request)
+            and head is not None
+            and head.raw
+            and self._admit(first)
+        )
+        accessed, query = (
+            set(fields.accessed) if may_recur and fields.__class__ is TrackedHeaders else None,
+            files.on_query,
+        )
+        if first.body_in.trailers is not None:
+            _merge_trailers(first)
+        for fn, _waits in first.plan.log_transaction.hooks:
+            fn(first)
+        if may_recur and not files.is_uncacheable:
+            if accessed is not None:
+                fields.accessed = accessed  # what only the log wanted to know did not make the answer
+            files.on_query, files.is_per_request = query, False
+            self.response_cache.store(head, answer, *self._log_writers(first.server))
+
+    def _admit(self, r: Request) -> bool:
+        """Whether the answer to *r* may be asked for again.
+
+        One that depends on its query, or an error, has to be asked for a second time to be thought so: most of those that never come again are of
+        these kinds, and to keep an answer costs more than a tenth of making it.
+        """
+        if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
+            return True
+        mark = hash(r.untracked_line if r.deps.on_query else (r.uri, r.hostname))
+        if mark in self._seen_once:
+            return True
+        if len(self._seen_once) >= MAX_SEEN:
+            self._seen_once.clear()
+        self._seen_once.add(mark)
+        return False
+
+    def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
+        """The access logs of a server, and the request fields, in lower case, that they tell."""
+        found = self._access_logs.get(id(server))
+        if found is None:
+            provider = self.configuration.provider("log", "writers")
+            writers = tuple(provider(server)) if provider is not None else ()
+            found = self._access_logs[id(server)] = (
+                writers,
+                frozenset(name for writer in writers for name in writer.fields),
+            )
+        return found
+
+    # sections -------------------------------------------------------------------------------------------------------------------------------------
+    def plain_directories(self, server: Server) -> list[Section]:
+        """The <Directory> sections without regular expression, in httpd's order."""
+        return self._sorted(server)[0]
+
+    def regex_directories(self, server: Server) -> list[Section]:
+        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd sorts them."""
+        return self._sorted(server)[1]
+
+    def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
+        found = self._directories.get(id(server))
+        if found is None:
+            plain = sorted((s for s in server.directories if s.regex is None), key=lambda s: s.components)
+            regexes = sorted(
+                (s for s in server.directories if s.regex is not None), key=lambda s: s.pattern.count("/")
+            )
+            found = self._directories[id(server)] = (plain, regexes)
+        return found
+
+    # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
+    async def lookup_uri(
+        self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
+    ) -> Request:
+        """See redirect.lookup_uri."""
+        return await redirect.lookup_uri(r, target, method, with_query=with_query)
+
+    async def lookup_file(self, r: Request, path: str) -> Request:
+        """See redirect.lookup_file."""
+        return await redirect.lookup_file(r, path)
+
+    async def lookup_entry(self, r: Request, name: str) -> Request:
+        """See redirect.lookup_entry."""
+        return await redirect.lookup_dirent(r, name)
+
+    async def run_sub(self, sub: Request) -> Said:
+        """See redirect.run_sub."""
+        return await redirect.run_sub(sub)
+
+    def fast_redirect(self, sub: Request, r: Request) -> None:
+        """See redirect.fast_redirect."""
+        redirect.fast_redirect(sub, r)
+
+    async def internal_redirect(self, target: str, r: Request) -> Said:
+        """See redirect.internal_redirect."""
+        return await redirect.internal_redirect(r, target)
+
+    # what the server calls itself -----------------------------------------------------------------------------------------------------------------
+    def construct_url(self, r: Request, uri: str) -> str:
+        """The absolute URL of *uri* on this server."""
+        return identity.construct_url(r, uri)
+
+    def signature(self, r: Request) -> str:
+        """The last lines of a generated page."""
+        return identity.signature(r)
+
+    def server_field(self, r: Request) -> str:
+        """The value of the Server field."""
+        if self._server_field is None:
+            self._server_field = identity.server_tokens(r)
+        return self._server_field
+
+    def http_date(self, seconds: float) -> str:
+        """An HTTP date."""
+        return format_http(int(seconds))
+
+    # logs -----------------------------------------------------------------------------------------------------------------------------------------
+    def log_request(self, r: Request, line: LogLine) -> None:
+        """Write an error-log line about a request, if LogLevel wants it."""
+        if enabled(r.plan.levels, line.module, line.level):
+            if not line.source:
+                line = line._replace(source=source_of(line.module, line.code, line.text))
+            if len(r.log_lines) < MAX_LOG_LINES:
+                r.log_lines.append(line)
+            else:
+                r.set_uncacheable()
+            self.error_log.about_request(r, line)
+
+    def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """Write an error-log line about a connection, if the server's LogLevel wants it."""
+        if enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
+            if not line.source:
+                line = line._replace(source=source_of(line.module, line.code, line.text))
+            self.error_log.about_connection(connection, server, line)

@@ -1,0 +1,247 @@
+"""An engine that tells its decisions: the same configuration, hook makers and phases, each step of access control wrapped to leave a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
+from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.explain.decisions import (
+    Decision,
+    MergedSection,
+    RequestTrace,
+    TraceBuilder,
+    Tracer,
+    phase_verdict,
+    trace_of,
+)
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.pipeline.process import check_access
+from whimbrel.engine.plan.plan import Plan, PlanCache
+from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.response import Response
+from whimbrel.engine.runtime import Runtime
+from whimbrel.engine.walk.htaccess import HtaccessResolver
+from whimbrel.http.syntax.head import Head
+from whimbrel.registry.module import CompiledHook
+from whimbrel.registry.phases import ACCESS_CHECKER, ACCESS_CHECKER_EX, AUTH_CHECKER, CHECK_USER_ID, Phase
+from whimbrel.registry.phases import HookStatus as Said
+from whimbrel.registry.settings import UNSET
+
+T = TypeVar("T")
+TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An answer and how it came about: the request first, then its sub-requests and redirects in the order of their access checks; *log* holds the
+    error-log messages (AH code and text)."""
+
+    answer: Response
+    requests: tuple[RequestTrace, ...]
+    log: tuple[str, ...]
+
+
+class TracedPlan(Plan):
+    """A plan whose hooks of the access phases tell their answers; hook makers find `watch` in their scope."""
+
+    __slots__ = ()
+    tracer = Tracer()
+
+    def make_hooks(self, phase: Phase) -> list[CompiledHook]:
+        """As in Plan; each hook of an access phase is a step named after its module."""
+        if phase not in TRACED_PHASES:
+            return super().make_hooks(phase)
+        out = []
+        for hook in self.world.hooks[phase.index]:
+            hook_compiled = hook.make(self)
+            if hook_compiled is not None:
+                name = f"{_module_of(hook.make)} ({phase.name})"
+                out.append(
+                    CompiledHook(
+                        self.tracer.wrap(
+                            hook_compiled.fn,
+                            hook_compiled.is_async,
+                            name,
+                            None,
+                            lambda r, answer: phase_verdict(answer),
+                        ),
+                        hook_compiled.reads,
+                        hook_compiled.is_async,
+                    )
+                )
+        return out
+
+    @staticmethod
+    async def access(r: Request) -> Said:
+        """The access phases with their outcome as the root of the request's trail."""
+        trail = trace_of(r)
+        answer = await check_access(r)
+        verdict, detail = phase_verdict(answer)
+        children = (*_old_lines(r), *trail.open[0])
+        if not children and verdict == "granted":
+            detail = "checked with the request that led here"
+        trail.root, trail.status = Decision("access", verdict, None, _satisfy(r, detail), children), answer
+        return answer
+
+
+def _satisfy(r: Request, detail: str) -> str:
+    satisfies = r.plan.provider("access", "satisfies")
+    word = satisfies(r) if satisfies is not None else ""
+    return ", ".join(part for part in (detail, f"Satisfy {word}" if word else "") if part)
+
+
+def _old_lines(r: Request) -> list[Decision]:
+    """2.2: the Require lines, each with whether it is about the request's method; every module that knows a line's first word judges it."""
+    return [
+        Decision(
+            " ".join(("Require", line.name, *line.words)),
+            "applies" if line.methods >> r.method_number & 1 else "about other methods",
+            getattr(line, "place", None),
+        )
+        for line in r.dir_config(CoreDirConfig).requires
+    ]
+
+
+def _module_of(make: Callable[..., Any]) -> str:
+    """The httpd module whose file or folder a hook maker stands in."""
+    parts = make.__module__.split(".")
+    return next(
+        (part for part in parts if part.startswith("mod_")), parts[2] if len(parts) > 2 else parts[-1]
+    )
+
+
+class TracedPlanCache(PlanCache):
+    """Plans that tell, and of each layer that was joined of several, which these were."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, configuration: Configuration) -> None:
+        super().__init__(configuration)
+        self.parts: dict[Layer, tuple[Layer, ...]] = {}
+
+    def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
+        """A plan that tells."""
+        return TracedPlan(self, server, layers, records)
+
+    def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
+        """As in World, remembering the parts."""
+        found = super().merge_layers(base, over)
+        if base is not None:
+            self.parts[found] = (*self.parts.get(base, (base,)), over)
+        return found
+
+    def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
+        """The sections and files of a plan in the order of merging."""
+        written: dict[Layer, Section] = {}
+        for server in (self.configuration.main, plan.server_rec):
+            _collect([*server.directories, *server.locations], written)
+            _collect_inner(server.defaults, written)
+        flat = [part for layer in plan.layers for part in self.parts.get(layer, (layer,))]
+        for layer in flat:
+            _collect_inner(layer, written)
+        return tuple(_contribution(layer, written.get(layer)) for layer in flat)
+
+
+def _collect(sections: list[Section], written: dict[Layer, Section]) -> None:
+    for section in sections:
+        if section.layer not in written:
+            written[section.layer] = section
+            _collect_inner(section.layer, written)
+
+
+def _collect_inner(layer: Layer, written: dict[Layer, Section]) -> None:
+    """The <Files> and <If> sections that stand in *layer*."""
+    core = layer.records.get(CoreDirConfig)
+    if core is not None:
+        _collect([s for known in (core.files, core.ifs) if known is not UNSET for s in known], written)
+
+
+def _contribution(layer: Layer, section: Section | None) -> MergedSection:
+    if section is None or layer.kind is SectionKind.HTACCESS:
+        return MergedSection(layer.kind.value, layer.place.path if layer.place else "", layer.place)
+    subject = section.condition or section.pattern
+    return MergedSection(
+        layer.kind.value, f"{layer.kind.value} {subject}>" if subject else f"{layer.kind.value}>", layer.place
+    )
+
+
+class _MutedRuntime:
+    """A runtime whose logs nobody reads; everything else is the real one's."""
+
+    def __init__(self, real: Runtime) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def write_log(self, sink: LogSink, data: bytes) -> None:
+        """Explaining a request leaves nothing in the logs."""
+
+
+class _TracingEngine(Engine):
+    """One explanation under way."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        runtime: Runtime,
+        world: TracedPlanCache,
+        htaccess: HtaccessResolver,
+    ) -> None:
+        super().__init__(configuration, runtime)
+        self.plans, self.htaccess, self.traced_plans = world, htaccess, world
+        self.traces: dict[Request, TraceBuilder] = {}
+
+    def trace(self, r: Request) -> TraceBuilder:
+        """The trail of *r*, begun at its first decision."""
+        found = self.traces.get(r)
+        if found is None:
+            found = self.traces[r] = TraceBuilder()
+        return found
+
+    def request_traces(self) -> tuple[RequestTrace, ...]:
+        """What was told of each request."""
+        return tuple(
+            RequestTrace(
+                "request" if r.initial else "redirect" if r.prev is not None else "sub-request",
+                r.method,
+                r.uri,
+                r.filename or "",
+                self.traced_plans.contributions(r.plan),
+                trail.status,
+                trail.root,
+            )
+            for r, trail in self.traces.items()
+        )
+
+
+class Explainer:
+    """Answers requests as an engine of the same configuration does and tells how it came to the answer; writes no logs, keeps no answers."""
+
+    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
+        self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
+        self._world = TracedPlanCache(configuration)
+        self._htaccess = HtaccessResolver(configuration, self._world)
+
+    def explain(
+        self, connection: Connection, head: Head, body: RequestBody
+    ) -> Explained | Awaitable[Explained]:
+        """The explanation at once where nothing has to be waited for, else an awaitable of it."""
+        return run_until_suspended(self._explain(connection, head, body))
+
+    async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
+        runtime: Any = self._runtime
+        engine = _TracingEngine(self._configuration, runtime, self._world, self._htaccess)
+        answer = await engine.answer(connection, head, body)
+        lines = answer.request.log_lines
+        return Explained(
+            answer,
+            engine.request_traces(),
+            tuple(f"{line.code}: {line.text}" if line.code else line.text for line in lines),
+        )

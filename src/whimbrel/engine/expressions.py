@@ -1,0 +1,222 @@
+"""Expressions of a configuration: read for a directive, evaluated for a request.
+
+`read_condition` and `read_string` raise ConfigError in the directive's own words.  `holds` and `Template.text` raise EvalError after they have logged
+it; each user says then what becomes of the request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.directives.command import Command
+from whimbrel.engine import identity
+from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
+from whimbrel.expr.errors import EvalError, ExprError
+from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
+from whimbrel.expr.library import CLIENT, TIME, UNCACHEABLE
+from whimbrel.registry.module import Reads
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Match
+    from whimbrel.engine.request import Request
+
+T = TypeVar("T")
+
+REMOTE_HOST_NOTE: Final = (
+    "remote-host"  # the connection's note with the client's name, for whoever looked it up
+)
+
+
+class RequestView:
+    """A request as expressions see it (whimbrel.expr.view.View)."""
+
+    __slots__ = ("module", "request")
+
+    def __init__(self, request: Request, module: str = "core") -> None:
+        self.request: Any = request
+        self.module = module
+
+    def client(self) -> str:
+        """The client's address, which the answer then depends on."""
+        r = self.request
+        r.deps.on_client = True
+        address: str = r.connection.useragent_ip or r.connection.client_ip
+        return address
+
+    def set_uncacheable(self) -> None:
+        self.request.set_uncacheable()
+
+    def now(self) -> float:
+        self.request.set_uncacheable()
+        now: float = self.request.engine.runtime.now()
+        return now
+
+    def remote_host(self) -> str:
+        """The client's name where this connection has looked it up, else its address."""
+        r = self.request
+        name: str | None = r.connection.notes.get(REMOTE_HOST_NOTE)
+        if name:
+            r.set_uncacheable()  # another connection of the same client may not have looked
+        return name or self.client()
+
+    def remote_ident(self) -> str:
+        return ""
+
+    def scheme(self) -> str:
+        return identity.scheme(self.request)
+
+    def server_name(self) -> str:
+        name = identity.server_name(self.request)
+        return f"[{name}]" if ":" in name and not name.startswith("[") else name
+
+    def server_port(self) -> int:
+        return identity.server_port(self.request)
+
+    def software(self) -> str:
+        return identity.server_tokens(self.request)
+
+    def document_root(self) -> str:
+        r = self.request
+        root: str = (
+            r.document_root
+            or r.server_conf(CoreServerConfig).document_root
+            or f"{r.engine.configuration.root}/htdocs"
+        )
+        return root
+
+    def context_prefix(self) -> str:
+        context = self.request.context
+        return context[0] if context else ""
+
+    def context_document_root(self) -> str:
+        context = self.request.context
+        return context[1] if context else self.document_root()
+
+    def log_id(self, *, connection: bool) -> str:
+        found: str = self.request.connection.log_id if connection else self.request.log_id
+        return found
+
+    def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
+        """The status of a sub-request for a URL path, or for a file, and whether it found a file."""
+        r, engine = self.request, self.request.engine
+        lookup = engine.lookup_file if by_file else engine.lookup_uri
+        sub: Request = _run_sync(lambda: lookup(r, target))
+        return sub.status, sub.finfo is not None
+
+    def debug(self, text: str, code: str) -> None:
+        self.request.log("debug", text, code=code)
+
+
+def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of *work*, which hardly ever has to wait; where it does it is done once more on a thread of its own."""
+    found = run_until_suspended(work())
+    if not hasattr(found, "__await__"):
+        done: T = found
+        return done
+    import asyncio  # costs 40 ms, and -t evaluates nothing
+    import threading
+
+    found.close()  # type: ignore[union-attr]
+    results: list[T] = []
+    thread = threading.Thread(target=lambda: results.append(asyncio.run(work())))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+# Reading --------------------------------------------------------------------------------------------------------------------------------------------
+class StringExpression:
+    """A string of a configuration.  *fixed* is its text where nothing in it depends on the request, else None."""
+
+    __slots__ = ("fixed", "reads", "string")
+
+    def __init__(self, string: StringExpr) -> None:
+        self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
+
+    def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
+        """The string for this request, *found* giving ``$0`` to ``$9``; raises EvalError, logged in the name of *module*."""
+        if self.fixed is not None:
+            return self.fixed
+        try:
+            return self.string(RequestView(r, module), found)
+        except EvalError as problem:
+            _log(r, self.string.place, problem, module)
+            raise
+
+
+def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
+    """The condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
+    try:
+        return compile_condition(
+            text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
+        )
+    except ExprError as problem:
+        raise ConfigError(f"{refusal}: {problem.reason}") from None
+
+
+def read_string(cmd: Command, text: str, refusal: str) -> StringExpression:
+    """The string expression *text* of a directive; raises ConfigError like `read_condition`."""
+    try:
+        return StringExpression(
+            compile_string(
+                text,
+                restricted=cmd.in_htaccess,
+                lookup=cmd.provider,
+                place=f"{cmd.place.path}:{cmd.place.line}",
+            )
+        )
+    except ExprError as problem:
+        raise ConfigError(f"{refusal}: {problem.reason}") from None
+
+
+def literal(text: str) -> StringExpression:
+    """A string that is its own text."""
+    return StringExpression(StringExpr(text, text, frozenset(), ""))
+
+
+def reads_of(names: frozenset[str]) -> Reads:
+    """What an expression depends on, in the terms of hooks.  What an evaluation really asked for is noted with the request: time, client, files."""
+    reads = Reads.HEAD
+    if CLIENT in names:
+        reads |= Reads.CLIENT
+    if TIME in names:
+        reads |= Reads.TIME
+    if UNCACHEABLE in names:
+        reads |= Reads.UNCACHEABLE
+    return reads
+
+
+# Asking ---------------------------------------------------------------------------------------------------------------------------------------------
+def evaluate(r: Request, condition: CompiledCondition, module: str = "core", *, varies: bool = True) -> bool:
+    """Whether *condition* holds; the answer's Vary field names the fields it asked for, where it *varies* by that.
+
+    Raises EvalError, logged in the name of *module*.
+    """
+    return evaluate_match(r, condition, module, varies=varies)[0]
+
+
+def evaluate_match(
+    r: Request,
+    condition: CompiledCondition,
+    module: str = "core",
+    found: Match | None = EMPTY_MATCH,
+    varies: bool = True,
+) -> tuple[bool, Match | None]:
+    """`holds`, and the last match (*found* where the condition makes none), for ``$0`` to ``$9`` in what follows."""
+    evaluation = Evaluation(RequestView(r, module), found)
+    try:
+        result = condition.test(evaluation)
+    except EvalError as problem:
+        _log(r, condition.place, problem, module)
+        raise
+    if evaluation.vary and varies:
+        r.headers_out.merge("Vary", ", ".join(evaluation.vary))
+    return result, evaluation.match
+
+
+def _log(r: Request, place: str, problem: EvalError, module: str) -> None:
+    r.log("error", f"Evaluation of expression from {place} failed: {problem.reason}", module=module)

@@ -1,0 +1,262 @@
+"""Bodies: what a client sends with a request, and what an answer is made of."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.syntax.line_reader import LogMessage
+
+if TYPE_CHECKING:
+    from asyncio import Future
+
+
+@dataclass(frozen=True, slots=True)
+class FileSegment:
+    """*length* bytes of an open file from *offset*; whoever sends it closes *handle*.  *path*: of a part that is all of the file."""
+
+    handle: int
+    offset: int
+    length: int
+    path: str = ""
+
+    def read(self) -> bytes:
+        """All of it; for tests and small parts."""
+        out = b""
+        while len(out) < self.length:
+            data = os.pread(self.handle, self.length - len(out), self.offset + len(out))
+            if not data:
+                break
+            out += data
+        return out
+
+
+CODE_ANNOUNCED: Final = "AH01588"
+PIECE: Final = 64 * 1024  # bytes of a file that a stream reads in one step
+Part = bytes | FileSegment
+Stream = AsyncIterator[bytes]
+
+
+def size_of(part: Part) -> int:
+    """The number of bytes of *part*."""
+    return part.length if isinstance(part, FileSegment) else len(part)
+
+
+def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
+    """The refusal of a body beyond LimitRequestBody: by the length that was *announced*, or once so much was *read*.
+
+    2.2 says the first as an error (see `level_of`).
+    """
+    if announced:
+        return BodyError(
+            413,
+            LogMessage(
+                "info",
+                CODE_ANNOUNCED,
+                f"Requested content-length of {announced} is larger than the configured limit of {limit}",
+            ),
+        )
+    return BodyError(
+        413,
+        LogMessage(
+            "info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"
+        ),
+    )
+
+
+def level_of(reason: LogMessage, *, version22: bool) -> str:
+    """The level at which one version tells why a body was refused; "" where it says nothing."""
+    return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
+
+
+class Aborted(ConnectionAbortedError):
+    """The source of a body ended early, and the log says why: the connection is cut, so that the client notices."""
+
+
+class Joined:
+    """A stream of *parts* one after the other: bytes, files and streams; files are read in pieces of `PIECE` bytes."""
+
+    def __init__(self, parts: Iterable[Part | Stream]) -> None:
+        self._parts: deque[Any] = deque(parts)
+
+    def __aiter__(self) -> Joined:
+        return self
+
+    async def __anext__(self) -> bytes:
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            if isinstance(part, bytes):
+                parts.popleft()
+                data = part
+            elif isinstance(part, FileSegment):
+                data = self._from_file(part)
+            else:
+                data = await anext(part, b"")
+                if not data:
+                    parts.popleft()
+            if data:
+                return data
+        raise StopAsyncIteration
+
+    def _from_file(self, part: FileSegment) -> bytes:
+        data = os.pread(part.handle, min(PIECE, part.length), part.offset)
+        if not data or len(data) == part.length:
+            self._parts.popleft()
+            os.close(part.handle)
+        else:
+            self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
+        return data
+
+    async def aclose(self) -> None:
+        """Close files and streams."""
+        while self._parts:
+            part = self._parts.popleft()
+            if isinstance(part, FileSegment):
+                os.close(part.handle)
+            elif not isinstance(part, bytes):
+                await part.aclose()
+
+    def drop(self) -> None:
+        """Close files; the streams finish their work, and their bytes are thrown away."""
+        while self._parts:
+            part = self._parts.popleft()
+            if isinstance(part, FileSegment):
+                os.close(part.handle)
+            elif not isinstance(part, bytes):
+                drop_stream(part)
+
+
+def drop_stream(stream: Stream | None) -> None:
+    """Announce to *stream* that its bytes are not needed."""
+    drop = getattr(stream, "drop", None)
+    if drop is not None:
+        drop()
+
+
+class RequestBody:
+    """The body of a request as it arrives: the connection feeds it, a handler reads it.
+
+    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.  *failure* says why
+    the rest of it can't be read, *noticed* whether that mattered to anyone.
+    """
+
+    __slots__ = (
+        "_chunks",
+        "_done",
+        "_waiter",
+        "failure",
+        "length",
+        "failure_reported",
+        "on_demand",
+        "received",
+        "trailers",
+    )
+
+    def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
+        self.length = length  # None: chunked
+        self.on_demand = on_demand
+        self.received = 0
+        self.trailers: Headers | None = None  # the fields behind the last chunk
+        self._chunks: list[bytes] = []
+        self._done = length == 0
+        self.failure: BodyError | None = None
+        self.failure_reported = False
+        self._waiter: Future[None] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last byte has arrived."""
+        return self._done
+
+    @property
+    def buffered(self) -> int:
+        """How many bytes have arrived and were not read yet."""
+        return sum(map(len, self._chunks))
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the connection."""
+        self.received += len(data)
+        self._chunks.append(data)
+        self._wake()
+
+    def end(self) -> None:
+        """The body is complete."""
+        self._done = True
+        self._wake()
+
+    def fail(self, failure: BodyError) -> None:
+        """The body can't be read any further."""
+        self.failure = failure
+        self._done = True
+        self._wake()
+
+    def refused(self, failure: BodyError) -> BodyError:
+        """A handler will not have it, since it is larger than allowed; gives *failure* back."""
+        self.failure_reported = True
+        if self.failure is None:
+            self.failure = failure
+        return failure
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end; raises BodyError."""
+        while not self._chunks:
+            if self.failure is not None:
+                self.failure_reported = True
+                raise self.failure
+            if self._done:
+                return b""
+            if self.on_demand is not None:
+                self.on_demand()
+                if self._chunks or self._done:
+                    continue
+            from asyncio import get_running_loop  # costs 40 ms: -t never reads a body
+
+            self._waiter = get_running_loop().create_future()
+            await self._waiter
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        return data
+
+    def check_announced(self, limit: int) -> None:
+        """Raise BodyError(413) if Content-Length says that the body exceeds *limit* bytes (0: none)."""
+        if limit and (self.length or 0) > limit:
+            raise too_large(limit, announced=self.length or 0)
+
+    async def read_all(self, limit: int = 0) -> bytes:
+        """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
+        self.check_announced(limit)
+        out = []
+        size = 0
+        while data := await self.read():
+            size += len(data)
+            if limit and size > limit:
+                raise too_large(limit, read=size)
+            out.append(data)
+        return b"".join(out)
+
+    async def discard(self, limit: int = 0) -> None:
+        """Read it and throw it away; raises BodyError."""
+        self.check_announced(limit)
+        size = 0
+        while data := await self.read():
+            size += len(data)
+            if limit and size > limit:
+                raise too_large(limit, read=size)
+
+
+def invalid_length_body() -> RequestBody:
+    """The body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
+    body = RequestBody(None)
+    body.fail(BodyError(400, LogMessage("error", "", "Invalid Content-Length"), endless=True))
+    return body

@@ -1,0 +1,112 @@
+"""The error logs of one configuration: what is said about requests and connections becomes lines in the log of their server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import LogSink, Server
+from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord, log_id
+from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
+from whimbrel.engine.request import Connection
+
+if TYPE_CHECKING:
+    from whimbrel.engine.runtime import Runtime
+
+
+class ErrorLog:
+    """Where lines go and how they look, found out once for each server."""
+
+    def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
+        self.configuration, self.runtime = configuration, runtime
+        self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
+
+    def about_request(self, r: Any, line: LogLine) -> None:
+        """A line about a request, or about one more use of a kept answer."""
+        sink, formats = self._of(r.server)
+        if sink is None:
+            return
+        runtime, connection = self.runtime, r.connection
+        message = LogRecord(line, runtime.now(), runtime.pid, r.server, connection, r)
+        self._first_of_connection(message, sink, formats)
+        first = _first(r)
+        if not first.log_id:
+            first.log_id = first.env.get("UNIQUE_ID") or log_id()
+            if formats.request:
+                runtime.write_log(sink, formats.once(formats.request, message._replace(r=first)))
+        r.log_id = first.log_id
+        if formats.main is not None:
+            runtime.write_log(sink, formats.line(message))
+            return
+        client = connection.useragent_ip or connection.client_ip
+        facts = LogContext(
+            message.now,
+            runtime.pid,
+            runtime.tid,
+            client,
+            connection.user_port or connection.client_port,
+            r.headers_in.get("Referer"),
+        )
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
+
+    def about_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """A line about a connection on which no request is in hand."""
+        sink, formats = self._of(server)
+        if sink is None:
+            return
+        runtime = self.runtime
+        message = LogRecord(line, runtime.now(), runtime.pid, server, connection)
+        self._first_of_connection(message, sink, formats)
+        if formats.main is not None:
+            runtime.write_log(sink, formats.line(message))
+            return
+        facts = LogContext(
+            message.now, runtime.pid, runtime.tid, connection.client_ip, connection.client_port
+        )
+        runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
+
+    def about_server(self, server: Server, line: LogLine) -> None:
+        """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
+        if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
+            return
+        sink, formats = self._of(server)
+        if sink is None:
+            return
+        now, pid, tid = self.runtime.now(), self.runtime.pid, self.runtime.tid
+        if formats.main is not None:
+            self.runtime.write_log(sink, formats.line(LogRecord(line, now, pid, server)))
+            return
+        self.runtime.write_log(
+            sink, error_line(line, LogContext(now, pid, tid), new=self.configuration.dialect.messages_24)
+        )
+
+    def _first_of_connection(self, message: LogRecord, sink: LogSink, formats: ErrorFormats) -> None:
+        if message.connection.log_id:
+            return
+        message.connection.log_id = log_id()
+        if formats.connection:
+            self.runtime.write_log(sink, formats.once(formats.connection, message))
+
+    def _of(self, server: Server) -> tuple[LogSink | None, ErrorFormats]:
+        found = self._known.get(id(server))
+        if found is None:
+            provider = self.configuration.provider("log", "error_sink")
+            sink = (
+                provider(self.configuration, server)
+                if provider is not None
+                else self.configuration.spec.error_log
+            )
+            core = server.config(CoreServerConfig)
+            found = self._known[id(server)] = (
+                sink,
+                ErrorFormats(core.error_log_format, core.error_log_formats),
+            )
+        return found
+
+
+def _first(r: Any) -> Any:
+    """The request that came from the client."""
+    while r.main is not None or r.prev is not None:
+        r = r.main if r.main is not None else r.prev
+    return r

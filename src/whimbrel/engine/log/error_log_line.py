@@ -1,0 +1,89 @@
+"""Lines of the error log, in httpd's two forms.
+
+2.4: ``[time] [module:level] [pid N:tid N] (2)cause: [client A:P] AHnnnnn: text, referer: R``, with the place in httpd's sources before the cause
+from level debug on; 2.2: ``[time] [level] [client A] (2)cause: text, referer: R``.  An ErrorLogFormat takes the place of 2.4's (see error_format).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.http.semantics.dates import error_log_time
+from whimbrel.http.syntax.url import escape_errorlog_item
+
+LEVELS: Final = {
+    name: number
+    for number, name in enumerate(
+        (
+            "emerg",
+            "alert",
+            "crit",
+            "error",
+            "warn",
+            "notice",
+            "info",
+            "debug",
+            "trace1",
+            "trace2",
+            "trace3",
+            "trace4",
+            "trace5",
+            "trace6",
+            "trace7",
+            "trace8",
+        )
+    )
+}
+DEFAULT_LEVEL: Final = LEVELS["warn"]
+DEBUG: Final = LEVELS["debug"]
+REQUEST_LINE: Final = "\x7fline"  # among the names of the fields that an access log tells
+_LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
+
+
+class LogLine(NamedTuple):
+    """What is said in one line: *level* as LogLevel names it, *code* the AH number or "", *module* the short name, *cause* the system's error
+    (``(2)No such file or directory``), *source* httpd's file and line (``mod_rewrite.c(483)``) where it is known."""
+
+    level: str
+    text: str
+    code: str = ""
+    module: str = "core"
+    cause: str = ""
+    source: str = ""
+
+
+class LogContext(NamedTuple):
+    """What else a line shows: seconds since the epoch, numbers of process and thread, the client ("" for none), the Referer field."""
+
+    now: float
+    pid: int
+    tid: int
+    client: str = ""
+    port: int = 0
+    referer: str | None = None
+
+
+def enabled(levels: dict[str, int], module: str, level: str) -> bool:
+    """Whether LogLevel *levels* (module name or "" -> number) let a message of *module* at *level* through."""
+    limit = levels.get(module)
+    if limit is None:
+        limit = levels.get("", DEFAULT_LEVEL)
+    return LEVELS[level] <= limit
+
+
+def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
+    """One line for the error log; *new*: in the form of 2.4."""
+    cause = f"{line.cause}: " if line.cause else ""
+    if new:
+        source = f"{line.source}: " if line.source and LEVELS[line.level] >= DEBUG else ""
+        client = f"[client {facts.client}:{facts.port}] " if facts.client else ""
+        code = f"{line.code}: " if line.code else ""
+        process = f"[{line.module}:{line.level}] [pid {facts.pid}:tid {facts.tid}] "
+        head = f"{error_log_time(facts.now, microseconds=True)} {process}{source}{cause}{client}{code}"
+    else:
+        client = f"[client {facts.client}] " if facts.client else ""
+        head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
+    tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
+    text = f"{head}{escape_errorlog_item(line.text)}{tail}"
+    return to_bytes((text if new else text[:_LONGEST_22]) + "\n")

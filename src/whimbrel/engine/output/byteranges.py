@@ -1,0 +1,100 @@
+"""Parts of an answer for a Range request: httpd's byterange filter."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+from whimbrel.engine.input.body import FileSegment, Part, size_of
+from whimbrel.engine.request import Request
+from whimbrel.http.semantics.conditional import range_still_fits
+from whimbrel.http.semantics.dates import parse_http
+from whimbrel.http.semantics.ranges import (
+    RangeLimits,
+    RangeResult,
+    content_range,
+    multipart_end,
+    multipart_type,
+    parse_ranges,
+    part_head,
+    range_header,
+)
+
+UNSATISFIABLE: Final = 416
+IF_RANGE: Final = frozenset(("if-range",))
+AT_ONCE: Final = (
+    32  # httpd passes so many ranges on together: with more the length is not known when the head is sent
+)
+
+
+def apply_ranges(r: Request) -> int:
+    """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
+    old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
+    value = range_header(r.headers_in, version22=old)
+    if value is None or "content-range" in fields or _never(r, old):
+        return r.status
+    if not r.headers_in.has_none(IF_RANGE):
+        modified = r.headers_out.get("Last-Modified")
+        seconds = parse_http(modified) if modified is not None else None
+        if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
+            return r.status
+    core = r.plan.core
+    length = sum(map(size_of, r.body))
+    found = parse_ranges(
+        value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old
+    )
+    if found.verdict is RangeResult.FULL or not length:
+        return r.status
+    if found.verdict is RangeResult.UNSATISFIABLE:
+        return UNSATISFIABLE
+    _cut(r, found.parts, length, old)
+    return r.status
+
+
+def _never(r: Request, old: bool) -> bool:
+    """Whether the answer is sent whole whatever is asked for; where it is MaxRanges that says so, a range that can't be met is told all the same."""
+    return r.headers_out.get("Accept-Ranges") == "none" and (old or r.plan.core.max_ranges != 0)
+
+
+def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
+    from whimbrel.engine.output.headers import content_type
+
+    full = r.body
+    r.status = 206
+    if len(parts) == 1:
+        r.headers_out.set("Content-Range", content_range(parts[0], length))
+        r.body = _slice(full, *parts[0])
+    else:
+        boundary = f"{int(time.time() * 1e6):x}{os.getpid():x}"
+        kind = content_type(r)
+        r.content_type = multipart_type(r.headers_in, boundary, version22=old)
+        r.body = []
+        for part in parts:
+            r.body.append(part_head(part, length, boundary, kind))
+            r.body += _slice(full, *part)
+        r.body.append(multipart_end(boundary))
+        if len(parts) > AT_ONCE:
+            r.chunked = True
+            r.headers_out.unset("Content-Length")
+        r.set_uncacheable()
+    for piece in full:
+        if isinstance(piece, FileSegment):
+            os.close(piece.handle)
+
+
+def _slice(body: list[Part], first: int, last: int) -> list[Part]:
+    """The bytes from *first* to *last*; files are given handles of their own."""
+    out: list[Part] = []
+    at = 0
+    for piece in body:
+        size = size_of(piece)
+        low, high = max(first - at, 0), min(last + 1 - at, size)
+        at += size
+        if low >= high:
+            continue
+        if isinstance(piece, FileSegment):
+            out.append(FileSegment(os.dup(piece.handle), piece.offset + low, high - low))
+        else:
+            out.append(piece[low:high])
+    return out

@@ -1,0 +1,185 @@
+"""Answers of the common form, finished at once: what `die` and `finish` come to where nothing has to be waited for.
+
+All that decides about the head of such an answer is the settings, its status, type and length, the fields it has, and whether the client asked for
+the connection to be kept: heads are kept by these.  A count in Keep-Alive has a slot.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from whimbrel.engine.cache.entry import keepalive_slot
+from whimbrel.engine.input.body import FileSegment, Part
+from whimbrel.engine.output.headers import (
+    FRAMING_FIELDS,
+    HEADER_ONLY,
+    HTTP_1_1,
+    RANGES,
+    build_response,
+    is_good,
+)
+from whimbrel.engine.pipeline.error import die_sync
+from whimbrel.engine.request import Request
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.semantics.error_page import is_request_independent
+from whimbrel.http.semantics.headers import Headers
+
+# heads of answers that are kept, none of more than MAX_TEMPLATE bytes with its error page
+MAX_TEMPLATES: Final = 512
+MAX_TEMPLATE: Final = 4096
+# Variables that decide about the form of an answer.
+FRAMING_ENV: Final = frozenset(
+    ("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset")
+)
+STATUSES_WITH_ALLOW: Final = frozenset((405, 501))  # whose head names methods
+
+
+class HeadTemplate(NamedTuple):
+    """The head of an answer around the value of Date, and its *fields*, which nobody changes once they are made.
+
+    *slot*: *after* in two pieces around the Keep-Alive count, and where that begins; None where there is no count.  *body* is that of an error page.
+    """
+
+    before: bytes
+    after: bytes
+    fields: Headers
+    slot: tuple[bytes, bytes, int] | None
+    body: bytes
+
+
+def finalize_sync(r: Request) -> Response | None:
+    """`finish` where request and answer are of the common form, and nothing has to be waited for; None, and nothing done, where not."""
+    asks = _asks(r)
+    if (
+        asks is None
+        or r.output_filters
+        or r.err_headers_out.entries()
+        or r.content_encodings
+        or r.content_languages
+        or not _common(r)
+    ):
+        return None
+    length, engine = 0, r.engine
+    for part in r.body:
+        length += part.length if isinstance(part, FileSegment) else len(part)
+    pairs = r.headers_out.entries().values()
+    key = (r.plan, r.status, r.content_type, length, asks, *pairs)
+    form = engine.head_templates.get(key)
+    if form is not None:
+        return _of(r, form, r.body)
+    good = engine.validated_fields
+    for pair in pairs:
+        if pair not in good and not is_good(r, pair):
+            return None
+    answer = build_response(r, plain=not asks)
+    _keep(r, key, answer)
+    return answer
+
+
+def refuse_sync(r: Request, status: int) -> Response | None:
+    """`die_at_once` for a page that says nothing of the request, and `finish_at_once`; None, and nothing done, where it is another page."""
+    if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
+        return None
+    asks = _asks(r)
+    if asks is None or not _common(r):
+        return None
+    plan, engine = r.plan, r.engine
+    key = (plan, status, asks, engine.signature(r) if plan.core.server_signature else "")
+    form = engine.head_templates.get(key)
+    if form is None:
+        if not _is_alike(r, status) or not die_sync(r, status):
+            return None
+        answer = finalize_sync(r)
+        if answer is not None and not r.chunked:
+            page = r.body[0] if len(r.body) == 1 else b""
+            if isinstance(page, bytes):
+                _keep(r, key, answer, page)
+        return answer
+    r.status, r.is_committed, r.content_type = status, True, "text/html; charset=iso-8859-1"
+    if r.output_filters:
+        r.output_filters.clear()
+    if r.content_languages or r.content_encodings:
+        r.content_languages, r.content_encodings = [], []
+    r.mtime = None
+    r.body = [form.body]
+    return _of(r, form, r.body)
+
+
+def _is_alike(r: Request, status: int) -> bool:
+    """Whether the page for *status* says nothing of the request, and no module has a say in it."""
+    plan = r.plan
+    return (
+        400 <= status < 600
+        and status not in STATUSES_WITH_ALLOW
+        and is_request_independent(status, version22=plan.dialect.wire_22)
+        and not plan.core.error_documents
+        and plan.insert_error_filter.constant is not None
+    )
+
+
+def _asks(r: Request) -> bool | None:
+    """Whether the client asks for the connection to be kept; None where it says something else of what decides about the form of its answer."""
+    fields = r.headers_in
+    if fields.has_none(FRAMING_FIELDS):
+        return False
+    entries = fields.entries()
+    if "connection" not in entries or not RANGES.isdisjoint(entries):
+        return None
+    return True if entries["connection"][1].lower() == "keep-alive" and fields.is_unique else None
+
+
+def _common(r: Request) -> bool:
+    """Whether there is nothing about the request, and about what its handler left, that could ask for more than the fields do."""
+    connection, env = r.connection, r.env
+    return (
+        r.proto >= HTTP_1_1
+        and r.stream is None
+        and not (
+            r.header_only
+            or r.chunked
+            or r.close
+            or r.expecting_100
+            or r.no_cache
+            or r.assbackwards
+            or connection.is_draining
+            or r.deps.clock_fields
+        )
+        and r.status_line is None
+        and r.body_in.failure is None
+        and (
+            not env
+            or (
+                FRAMING_ENV.isdisjoint(env)
+                if env.__class__ is dict
+                else not any(name in env for name in FRAMING_ENV)
+            )
+        )
+        and not 0 < r.plan.server_core.max_keep_alive <= connection.served
+        and (r.status not in HEADER_ONLY or not r.body)
+    )
+
+
+def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"") -> None:
+    """Let other answers have the head of this one, and the error *page*."""
+    if answer.framing is not Framing.LENGTH or answer.close:
+        return
+    slot, forms = keepalive_slot(r, answer.head_suffix), r.engine.head_templates
+    if slot is None and r.keepalive_max:
+        return
+    if len(answer.head_suffix) + len(page) > MAX_TEMPLATE:
+        return
+    if len(forms) >= MAX_TEMPLATES:
+        forms.clear()
+    forms[key] = HeadTemplate(answer.head_prefix, answer.head_suffix, r.headers_out.copy(), slot, page)
+
+
+def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:
+    """An answer with the head of others."""
+    before, after, fields, slot, _page = form
+    if slot is not None:
+        first, second, most = slot
+        left = r.keepalive_max = most - r.connection.served
+        after, fields = b"%b%d%b" % (first, left, second), fields.copy()
+        fields.set("Keep-Alive", f"timeout={int(r.plan.server_core.keep_alive_timeout)}, max={left}")
+    r.headers_out = fields
+    return Response(r, before, after, body, None, close=False)

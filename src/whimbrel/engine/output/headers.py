@@ -1,0 +1,347 @@
+"""From what a handler left to the answer on the wire: httpd's content length, byte range and header filters."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import BLANKS, lower, split, strip
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.engine.pipeline.error import die
+from whimbrel.engine.pipeline.redirect import run_output_filters
+from whimbrel.engine.request import Request
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.http1.response import invalid_field
+from whimbrel.http.semantics.headers import Pair
+from whimbrel.http.semantics.status import CLOSING_STATUSES, status_line
+from whimbrel.http.syntax.fields import has_token
+
+HEADER_ONLY = frozenset((204, 304))
+FRAMING_FIELDS: Final = frozenset(
+    ("range", "request-range", "connection")
+)  # fields of a request that decide about the form of its answer
+RANGES: Final = frozenset(("range", "request-range"))
+MAX_VALIDATED: Final = (
+    2048  # fields of answers that are known to be in order; none longer than so many characters
+)
+MAX_VALIDATED_VALUE: Final = 256
+HTTP_1_0 = (1, 0)
+HTTP_1_1: Final = (1, 1)
+# The fields that a 304 of 2.2 has, lower case.
+SENT_WITH_304 = frozenset(
+    (
+        "connection",
+        "keep-alive",
+        "etag",
+        "content-location",
+        "expires",
+        "cache-control",
+        "vary",
+        "warning",
+        "www-authenticate",
+        "proxy-authenticate",
+        "set-cookie",
+        "set-cookie2",
+    )
+)
+
+
+async def finalize(r: Request) -> Response:
+    """The answer to send for a request whose handler, or whose error, is done."""
+    plain = r.headers_in.has_none(FRAMING_FIELDS)
+    ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
+    always = r.err_headers_out.copy() if ranged else r.err_headers_out
+    if r.output_filters or r.stream is not None:
+        await run_output_filters(r)
+    if _has_bad_field(r):
+        return await _refused(r)
+    if ranged and r.status == 200 and r.stream is None and not r.chunked:
+        status = apply_ranges(r)
+        if status == UNSATISFIABLE:
+            drop_body(r)
+            r.err_headers_out = always  # the filters run again, for the page
+            await die(r, status)
+            r = final_request(r)
+            await run_output_filters(r)
+            return build_response(r, measured=False)
+    failure = r.body_in.failure
+    refused = failure is not None and failure.endless and r.body_in.failure_reported
+    return build_response(r, measured=not refused, refused=refused, plain=plain)
+
+
+def _has_bad_field(r: Request) -> bool:
+    """Whether a field must not be sent; it is logged."""
+    good = r.engine.validated_fields
+    for entries in (r.headers_out.entries(), r.err_headers_out.entries()):
+        if entries:
+            for pair in entries.values():
+                if pair not in good and _is_bad(r, pair):
+                    return True
+    return False
+
+
+def is_good(r: Request, pair: Pair) -> bool:
+    """Whether a field is in order, so short that this is remembered, and judged strictly."""
+    good = r.engine.validated_fields
+    if (
+        not r.plan.server_core.strict_http
+        or len(pair[1]) > MAX_VALIDATED_VALUE
+        or invalid_field((pair,), strict=True) is not None
+    ):
+        return False
+    if len(good) >= MAX_VALIDATED:
+        good.clear()
+    good.add(pair)
+    return True
+
+
+def _is_bad(r: Request, pair: Pair) -> bool:
+    if is_good(r, pair):
+        return False
+    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
+    if bad is not None:
+        r.log("error", bad[1], code=bad[0], module="http")
+    return bad is not None
+
+
+async def _refused(r: Request) -> Response:
+    """The error page in place of an answer with a field that must not be sent; nothing where the page has one too."""
+    _emptied(r)
+    await die(r, 500)
+    r = final_request(r)
+    await run_output_filters(r)
+    if _has_bad_field(r):
+        _emptied(r)
+        r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
+        return build_response(r, bare=True)
+    return build_response(r, measured=False)
+
+
+def _emptied(r: Request) -> None:
+    drop_body(r)
+    r.headers_out.clear()
+    r.err_headers_out.clear()
+
+
+def final_request(r: Request) -> Request:
+    """The request whose answer is sent: *r* itself, or what it was redirected to."""
+    while r.next is not None and not r.is_committed:
+        r = r.next
+    return r
+
+
+def build_response(
+    r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False
+) -> Response:
+    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
+
+    *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the request says nothing of `SAID`.
+    """
+    if r.assbackwards:
+        return Response(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
+    bodiless = r.status in HEADER_ONLY
+    if measured:
+        _content_length(r, bodiless)
+    if r.err_headers_out.entries():
+        r.headers_out = r.headers_out.overlay(r.err_headers_out)
+    env = r.env
+    if "force-no-vary" in env:  # for clients that can't read it: httpd takes them for clients of HTTP/1.0
+        r.headers_out.unset("Vary")
+        env["force-response-1.0"] = "1"
+        r.proto = HTTP_1_0
+    elif "vary" in r.headers_out.entries():
+        _vary(r)
+    if "downgrade-1.0" in env and r.proto > HTTP_1_0:
+        r.proto = HTTP_1_0
+    close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
+    if bare:
+        r.headers_out.unset("Connection")
+    _entity_fields(r, bodiless)
+    if r.header_only or bodiless:
+        drop_body(r)
+    before, after = _head(r)
+    return Response(r, before, after, r.body, r.stream, close=close, framing=framing)
+
+
+def drop_body(r: Request) -> None:
+    """Forget the body; files in it are closed."""
+    for part in r.body:
+        if isinstance(part, FileSegment):
+            os.close(part.handle)
+    r.body = []
+    r.drop_stream()
+
+
+def _content_length(r: Request, bodiless: bool) -> None:
+    if r.stream is not None or r.chunked or bodiless:
+        return
+    length = 0
+    for part in r.body:
+        length += part.length if isinstance(part, FileSegment) else len(part)
+    if not (r.header_only and length == 0):
+        known, text = r.headers_out.entries().get("content-length"), str(length)
+        if known is None or known[1] != text:
+            r.headers_out.set("Content-Length", text)
+
+
+def keep_alive(
+    r: Request, bodiless: bool, *, refused: bool = False, plain: bool = False
+) -> tuple[bool, Framing]:
+    """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive.
+
+    *refused*: the request's body was, so that the connection ends; *plain*: the request has no Connection field.
+    """
+    server, out = r.plan.server_core, r.headers_out
+    requested = "" if plain else r.headers_in.get("Connection", "") or ""
+    close_requested = bool(requested) and has_token(requested, "close")
+    entries = out.entries()
+    wimpy = "connection" in entries and has_token(out.get("Connection"), "close")
+    framing = Framing.LENGTH
+    defined = r.header_only or bodiless or "content-length" in entries
+    ends = (
+        refused
+        or (r.close and _announces_protocols(r))
+        or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+    )
+    unchunked = close_requested and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
+    if not defined and not ends and r.proto >= (1, 1) and not unchunked:
+        defined, framing = True, Framing.CHUNKED
+    left = server.max_keep_alive - r.connection.served
+    asks = bool(requested) and has_token(requested, "keep-alive")
+    stays = (
+        defined
+        and not ends
+        and not (r.expecting_100 and _waits(r))
+        and server.keep_alive
+        and server.keep_alive_timeout > 0
+        and (server.max_keep_alive == 0 or left > 0)
+        and r.status not in CLOSING_STATUSES
+        and not wimpy
+        and not close_requested
+        and not r.connection.is_draining
+        and ("nokeepalive" not in r.env or "Via" in r.headers_in)
+        and (asks or r.proto >= (1, 1))
+    )
+    chunked = framing is Framing.CHUNKED and r.proto >= (1, 1) and "force-response-1.0" not in r.env
+    if chunked:
+        out.unset("Content-Length")
+    elif framing is Framing.CHUNKED:
+        framing, stays = Framing.CLOSE, False
+    elif not defined:
+        framing = Framing.CLOSE
+    if stays:
+        if asks:
+            seconds = int(server.keep_alive_timeout)
+            out.set(
+                "Keep-Alive",
+                f"timeout={seconds}, max={left}" if server.max_keep_alive else f"timeout={seconds}",
+            )
+            out.merge("Connection", "Keep-Alive")
+            r.keepalive_max = left if server.max_keep_alive else 0
+    elif not wimpy:
+        out.merge("Connection", "close")
+    if chunked:
+        out.merge("Transfer-Encoding", "chunked")  # httpd's header filter adds it last
+    return not stays or r.close, framing
+
+
+def _announces_protocols(r: Request) -> bool:
+    """Whether the client is told that the connection ends: not where its head was refused with a status after which httpd would go on."""
+    while r.prev is not None:
+        r = r.prev
+    error = r.head.error if r.head is not None else None
+    return error is None or error.status in CLOSING_STATUSES
+
+
+def _waits(r: Request) -> bool:
+    """Whether the client still waits for 100 Continue before it sends its body; whoever sends that clears the head's mark."""
+    return r.head is None or r.head.expect_continue
+
+
+def _vary(r: Request) -> None:
+    """One Vary field that names each header once."""
+    names: dict[str, str] = {}
+    for value in r.headers_out.get_all("Vary"):
+        for name in split(value.replace(",", " ")):
+            names.setdefault(name.lower(), name)
+    if names:
+        r.headers_out.set("Vary", ",".join(names.values()))
+
+
+def _entity_fields(r: Request, bodiless: bool) -> None:
+    out = r.headers_out
+    if bodiless:
+        for name in (
+            "Transfer-Encoding",
+            "Content-Length",
+            "Content-Type",
+            "Content-Encoding",
+            "Content-Language",
+        ):
+            if name != "Content-Type" or r.content_type is not None:
+                out.unset(name)
+        if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):
+            out.set("Content-Type", kind)
+        return
+    kind = content_type(r)
+    if kind:
+        out.set("Content-Type", kind)
+    if r.content_encodings:
+        out.set("Content-Encoding", ", ".join(r.content_encodings))
+    if r.content_languages:
+        out.set("Content-Language", ",".join(r.content_languages))
+    if r.no_cache and "Expires" not in out:
+        out.set("Expires", r.engine.http_date(r.time))
+        r.set_uncacheable()
+    if r.header_only and out.get("Content-Length") == "0":
+        out.unset("Content-Length")
+
+
+def content_type(r: Request) -> str | None:
+    """The media type with AddDefaultCharset's parameter where it has none (ap_make_content_type)."""
+    kind = r.content_type
+    if kind is None:
+        kind = r.plan.core.default_type if r.plan.dialect.default_type else None
+        if kind is None and r.plan.dialect.default_type:
+            kind = "text/plain"
+        if kind is None or kind == "none":
+            return None
+    charset = r.plan.core.add_default_charset
+    if charset and "suppress-error-charset" not in r.env:
+        media, semicolon, parameters = kind.partition(";")
+        if lower(strip(media)) in ("text/plain", "text/html") and "charset=" not in parameters.lower():
+            kind = (
+                f"{media.rstrip(BLANKS)}{semicolon}{parameters}; charset={charset}"
+                if semicolon
+                else f"{media}; charset={charset}"
+            )
+    return kind
+
+
+def _head(r: Request) -> tuple[bytes, bytes]:
+    """The head before and after the value of Date."""
+    version22, status = r.plan.dialect.wire_22, r.status
+    old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
+    own = r.status_line
+    first = r.engine.status_lines.get((status, old)) if own is None else None
+    if first is None:
+        line = own if own and own.startswith(str(status)) else status_line(status, version22=version22)
+        first = to_bytes(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
+        if own is None:
+            r.engine.status_lines[status, old] = first
+    out = r.headers_out
+    entries = out.entries()
+    if "date" in entries:
+        out.unset("Date")
+    server = r.engine.server_field(r)
+    if "server" in entries:
+        server = out.get("Server") or server
+        out.unset("Server")
+    shown: Collection[Pair] = entries.values()
+    if status == 304 and version22:
+        shown = [(name, value) for name, value in shown if name.lower() in SENT_WITH_304]
+    lines = "".join([f"{name}: {value}\r\n" for name, value in shown])
+    return first, (f"\r\nServer: {server}\r\n{lines}\r\n" if server else f"\r\n{lines}\r\n").encode("latin-1")

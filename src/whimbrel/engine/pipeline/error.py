@@ -1,0 +1,224 @@
+"""What happens when a request fails: ErrorDocument and the canned pages (httpd's ap_die and ap_send_error_response)."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import is_alphanumeric
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.pipeline.process import run
+from whimbrel.engine.request import Request
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.semantics.error_page import Page, error_page, is_request_independent
+from whimbrel.http.semantics.status import CLOSING_STATUSES
+from whimbrel.registry.methods import NAMES
+from whimbrel.registry.phases import DONE, OK, HookStatus
+
+MAX_PAGES: Final = 64  # that are kept of those which tell nothing of the request
+_HTTP_2: Final = (2, 0)
+DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
+BUFFER: Final = 8000  # a longer page is sent before its length is known
+
+
+async def die(r: Request, status: int, already: int = 200) -> HookStatus:
+    """Answer *r* with an error (or redirect) status; *already* is the status of an earlier failure of the same request, 200 for none."""
+    if status in (OK, DONE):
+        return OK
+    if not 100 <= status < 600:
+        r.log("error", f"Invalid response status {status}", code="AH01579")
+        status = 500
+    first = r
+    document = None
+    recursive = 0
+    if already != 200:
+        recursive = already  # the first failure is named twice, not that of the ErrorDocument
+        while first.prev is not None and first.prev.status != 200:
+            first = first.prev
+        if first is r:
+            recursive = 0
+    else:
+        document = error_document(r, status) if r.plan.core.error_documents else None
+    if already == 200 or first is r:
+        r.status = status
+    if document is not None and not document.startswith('"'):
+        return await _redirected(r, first, document)
+    return await send_error(first, recursive)
+
+
+async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
+    """Let an ErrorDocument that is a URL answer."""
+    if is_url(document):
+        r.status = 302
+        r.headers_out.set("Location", document)
+        return await send_error(first, 0)
+    if not document.startswith("/"):
+        r.log("error", f"Invalid error redirection directive: {document}", code="AH01580")
+        return await send_error(first, 500)
+    r.no_local_copy = True
+    r.env["REQUEST_METHOD"] = r.method
+    notes = r.notes.get("error-notes")
+    if notes is not None:
+        r.env["ERROR_NOTES"] = notes
+    method, number = r.method, r.method_number
+    r.method, r.method_number = "GET", 0
+    answer = await r.engine.internal_redirect(document, r)
+    r.method, r.method_number = method, number
+    return answer
+
+
+def is_url(text: str) -> bool:
+    """Whether *text* begins with a scheme and a colon (ap_is_url)."""
+    scheme, colon, _ = text.partition(":")
+    return (
+        bool(colon)
+        and bool(scheme)
+        and is_alphanumeric(scheme.replace("+", "").replace("-", "").replace(".", ""))
+    )
+
+
+def error_document(r: Request, status: int) -> str | None:
+    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned page."""
+    found = r.dir_config(CoreDirConfig).error_documents.get(status)
+    if found is None:
+        return None
+    text: str | None = found.text(r) if hasattr(found, "text") else found
+    return text
+
+
+async def body_failure(r: Request, status: int) -> BodyError | None:
+    """Read the rest of the request's body before the page for *status* is made, where the connection is to go on (ap_discard_request_body).
+
+    The error of a body that cannot be read, or is too large: its status is answered instead of *status*.
+    """
+    body, limit = r.body_in, r.dir_config(CoreDirConfig).limit_body
+    if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
+        return None
+    if limit < 0:
+        limit = DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
+    try:
+        if r.head is not None and r.head.expect_continue:
+            body.check_announced(limit)  # the client waits to be told to send it, and is not
+        elif not body.ended or body.buffered or body.failure is not None:
+            await body.discard(limit)
+    except BodyError as problem:
+        return problem
+    return None
+
+
+def die_sync(r: Request, status: int) -> bool:
+    """`die` for a first failure, where no ErrorDocument and no module has a say in the page; False, and nothing done, where one has."""
+    plan = r.plan
+    if plan.core.error_documents or plan.insert_error_filter.constant is None or not 100 <= status < 600:
+        return False
+    r.status = status
+    location = _discard_output(r)
+    if status != 304:
+        _error_body(r, status, location, 0)
+    return True
+
+
+async def send_error(r: Request, recursive: int) -> HookStatus:
+    """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
+    status = r.status
+    location = _discard_output(r)
+    if r.plan.insert_error_filter.constant is None:
+        await run(r, r.plan.insert_error_filter)
+    if status != 304:
+        _error_body(r, status, location, recursive)
+    return OK
+
+
+def _discard_output(r: Request) -> str | None:
+    """Forget what a handler wrote; the Location that it gave."""
+    r.is_committed = True
+    for part in r.body:
+        if isinstance(part, FileSegment):
+            os.close(part.handle)
+    r.body.clear()
+    if r.stream is not None:
+        r.drop_stream()
+    r.output_filters.clear()
+    return r.headers_out.get("Location")
+
+
+def _error_body(r: Request, status: int, location: str | None, recursive: int) -> None:
+    """Fields and body of the page for *status*."""
+    if location is None:
+        location = r.err_headers_out.get("Location")
+    r.headers_out, r.err_headers_out = r.err_headers_out, r.headers_out
+    r.err_headers_out.clear()
+    if 300 <= status < 400 or status == 201:
+        if location:
+            r.headers_out.set("Location", location)
+        else:
+            location = ""
+    r.content_languages, r.content_encodings = [], []
+    r.mtime = None
+    r.content_type = "text/html" if "suppress-error-charset" in r.env else "text/html; charset=iso-8859-1"
+    if status in (405, 501):
+        r.headers_out.set("Allow", allow_value(r))
+    if r.header_only and not r.assbackwards:
+        return
+    text = error_document(r, status) if r.plan.core.error_documents else None
+    page = (
+        to_bytes(text[1:])
+        if text is not None and text.startswith('"')
+        else canned_page(r, status, location or "", recursive)
+    )
+    r.body.append(page)
+    r.chunked = r.chunked or len(page) > BUFFER
+
+
+def allow_value(r: Request) -> str:
+    """The Allow field: the methods that a handler named, TRACE unless it is off (make_allow)."""
+    number = r.engine.methods.number
+    trace = r.server_conf(CoreServerConfig).trace_enable
+    names = [n for n in r.engine.methods.known() if n not in NAMES or r.allowed & (1 << number(n))]
+    names = [n for n in names if r.allowed & (1 << number(n))]
+    out = []
+    for name in names:
+        out.append(name)
+        if name == "GET":
+            out.append("HEAD")
+    if trace and "TRACE" not in out:
+        out.append("TRACE")
+    elif not trace and "TRACE" in out:
+        out.remove("TRACE")
+    return ",".join(out)
+
+
+def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes:
+    """httpd's own page for *status*."""
+    old = r.plan.dialect.wire_22
+    notes, tail = (
+        r.notes.get("error-notes", ""),
+        r.engine.signature(r) if r.plan.core.server_signature else "",
+    )
+    key = (status, r.status_line, notes, recursive, tail)
+    pages = r.engine.error_pages if is_request_independent(status, version22=old) else None
+    found = pages.get(key) if pages is not None else None
+    if found is not None:
+        return found
+    page = Page(
+        status=status,
+        line=r.status_line or "",
+        method=r.method,
+        uri=r.uri,
+        location=location,
+        notes=notes,
+        verbose=r.notes.get("verbose-error-to") == "*",
+        variants=r.notes.get("variant-list", ""),
+        expect=r.headers_in.get("Expect"),
+        additional=recursive,
+        admin=r.server.admin,
+        signature=tail,
+    )
+    page_bytes = to_bytes(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
+    if pages is not None:
+        if len(pages) >= MAX_PAGES:
+            pages.clear()
+        pages[key] = page_bytes
+    return page_bytes

@@ -1,0 +1,112 @@
+"""From a head to a request: its fields, and the virtual host that it is for (httpd's ap_read_request and vhost.c)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.config.vhosts import matcher
+from whimbrel.engine.deps.files import Dependencies
+from whimbrel.engine.request import Connection, Request
+from whimbrel.http.semantics.tracked_headers import TrackedHeaders
+from whimbrel.http.syntax.head import Head, HeadError
+from whimbrel.registry.phases import OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.engine import Engine
+
+HTTP_0_9: Final = (0, 9)
+# names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
+MAX_NAMES: Final = 1024
+MAX_NAME: Final = 255
+
+
+def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
+    """The request that *head* is, with its server; and OK, or the status to refuse it with."""
+    world, url = engine.plans, head.url
+    key = (connection.local_ip, connection.local_port, head.hostname)
+    plan = world.by_host.get(key) if head.error is None and head.hostname else None
+    r = Request(
+        engine,
+        connection,
+        engine.main,
+        plan or world.root(engine.main),
+        TrackedHeaders(head.headers),
+        Dependencies(engine.stat_cache),
+    )
+    r.time = engine.runtime.now()
+    r.head, r.untracked_line = head, head.line
+    if head.method != "GET":
+        r.method = head.method or "-"
+        r.method_number = engine.methods.number(r.method)
+        r.header_only = r.method == "HEAD"
+    r.protocol, r.proto = head.protocol, head.version
+    r.assbackwards = head.version == HTTP_0_9
+    r.untracked_target, r.uri, r.untracked_args = head.target, head.uri, head.query
+    r.hostname, r.port = head.hostname, head.port
+    r.expecting_100 = head.expect_continue
+    r.close = head.close or head.error is not None
+    if plan is None:
+        _choose_server(r, head)
+        r.plan = world.root(r.server)
+        if r.hostname and len(r.hostname) <= MAX_NAME and head.error is None:
+            if len(world.by_host) >= MAX_NAMES:
+                world.by_host.clear()
+            world.by_host[key] = r.plan
+    else:
+        r.server = plan.server_rec
+    for reason in head.notes:
+        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+    if head.error is not None:
+        return r, _refused(r, head.error)
+    answer = OK if url is None else _foreign_scheme(r, head)
+    return r, answer or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
+
+
+def _refused(r: Request, error: HeadError) -> HookStatus:
+    """Log what is wrong with a head; the status to answer with."""
+    for reason in error.reasons:
+        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+    if error.notes:
+        r.notes["error-notes"] = error.notes
+    r.set_uncacheable()
+    return error.status
+
+
+def _choose_server(r: Request, head: Head) -> None:
+    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation leaves that out."""
+    hosts = r.engine.configuration.hosts
+    if hosts is None:
+        return
+    candidates = hosts.find(r.connection.local_ip, r.connection.local_port)
+    r.server = candidates.server
+    if head.error is not None and not head.error.hooks:
+        return
+    if r.hostname:
+        named = candidates.by_name(r.hostname)
+        if named is not None:
+            r.server = named
+        return
+    found = candidates.by_path(r.uri)
+    if found is not None:
+        r.server = found
+
+
+def _foreign_scheme(r: Request, head: Head) -> HookStatus:
+    """2.4 refuses an absolute target of a scheme that no server speaks."""
+    if head.url is None or not r.plan.dialect.strict_host or r.method == "CONNECT":
+        return OK
+    return OK if (head.url.scheme or "http").lower() in ("http", "https") else 400
+
+
+def _strictly_named(r: Request) -> HookStatus:
+    """StrictHostCheck On: a host name that no server here has is refused."""
+    if r.hostname is None:
+        return OK
+    host = r.hostname.lower()
+    own = (r.server.name, *r.server.names)
+    if host in (name.lower() for name in own) or any(matcher(name)(host) for name in r.server.wild_names):
+        return OK
+    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
+    r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
+    r.set_uncacheable()
+    return 400

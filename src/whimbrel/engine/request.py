@@ -1,0 +1,295 @@
+"""The request as the phases see it: httpd's request_rec, with its names where they are the field's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.engine.deps.files import Dependencies
+from whimbrel.engine.input.body import Part, RequestBody, Stream, drop_stream
+from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
+from whimbrel.http.semantics.headers import Headers
+
+if TYPE_CHECKING:
+    from whimbrel.config.model import Server
+    from whimbrel.engine.engine import Engine
+    from whimbrel.engine.plan.plan import Plan
+
+C = TypeVar("C")
+
+
+@dataclass(slots=True)
+class Connection:
+    """One client connection; addresses are numeric, *served* counts the requests before this one on it."""
+
+    client_ip: str
+    client_port: int
+    local_ip: str
+    local_port: int
+    served: int = 0
+    id: int = 0
+    aborted: bool = False
+    is_draining: bool = False  # the server is about to stop: the next answer is the last and says so
+    useragent_ip: str = ""  # what mod_remoteip found for the request in hand; "" means client_ip
+    user_port: int = 0  # the port that belongs to it; 0 means client_port
+    proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
+    log_id: str = ""  # given by the first line about it in the error log
+    notes: dict[str, str] = field(default_factory=dict)
+    rendering: Any = None  # the head for which a page is being made anew (`Request.remade`)
+
+
+class Request:
+    """One request, a sub-request, or the target of an internal redirect.
+
+    Texts hold one character per byte.  *uri* is the decoded path, *args* the query without ``?`` or None, *unparsed_uri* the target as
+    sent; *filename* is absolute, *info* its stat result or None, *path_info* what follows the file in the URL.  *status* is what will be sent.
+    *headers_out* goes with successful answers, *err_headers_out* with all.  *main* is the request that a sub-request belongs to, *prev* the
+    one that was redirected here.
+    """
+
+    __slots__ = (
+        "allowed",
+        "is_committed",
+        "assbackwards",
+        "auth_type",
+        "body",
+        "body_in",
+        "bytes_sent",
+        "canonical_filename",
+        "chunked",
+        "close",
+        "connection",
+        "content_encodings",
+        "content_languages",
+        "content_type",
+        "context",
+        "document_root",
+        "location_walk_uri",
+        "engine",
+        "env",
+        "err_headers_out",
+        "expecting_100",
+        "filename",
+        "deps",
+        "handler",
+        "head",
+        "head_bytes",
+        "header_only",
+        "headers_in",
+        "headers_out",
+        "hostname",
+        "finfo",
+        "keepalive_max",
+        "log_id",
+        "log_lines",
+        "main",
+        "method",
+        "method_number",
+        "mtime",
+        "next",
+        "no_cache",
+        "no_local_copy",
+        "notes",
+        "output_filters",
+        "path_info",
+        "plan",
+        "port",
+        "prev",
+        "proto",
+        "protocol",
+        "proxy",
+        "body_factory",
+        "server",
+        "status",
+        "status_line",
+        "stream",
+        "time",
+        "untracked_args",
+        "untracked_line",
+        "untracked_target",
+        "uri",
+        "used_path_info",
+        "user",
+        "vlist_validator",
+        "directory_walk",
+    )
+
+    def __init__(
+        self,
+        engine: Engine,
+        connection: Connection,
+        server: Server,
+        plan: Plan,
+        headers_in: Headers | None = None,
+        files: Dependencies | None = None,
+    ) -> None:
+        self.engine, self.connection, self.server, self.plan = engine, connection, server, plan
+        self.head: Any = None  # the head as it was read (http.head.Head); None for sub-requests and redirects
+        self.untracked_line: str | None = ""  # the request line; None where it could not be read
+        self.method, self.method_number = "GET", 0
+        self.header_only = False
+        self.allowed = 0  # mask of methods for the Allow field
+        self.protocol, self.proto = "HTTP/1.1", (1, 1)
+        self.assbackwards = False  # HTTP/0.9: no head in the answer
+        self.untracked_target, self.uri = "", ""
+        self.untracked_args: str | None = None
+        self.hostname: str | None = None  # from the target or Host, lower case, without port
+        self.port = 0  # the port of the target or Host, 0 for none
+        self.proxy = False
+        self.headers_in = Headers() if headers_in is None else headers_in
+        self.headers_out = Headers()
+        self.err_headers_out = Headers()
+        self.env: dict[str, str] = {}  # subprocess_env: SetEnv, SetEnvIf ...
+        self.notes: dict[str, str] = {}
+        self.body_in: RequestBody = EMPTY_BODY
+        self.expecting_100 = False
+        self.close = False  # the connection ends after this request, whether the answer says so or not
+        self.filename: str | None = None
+        self.canonical_filename: str | None = None
+        self.finfo: os.stat_result | None = None
+        self.path_info: str | None = None
+        self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
+        self.context: tuple[str, str] | None = (
+            None  # URL path and folder that Alias and its like put together (CONTEXT_PREFIX)
+        )
+        self.document_root: str | None = None  # in the place of DocumentRoot, for this request
+        self.user: str | None = None
+        self.auth_type: str | None = None
+        self.handler: str | None = None
+        self.content_type: str | None = None
+        self.content_encodings: list[str] = []
+        self.content_languages: list[str] = []
+        self.vlist_validator: str | None = None
+        self.status = 200
+        self.status_line: str | None = None
+        self.mtime: int | None = None  # last modification, microseconds since the epoch
+        self.no_cache = self.no_local_copy = False
+        self.body: list[Part] = []  # what the handler wrote
+        self.stream: Stream | None = None  # what it goes on writing; `body`, if any, comes behind it
+        self.chunked = False
+        self.body_factory: Callable[[], bytes] | None = (
+            None  # where only the body of the answer changes: what makes it anew, b"" if it can't
+        )
+        self.output_filters: list[Any] = []
+        self.bytes_sent = 0
+        self.head_bytes = 0  # what went out beside the body, less what of that was lost: see Answer.sent
+        self.is_committed = False  # this request's own answer is sent, whatever it was redirected to
+        self.keepalive_max = 0
+        self.time = 0.0  # when the request line arrived, seconds since the epoch
+        self.main: Request | None = None
+        self.prev: Request | None = None
+        self.next: Request | None = None
+        self.deps = Dependencies() if files is None else files
+        self.log_lines: list[
+            LogLine
+        ] = []  # error-log lines written for this request, to repeat with a kept answer
+        self.log_id = ""  # given by the first of them
+        self.directory_walk: Any = None  # the section walk's own notes
+        self.location_walk_uri: str | None = None  # the path that no <Location> can be about
+
+    # The query, and what it is part of: who asks for one of these makes the answer one for this query alone.  Those who only hand them on, or say why
+    # nothing depends on it, take the `unasked_` ones.
+    @property
+    def args(self) -> str | None:
+        """The query without ``?``, None without one."""
+        self.deps.on_query = True
+        return self.untracked_args
+
+    @args.setter
+    def args(self, query: str | None) -> None:
+        self.untracked_args = query
+
+    @property
+    def unparsed_uri(self) -> str:
+        """The target as sent."""
+        self.deps.on_query = True
+        return self.untracked_target
+
+    @unparsed_uri.setter
+    def unparsed_uri(self, target: str) -> None:
+        self.untracked_target = target
+
+    @property
+    def the_request(self) -> str | None:
+        """The request line; None where it could not be read."""
+        self.deps.on_query = True
+        return self.untracked_line
+
+    @the_request.setter
+    def the_request(self, line: str | None) -> None:
+        self.untracked_line = line
+
+    def dir_config(self, kind: type[C]) -> C:
+        """The merged per-directory record of *kind*, defaults filled in."""
+        return self.plan.dir_config(kind)
+
+    def server_conf(self, kind: type[C]) -> C:
+        """The merged per-server record of *kind*, defaults filled in."""
+        return self.server.config(kind)
+
+    @property
+    def initial(self) -> bool:
+        """Whether this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
+        return self.main is None and self.prev is None
+
+    def write(self, data: str | bytes) -> None:
+        """Add to the answer's body."""
+        self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
+
+    def add_filter(self, change: Any) -> None:
+        """Let *change* work on the answer when its body is there: a function of the request, or one whose result is waited for.
+
+        Its ``setup`` method, where it has one, is told at once, before the handler runs.
+        """
+        self.output_filters.append(change)
+        setup = getattr(change, "setup", None)
+        if setup is not None:
+            setup(self)
+
+    @property
+    def may_cache(self) -> bool:
+        """Whether the finished answer may be kept."""
+        return not (self.deps.is_uncacheable or self.deps.is_per_request)
+
+    def drop_stream(self) -> None:
+        """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
+        stream, self.stream = self.stream, None
+        drop_stream(stream)
+
+    def client_in(self, addresses: Container[str]) -> bool:
+        """Whether the client's address, as mod_remoteip may have corrected it, is one of *addresses*: an object that stays the same.
+
+        The answer then depends on this alone, not on the address: it is given to all clients of whom the same is true.
+        """
+        connection, files = self.connection, self.deps
+        if connection.useragent_ip:
+            files.on_client = True
+            return connection.useragent_ip in addresses
+        if addresses not in files.address_lists:
+            files.address_lists += (addresses,)
+        return connection.client_ip in addresses
+
+    def set_uncacheable(self) -> None:
+        """Say that this answer depended on something that can't be noted: it will not be kept."""
+        self.deps.is_uncacheable = True
+
+    def log(
+        self,
+        level: str,
+        text: str,
+        *,
+        code: str = "",
+        module: str = "core",
+        cause: str = "",
+        source: str = "",
+    ) -> None:
+        """Write an error-log line about this request (see LogLine); *source* is looked up where it is not given."""
+        levels = self.plan.levels
+        limit = levels.get(module)
+        if LEVELS[level] <= (levels.get("", DEFAULT_LEVEL) if limit is None else limit):
+            self.engine.log_request(self, LogLine(level, text, code, module, cause, source))
+
+
+EMPTY_BODY = RequestBody(0)

@@ -1,0 +1,68 @@
+"""What the engine hands to whoever sends it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.engine.input.body import Part, Stream
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+DATE_BYTES: Final = 29  # of an HTTP date
+
+
+class Framing(Enum):
+    """How the end of a body is told."""
+
+    LENGTH = "Content-Length, or no body"
+    CHUNKED = "chunks"
+    CLOSE = "the end of the connection"
+
+
+class Response:
+    """One finished answer.
+
+    The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
+    sender closes the files in it.  *begun* is when the request came, seconds since the epoch.  After sending call `sent` with the size of the
+    body: it writes the access log.
+    """
+
+    __slots__ = (
+        "head_suffix",
+        "head_prefix",
+        "received_at",
+        "close",
+        "framing",
+        "parts",
+        "request",
+        "stream",
+    )
+
+    def __init__(
+        self,
+        request: Request,
+        before: bytes,
+        after: bytes,
+        parts: list[Part],
+        stream: Stream | None,
+        *,
+        close: bool,
+        framing: Framing = Framing.LENGTH,
+    ) -> None:
+        self.request, self.head_prefix, self.head_suffix = request, before, after
+        self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
+        self.received_at = request.time
+
+    def head(self, date: bytes) -> bytes:
+        """The head with *date*, the value of the Date field."""
+        return self.head_prefix + date + self.head_suffix if self.head_prefix else b""
+
+    def on_sent(self, count: int, more: int = 0) -> None:
+        """Say that the answer is out, or can't be sent any further: the last phase, log_transaction, runs.
+
+        The body has *count* bytes; *more* went out beside head and body (marks of chunks), or fewer where it is negative.
+        """
+        self.request.engine.on_response_sent(self.request, count, self, more)

@@ -1,0 +1,81 @@
+"""Long work in slices: between two of them other clients have their turn of the loop.
+
+All long work of a worker takes turns: one slice in each turn of the loop, whatever the number of requests that need many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from time import perf_counter
+from typing import Final
+
+from whimbrel.engine.coroutines import yield_to_loop
+
+SLICE: Final = 0.00025  # seconds
+MAX_SHORT: Final = 16  # steps
+MAX_LARGE: Final = 2  # pieces of work with a large result that are under way in one worker; the others wait
+
+
+class Turns:
+    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a large result."""
+
+    __slots__ = ("_scheduled", "_waiting", "large", "length")
+
+    def __init__(self) -> None:
+        self.length = SLICE
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._scheduled = False
+        self.large = asyncio.Semaphore(MAX_LARGE)
+
+    async def next(self) -> None:
+        """Wait for the next slice."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # the part of a request before its first wait, in a test
+            await yield_to_loop()
+            return
+        tick = loop.create_future()
+        self._waiting.append(tick)
+        if not self._scheduled:
+            self._scheduled = True
+            loop.call_soon(self._begin, loop)
+        await tick
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        while self._waiting:
+            tick = self._waiting.popleft()
+            if not tick.done():
+                tick.set_result(None)
+                loop.call_soon(self._begin, loop)
+                return
+        self._scheduled = False
+
+
+class Slices:
+    """One piece of long work, which calls `pause` after each small step."""
+
+    __slots__ = ("_end", "_steps", "_turns")
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns, self._steps = turns, 0
+        self._end = perf_counter() + turns.length
+
+    async def pause(self) -> None:
+        """Let others have their turn if the slice is over; work of `MAX_SHORT` steps is not long."""
+        self._steps += 1
+        if self._steps > MAX_SHORT and perf_counter() >= self._end:
+            await self._turns.next()
+            self._end = perf_counter() + self._turns.length
+
+
+async def names_in(path: bytes, slices: Slices) -> list[bytes]:
+    """The names in a directory as the system gives them; raises OSError."""
+    names = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            names.append(entry.name)
+            if not len(names) & 63:
+                await slices.pause()
+    return names

@@ -1,0 +1,84 @@
+"""Expressions made ready when a configuration is read: conditions and strings that are asked with a view of the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Match
+    from whimbrel.expr.library import Lookup
+    from whimbrel.expr.view import View
+
+Predicate = Callable[[Evaluation], bool]
+Word = str | Callable[[Evaluation], str]
+SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these stands for itself
+
+
+class CompiledCondition:
+    """A condition ready to be asked.  *reads* says what its answer depends on (the names of `library`), *place* is told when it fails."""
+
+    __slots__ = ("place", "reads", "test", "text")
+
+    def __init__(self, text: str, test: Predicate, reads: frozenset[str], place: str) -> None:
+        self.text, self.test, self.reads, self.place = text, test, reads, place
+
+    def __call__(self, view: View) -> bool:
+        """Whether it holds; raises EvalError."""
+        return self.test(Evaluation(view))
+
+
+class StringExpr:
+    """A string ready to be made.  *fixed* is the text where nothing in it depends on the request, else None."""
+
+    __slots__ = ("fixed", "place", "reads", "text", "word")
+
+    def __init__(self, text: str, word: Word, reads: frozenset[str], place: str) -> None:
+        self.text, self.word, self.reads, self.place = text, word, reads, place
+        self.fixed = word if isinstance(word, str) else None
+
+    def __call__(self, view: View, match: Match | None = EMPTY_MATCH) -> str:
+        """The string; *found* gives ``$0`` to ``$9``.  Raises EvalError."""
+        word = self.word
+        return word if isinstance(word, str) else word(Evaluation(view, match))
+
+
+def compile_condition(
+    text: str,
+    *,
+    restricted: bool = False,
+    in_document: bool = False,
+    lookup: Lookup | None = None,
+    place: str = "",
+) -> CompiledCondition:
+    """The condition *text*; raises ExprError.  *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``."""
+    from whimbrel.expr import (
+        compiler,
+        parser,
+    )  # a tenth of -t's time, and most configurations have no expressions
+
+    generator = compiler.CodeGenerator()
+    parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
+    return CompiledCondition(text, generator.test(parsed, 1), frozenset(generator.reads), place)
+
+
+def compile_string(
+    text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = ""
+) -> StringExpr:
+    """The string expression *text*; raises ExprError."""
+    if SPECIAL.isdisjoint(text):
+        return StringExpr(text, text, frozenset(), place)
+    from whimbrel.expr import (
+        compiler,
+        parser,
+    )  # a tenth of -t's time, and most configurations have no expressions
+
+    generator = compiler.CodeGenerator()
+    return StringExpr(
+        text,
+        generator.word(parser.parse_string(text, restricted=restricted, lookup=lookup), 2),
+        frozenset(generator.reads),
+        place,
+    )

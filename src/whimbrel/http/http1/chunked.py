@@ -1,0 +1,233 @@
+"""Request bodies pushed in as bytes arrive: chunked or of a known length (RFC 9112 6 and 7).
+
+Parsers own no socket and set no limit on the whole body; LimitRequestBody is the caller's.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.syntax.fields import FieldReader, Fields
+from whimbrel.http.syntax.line_reader import HeadLimits, LogMessage, ParserOptions
+
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_MAX_BLANKS: Final = 10  # white space behind a size
+_PLAIN_SIZE: Final = re.compile(
+    rb"([0-9a-fA-F]{1,15})\r\n"
+)  # one after which bytes of the body follow, if it is not 0
+
+
+class BodyError(Exception):
+    """The body is malformed (400) or a chunk larger than can be counted (413).
+
+    *reason* is the line for the error log; *chunk*: it is a chunk that can't be read, so that nobody knows where the next request begins.
+    *endless*: httpd knows neither where the body ends nor how long its own page about it is, as with a bad chunk and a body that is too large.
+    """
+
+    def __init__(
+        self, status: int, reason: LogMessage, *, chunk: bool = False, endless: bool = False
+    ) -> None:
+        super().__init__(reason.text)
+        self.status, self.reason, self.chunk = status, reason, chunk
+        self.endless = endless or chunk or status == 413
+
+
+class _At(Enum):
+    SIZE = auto()
+    EXTENSION = auto()
+    SIZE_LF = auto()
+    DATA = auto()
+    DATA_CR = auto()
+    DATA_LF = auto()
+    TRAILER = auto()
+    DONE = auto()
+
+
+def _malformed(overflow: bool = False) -> BodyError:
+    cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
+    words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
+    return BodyError(413 if overflow else 400, LogMessage("info", "AH01590", words, cause), chunk=True)
+
+
+class ChunkedBody:
+    """A push parser: `feed` bytes as they come, take what they mean; `done` once the last chunk and the trailer were read.
+
+    *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
+    """
+
+    __slots__ = (
+        "done",
+        "trailers",
+        "_at",
+        "_blanks",
+        "_digits",
+        "_fields",
+        "_left",
+        "_limits",
+        "_line",
+        "_rules",
+        "_size",
+        "_tail",
+    )
+
+    def __init__(self, limits: HeadLimits, rules: ParserOptions) -> None:
+        self.done = False
+        self.trailers = Headers()
+        self._limits, self._rules = limits, rules
+        self._at = _At.SIZE
+        self._left = self._size = self._digits = self._line = self._blanks = 0
+        self._tail = bytearray()  # the trailer as far as it has come, then what follows the body
+        self._fields = FieldReader(0, limits, rules)
+
+    @property
+    def rest(self) -> bytes:
+        """Bytes that came after the end of the body."""
+        return bytes(self._tail) if self.done else b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The body bytes in *data*; raises BodyError, after which the parser is of no use."""
+        out: list[bytes] = []
+        at, end = 0, len(data)
+        while at < end and self._at is not _At.TRAILER:
+            if self._at is _At.DATA:
+                piece = data[at : at + self._left]
+                out.append(piece)
+                at += len(piece)
+                self._left -= len(piece)
+                if not self._left:
+                    self._at = _At.DATA_CR
+            else:
+                at = self._control(data, at)
+        if self._at is _At.TRAILER:
+            self._trailer(data[at:])
+        return b"".join(out)
+
+    def close(self) -> None:
+        """No more bytes come: raises BodyError unless the body is complete."""
+        if not self.done:
+            raise _malformed()
+
+    def _control(self, data: bytes, at: int) -> int:
+        """What is not of the body itself: a whole plain size line, else one byte."""
+        byte = data[at]
+        state = self._at
+        if state is _At.SIZE:
+            plain = None if self._digits else _PLAIN_SIZE.match(data, at)
+            if plain is not None:
+                self._size = int(plain[1], 16)
+                self._begin_chunk()
+                return plain.end()
+            self._size_byte(byte)
+        elif state is _At.EXTENSION:
+            self._extension_byte(byte)
+        elif state is _At.SIZE_LF:
+            self._expect(byte, 10)
+            self._begin_chunk()
+        elif state is _At.DATA_CR:
+            if byte == 10 and not self._rules.strict:
+                self._at = _At.SIZE
+            else:
+                self._expect(byte, 13)
+                self._at = _At.DATA_LF
+        else:
+            self._expect(byte, 10)
+            self._at = _At.SIZE
+        return at + 1
+
+    @staticmethod
+    def _expect(byte: int, wanted: int) -> None:
+        if byte != wanted:
+            raise _malformed()
+
+    def _size_byte(self, byte: int) -> None:
+        self._count()
+        if byte in _HEX and not self._blanks:
+            self._size = self._size * 16 + int(chr(byte), 16)
+            self._digits += 1
+            if self._size >= 1 << 63:
+                raise _malformed(overflow=True)
+        elif not self._digits:
+            raise _malformed()
+        elif byte in b" \t":
+            self._blanks += 1
+            if self._blanks > _MAX_BLANKS:
+                raise _malformed()
+        elif byte == 59:
+            self._at = _At.EXTENSION
+        else:
+            self._line_end(byte)
+
+    def _extension_byte(self, byte: int) -> None:
+        self._count()
+        if byte in b"\r\n":
+            self._line_end(byte)
+        elif byte == 127 or (byte < 32 and byte != 9):
+            raise _malformed()
+
+    def _line_end(self, byte: int) -> None:
+        if byte == 10 and not self._rules.strict:
+            self._begin_chunk()
+        else:
+            self._expect(byte, 13)
+            self._at = _At.SIZE_LF
+
+    def _count(self) -> None:
+        """A size line, its end included, is no longer than LimitRequestFieldSize."""
+        self._line += 1
+        if self._line >= self._limits.field_size:
+            raise _malformed(overflow=True)
+
+    def _begin_chunk(self) -> None:
+        self._left, self._size, self._digits, self._line, self._blanks = self._size, 0, 0, 0, 0
+        self._at = _At.DATA if self._left else _At.TRAILER
+
+    def _trailer(self, data: bytes) -> None:
+        self._tail += data
+        found = None if self.done else self._fields.read(self._tail)
+        if found is not None:
+            self._check(found)
+            del self._tail[: found.next]
+            self.trailers, self.done = found.headers, True
+
+    def _check(self, found: Fields) -> None:
+        if found.status:
+            raise BodyError(
+                found.status,
+                LogMessage("info", "AH02656", f"Error while reading HTTP trailer: {found.status}"),
+            )
+
+
+class LengthBody:
+    """A body of a known length, with the same interface."""
+
+    __slots__ = ("done", "trailers", "rest", "_left")
+
+    def __init__(self, length: int) -> None:
+        self._left, self.done, self.rest = length, length == 0, b""
+        self.trailers = Headers()
+
+    def feed(self, data: bytes) -> bytes:
+        """The part of *data* that belongs to the body."""
+        piece = data[: self._left]
+        self._left -= len(piece)
+        self.rest += data[len(piece) :]
+        self.done = not self._left
+        return piece
+
+    def close(self) -> None:
+        """No more bytes come: raises BodyError unless the body is complete."""
+        if not self.done:
+            raise BodyError(
+                400,
+                LogMessage("info", "AH01590", "Error reading/parsing chunk  ", "(70014)End of file found"),
+            )
+
+
+def last_chunk(trailers: Headers | None = None) -> bytes:
+    """The end of a chunked answer, with trailer fields where there are any."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
+    return b"0\r\n" + to_bytes(lines) + b"\r\n"

@@ -1,0 +1,57 @@
+"""Writing answers: the head as bytes, chunks, and what may stand in a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.http.semantics.headers import Pair
+
+LAST_CHUNK: Final = b"0\r\n\r\n"
+_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_BAD_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
+
+
+def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP/1.1") -> bytes:
+    """The head of an answer: *status_line* is ``200 OK``; fields in the order given, an empty line last."""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
+    return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
+
+
+def chunk(data: bytes) -> bytes:
+    """One chunk of a chunked answer, nothing for no data (an empty chunk would end the body)."""
+    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+
+
+def chunked(pieces: Iterable[bytes]) -> Iterable[bytes]:
+    """The pieces of a body framed as chunks, the last chunk included."""
+    for piece in pieces:
+        if piece:
+            yield chunk(piece)
+    yield LAST_CHUNK
+
+
+def invalid_field(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, str, str] | None:
+    """The first field that must not be sent, as (log code, text, its name), else None; the answer becomes a 500.
+
+    Names are tokens (RFC 9110 5.1), values hold no control characters but tabs; *strict* False (HttpProtocolOptions Unsafe) only lets other
+    punctuation into names.
+    """
+    pattern = _NAME if strict else _LOOSE_NAME
+    for name, value in pairs:
+        if pattern.fullmatch(name) is None:
+            return (
+                "AH02429",
+                f"Response header name '{name}' contains invalid characters, aborting request",
+                name,
+            )
+        if _BAD_VALUE.search(value):
+            return (
+                "AH02430",
+                f"Response header '{name}' value of '{value}' contains invalid characters, aborting request",
+                name,
+            )
+    return None

@@ -1,0 +1,161 @@
+"""Header compression with bounds in bytes: the hpack package's decoder and encoder, and caches of the blocks
+that pass through them.
+
+A client repeats its blocks of fields, and a server its responses: a block that leaves the dynamic table
+unchanged is coded once, while the table stays as it is.
+RFC 7541.  This module needs the package; it is imported when a client speaks HTTP/2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hpack import Decoder, Encoder
+from hpack.exceptions import HPACKError, OversizedHeaderListError
+
+from whimbrel.http.http2.protocol import ConnectionFault, ErrorCode, RawField, answer_fields, raw_head
+
+MAX_LIST: Final = 128 * 1024  # bytes of one decoded list of fields and 32 for each field (RFC 9113, 6.5.2)
+MAX_TABLE: Final = 4096  # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
+MAX_CACHE: Final = 64 * 1024  # bytes of each of the two caches of one connection
+MAX_CACHED: Final = 8 * 1024  # bytes of one cached block
+MAX_HUFFMAN: Final = 256  # bytes of a value that is sent in Huffman codes
+_FIELD: Final = 160  # bytes of a field besides its text: a tuple and two byte strings
+_TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
+
+
+def _mark(table: Any) -> tuple[Any, int, int, bool]:
+    """A value that changes with every change of a dynamic table: its newest entry, number of entries, size,
+    and whether a new size is due.
+    """
+    entries = table.dynamic_entries
+    return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
+
+
+def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) -> bool:
+    return one[0] is other[0] and one[1:] == other[1:]
+
+
+class FieldBlock:
+    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands
+    for.
+    """
+
+    __slots__ = ("_push", "_raw", "fields", "size")
+
+    def __init__(self, fields: list[RawField]) -> None:
+        self.fields = fields
+        self.size = sum([len(name) + len(value) for name, value in fields])
+        self._push: bool | None = None
+        self._raw = b""
+
+    def raw_head(self, push: bool) -> bytes:
+        """The `raw_head` of the fields, worked out once for each value of *push*."""
+        if self._push is not push:
+            self._push, self._raw = push, raw_head(self.fields, push)
+        return self._raw
+
+
+class FieldDecoder:
+    """Decodes the blocks of one connection.
+
+    `known` is a cache: encoded block to `FieldBlock`; valid while the dynamic table is unchanged; bound
+    `MAX_CACHE`; emptied when full.
+    """
+
+    def __init__(self) -> None:
+        self._hpack = Decoder(MAX_LIST)
+        self.known: dict[bytes, FieldBlock] = {}
+        self.cached_bytes = 0
+
+    def decode(self, block: bytes) -> FieldBlock:
+        """The fields of *block*; raises ConnectionFault."""
+        found = self.known.get(block)
+        if found is not None:
+            return found
+        table = self._hpack.header_table
+        before = _mark(table)
+        if _TOO_MANY_SIZES.match(block) is not None:
+            raise ConnectionFault(ErrorCode.COMPRESSION_ERROR)
+        try:
+            fields: list[Any] = list(self._hpack.decode(block, raw=True))
+        except OversizedHeaderListError:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM) from None
+        except (HPACKError, IndexError, ValueError):
+            raise ConnectionFault(ErrorCode.COMPRESSION_ERROR) from None
+        found = FieldBlock(fields)
+        if not _same(before, _mark(table)):
+            self._clear()
+        else:
+            self._keep(block, found)
+        return found
+
+    def _keep(self, block: bytes, found: FieldBlock) -> None:
+        size = len(block) + 2 * found.size + _FIELD * (len(found.fields) + 1)
+        if size > MAX_CACHED:
+            return
+        if self.cached_bytes + size > MAX_CACHE:
+            self._clear()
+        self.cached_bytes += size
+        self.known[block] = found
+
+    def _clear(self) -> None:
+        self.known.clear()
+        self.cached_bytes = 0
+
+
+class FieldEncoder:
+    """Encodes the response heads of one connection.
+
+    `known` is a cache: (head before Date, Date, head behind it) to the encoded block; valid while the dynamic
+    table is unchanged; bound `MAX_CACHE`; emptied when full.
+    """
+
+    def __init__(self) -> None:
+        self._hpack = Encoder()
+        self.known: dict[tuple[bytes, bytes, bytes], bytes] = {}
+        self.cached_bytes = 0
+        self._written = _mark(self._hpack.header_table)
+
+    def resize(self, size: int) -> None:
+        """Obey SETTINGS_HEADER_TABLE_SIZE up to `MAX_TABLE`; the next block signals the smallest and the last
+        size (RFC 7541, 4.2).
+        """
+        size = min(size, MAX_TABLE)
+        if size != self._hpack.header_table_size:
+            self._hpack.header_table_size = size
+            sizes = self._hpack.table_size_changes
+            self._hpack.table_size_changes = [min(sizes), size] if len(sizes) > 1 else sizes
+
+    def head(self, before: bytes, date: bytes, after: bytes) -> bytes:
+        """The block of an HTTP/1 response head around Date."""
+        table = self._hpack.header_table
+        mark = _mark(table)
+        if not _same(self._written, mark):
+            self._clear()
+        key = (before, date, after)
+        found = self.known.get(key)
+        if found is not None:
+            return found
+        block = self.encode(answer_fields(before, date, after))
+        self._written = _mark(table)
+        size = len(before) + len(after) + len(block) + _FIELD
+        if not _same(mark, self._written) or self.cached_bytes + size > MAX_CACHE:
+            self._clear()
+        if _same(mark, self._written) and size <= MAX_CACHED:
+            self.known[key] = block
+            self.cached_bytes += size
+        return block
+
+    def encode(self, fields: Sequence[RawField]) -> bytes:
+        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a
+        field's length.
+        """
+        longest = max([len(value) for _name, value in fields], default=0)
+        return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))
+
+    def _clear(self) -> None:
+        self.known.clear()
+        self.cached_bytes = 0

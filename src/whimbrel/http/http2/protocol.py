@@ -1,0 +1,292 @@
+"""HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
+
+Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged
+as nghttp2 does for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html
+(LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.numbers import upper
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
+
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+VERSION: Final = (2, 0)
+MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
+MAX_KEY: Final = 8 * 1024  # bytes of a key of the response cache
+MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
+
+RawField = tuple[bytes, bytes]
+
+_NAME = compile(rb"[-!#$%&'*+.^_`|~0-9a-z]+")
+_VALUE = compile(rb"[\t -~\x80-\xff]*")
+_PSEUDO = {
+    b":method": compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+"),
+    b":scheme": compile(rb"[A-Za-z][-+.0-9A-Za-z]*"),
+    b":authority": compile(rb"[-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"),
+    b":path": compile(rb"/[!-~\x80-\xff]*|\*"),
+}
+_ALL_PSEUDO = _PSEUDO.keys()
+_FORBIDDEN = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
+# fields that `read_request` decides about
+_READ_ONLY = b"|".join(sorted((*_FORBIDDEN, b"te", b"host", b"content-length")))
+_WELL_FORMED = compile(rb"(?:(?!(?:%b):)[-!#$%%&'*+.^_`|~0-9a-z]++: [\t -~\x80-\xff]*+\r\n)*+" % _READ_ONLY)
+_WORDS = compile(
+    rb"(?!CONNECT )[-!#$%&'*+.^_`|~0-9A-Za-z]+ https? /[!-~\x80-\xff]* [-._~!$&'()*+,;=:\[\]@%0-9A-Za-z]+"
+)
+_NOT_SENT = frozenset(
+    (b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"http2-settings")
+)
+_ONE_HOP = frozenset(
+    ("connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "http2-settings")
+)
+
+
+class ErrorCode(IntEnum):
+    """Why a stream or a connection is ended (RFC 9113, 7)."""
+
+    NO_ERROR = 0
+    PROTOCOL_ERROR = 1
+    INTERNAL_ERROR = 2
+    FLOW_CONTROL_ERROR = 3
+    STREAM_CLOSED = 5
+    FRAME_SIZE_ERROR = 6
+    REFUSED_STREAM = 7
+    CANCEL = 8
+    COMPRESSION_ERROR = 9
+    ENHANCE_YOUR_CALM = 11
+
+
+class MalformedRequest(Exception):
+    """A block of fields that gets no answer: the stream is reset with *code*."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class ConnectionFault(Exception):
+    """A violation of the protocol that ends the connection with *code*."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(slots=True)
+class _Block:
+    """The fields of a request, sorted: *entries* by lower-case name, values of one name joined."""
+
+    pseudo: dict[bytes, bytes] = field(default_factory=dict)
+    entries: dict[str, tuple[str, str]] = field(default_factory=dict)
+    count: int = 0
+    status: int = 0
+
+
+def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
+    """The key of a request in the response cache, b"" for a request that only `read_request` can judge.
+
+    `read_request` accepts every list of fields that has a key, unless it exceeds a limit, which the cache
+    checks.  The key begins with a NUL, as no head of HTTP/1 does.
+    """
+    pseudo = dict(fields[:4])
+    if pseudo.keys() != _ALL_PSEUDO:
+        return b""
+    lines = b"".join([b"%b: %b\r\n" % pair for pair in fields[4:]])
+    words = b" ".join((pseudo[b":method"], pseudo[b":scheme"], pseudo[b":path"], pseudo[b":authority"]))
+    if len(lines) > MAX_KEY or lines.count(b"\n") != len(fields) - 4:
+        return b""
+    if _WELL_FORMED.fullmatch(lines) is None or _WORDS.fullmatch(words) is None:
+        return b""
+    return b"\0%d %b HTTP/2.0\r\nhost: %b\r\n%b\r\n" % (push, words, pseudo[b":authority"], lines)
+
+
+def read_request(
+    fields: Iterable[RawField],
+    limits: HeadLimits,
+    rules: ParserOptions,
+    *,
+    raw: bytes = b"",
+    ended: bool = True,
+) -> Head:
+    """The head that a block of fields stands for; *ended*: no body follows.  Raises MalformedRequest.
+
+    Too many or too long fields are answered with 431 and a path that is too long with 414, as httpd does.
+    """
+    block = _sorted(fields, limits)
+    pseudo, entries = block.pseudo, block.entries
+    method, target = _target(pseudo, entries, rules)
+    if b":authority" in pseudo:
+        entries["host"] = ("Host", pseudo[b":authority"].decode("latin-1"))
+    if not ended and "content-length" not in entries:
+        entries["transfer-encoding"] = ("Transfer-Encoding", "chunked")
+    elif ended and "content-type" in entries and "content-length" not in entries:
+        entries["content-length"] = ("Content-Length", "0")
+    if len(pseudo.get(b":path", b"")) > limits.line:
+        return _refused(raw, method, "(null)", Headers.from_unique(entries), HeadError(414, additional=400))
+    headers = Headers.from_unique(entries)
+    if block.status:
+        return _refused(raw, method, target, headers, HeadError(block.status))
+    return head_from_parts(raw, f"{method} {target} HTTP/2.0", headers, rules)
+
+
+def _sorted(fields: Iterable[RawField], limits: HeadLimits) -> _Block:
+    block = _Block()
+    for name, value in fields:
+        if name[:1] == b":":
+            pattern = _PSEUDO.get(name)
+            if pattern is None or name in block.pseudo or block.count or pattern.fullmatch(value) is None:
+                raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+            block.pseudo[name] = value
+        else:
+            _add(block, name, value, limits)
+    return block
+
+
+def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
+    if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    low, known = name.decode("ascii"), block.entries.get(name.decode("ascii"))
+    text = value.strip(b" \t").decode("latin-1")
+    if (name == b"te" and text.lower() != "trailers") or (
+        name == b"content-length" and (known or not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII))
+    ):
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    block.count += 1
+    if limits.fields and block.count > limits.fields:
+        block.status = 431
+        if block.count > limits.fields + MORE_FIELDS:
+            raise MalformedRequest(ErrorCode.ENHANCE_YOUR_CALM)
+        return
+    if len(low) + 2 + len(text) + (len(known[1]) + 2 if known is not None else 0) > limits.field_size:
+        block.status = 431
+        return
+    if known is not None:
+        text = f"{known[1]}{'; ' if low == 'cookie' else ', '}{text}"
+    if low != "host" or b":authority" not in block.pseudo:
+        block.entries[low] = (_spelled(low), text)
+
+
+@lru_cache(maxsize=256)
+def _spelled(name: str) -> str:
+    """A field's name as programs know it: ``user-agent`` becomes ``User-Agent``."""
+    return "-".join([upper(word[:1]) + word[1:] for word in name.split("-")])
+
+
+def _target(
+    pseudo: dict[bytes, bytes], entries: dict[str, tuple[str, str]], rules: ParserOptions
+) -> tuple[str, str]:
+    """Method and target as a request line has them."""
+    method = pseudo.get(b":method", b"").decode("latin-1")
+    scheme, path = pseudo.get(b":scheme"), pseudo.get(b":path")
+    authority = pseudo.get(b":authority")
+    wrong = (
+        (scheme is not None or path is not None or authority is None)
+        if method == "CONNECT"
+        else (
+            not method
+            or scheme is None
+            or path is None
+            or (authority is None and "host" not in entries)
+            or (path == b"*" and method != "OPTIONS")
+        )
+    )
+    if wrong:
+        raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+    if method == "CONNECT":
+        return method, (authority or b"").decode("latin-1")
+    target, spoken = (path or b"").decode("latin-1"), (scheme or b"").decode("ascii")
+    if spoken.lower() not in ("http", "https") and authority is not None:
+        target = f"{spoken}://{authority.decode('latin-1')}{target}"
+    return method, target
+
+
+def _refused(raw: bytes, method: str, target: str, headers: Headers, error: HeadError) -> Head:
+    uri, _, query = target.partition("?")
+    return Head(
+        raw,
+        0,
+        method,
+        target,
+        "HTTP/2.0",
+        VERSION,
+        headers,
+        f"{method} {target} HTTP/2.0",
+        uri,
+        query or None,
+        error=error,
+    )
+
+
+def check_trailers(fields: Iterable[RawField]) -> None:
+    """Raise MalformedRequest where fields after a body are not what they may be."""
+    for name, value in fields:
+        if _NAME.fullmatch(name) is None or _VALUE.fullmatch(value) is None or name in _FORBIDDEN:
+            raise MalformedRequest(ErrorCode.PROTOCOL_ERROR)
+
+
+def upgraded(head: Head, rules: ParserOptions) -> Head:
+    """The request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the connection."""
+    headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in _ONE_HOP)
+    return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
+
+
+def client_settings(value: str) -> bytes | None:
+    """The payload of a SETTINGS frame from HTTP2-Settings, None where it can't be one; bytes that are no base64 end it, as httpd reads it."""
+    digits = re.match(r"[-_A-Za-z0-9]*", value, re.ASCII)
+    text = digits[0] if digits is not None else ""
+    if len(text) % 4 == 1:
+        return None
+    payload = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return payload if len(payload) % 6 == 0 else None
+
+
+def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
+    """The fields of an answer from its HTTP/1 head around Date: in httpd's order, those of one connection left out."""
+    known = len(before) + len(after) <= MAX_KNOWN_HEAD
+    return (_known_fields if known else _fields_of)(before, date, after)
+
+
+def _fields_of(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
+    out, last = [(b":status", before[9:12])], [(b"date", date)]
+    for line in after.split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        low = name.lower()
+        if colon and low not in _NOT_SENT:
+            (last if low == b"server" else out).append((low, value.strip(b" \t")))
+    return (*out, *last)
+
+
+_known_fields = lru_cache(maxsize=256)(_fields_of)
+
+
+def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
+    """A GOAWAY frame."""
+    return (8 + len(text)).to_bytes(3) + b"\x07\0\0\0\0\0" + last_stream.to_bytes(4) + code.to_bytes(4) + text
+
+
+__all__ = [
+    "PREFACE",
+    "ConnectionFault",
+    "MalformedRequest",
+    "RawField",
+    "LogMessage",
+    "ErrorCode",
+    "answer_fields",
+    "check_trailers",
+    "client_settings",
+    "goaway",
+    "raw_head",
+    "read_request",
+    "upgraded",
+]

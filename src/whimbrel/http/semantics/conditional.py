@@ -1,0 +1,154 @@
+"""Conditional requests: whether a resource is sent, is "not modified", or a precondition failed (RFC 9110 13).
+
+Both versions let a date that doesn't hold undo a tag that does: If-None-Match with the right tag and an older If-Modified-Since is answered in
+full.  2.2 takes If-Unmodified-Since only without If-Match, and compares tags with their marks of weakness; 2.4 compares as the RFC says.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import Final
+
+from whimbrel.base.numbers import strip
+from whimbrel.http.semantics.dates import format_http, parse_http
+from whimbrel.http.semantics.headers import Headers
+
+_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL | re.ASCII)
+CONDITIONS: Final = frozenset(
+    ("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range")
+)  # fields that matter here
+_STRONG_AFTER = (
+    60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
+)
+
+
+class PreconditionResult(Enum):
+    """The outcome of `meets_conditions`."""
+
+    OK = auto()
+    NOT_MODIFIED = auto()
+    FAILED = auto()
+
+
+def meets_conditions(
+    method: str,
+    headers: Headers,
+    etag: str | None,
+    last_modified: int | None,
+    now: int,
+    status: int = 200,
+    *,
+    version22: bool = False,
+) -> PreconditionResult:
+    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as changed *now*).
+
+    *now* is the time of the request; answers that are no success meet every condition.
+    """
+    if not 200 <= status < 300:
+        return PreconditionResult.OK
+    modified = now if last_modified is None else last_modified
+    if version22:
+        return _meets_22(method, headers, etag, modified, now)
+    return _meets_24(method, headers, etag, modified, now)
+
+
+def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
+    headers.has_none(CONDITIONS)  # all of them are asked for, there or not
+    fields = headers.entries()
+    get = method in ("GET", "HEAD")
+    match = fields["if-match"][1] if "if-match" in fields else None
+    if match is not None and match[:1] != "*" and not (etag is not None and find_etag_strong(match, etag)):
+        return PreconditionResult.FAILED
+    parts = "range" in fields
+    fresh = (
+        parts and now < modified + _STRONG_AFTER
+    )  # parts of a resource are not judged by a time of less than a minute ago
+    unmodified = "if-unmodified-since" in fields
+    if unmodified and not fresh:
+        since = parse_http(fields["if-unmodified-since"][1])
+        if since is not None and modified > since:
+            return PreconditionResult.FAILED
+    same = _none_match_24(get, fields["if-none-match"][1], etag, parts) if "if-none-match" in fields else None
+    if same and not get:
+        return PreconditionResult.FAILED
+    unchanged: bool | None = None
+    if "if-modified-since" in fields:
+        since = parse_http(fields["if-modified-since"][1])
+        unchanged = since is not None and modified <= since <= now and not fresh
+    if "if-range" in fields and parts:
+        return PreconditionResult.OK
+    if get and False not in (same, unchanged) and not unmodified and (same or unchanged):
+        return PreconditionResult.NOT_MODIFIED
+    return PreconditionResult.OK
+
+
+def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool:
+    """If-None-Match: whether the resource is one of those named."""
+    if value[:1] == "*":
+        return True
+    if etag is None:
+        return False
+    return find_etag_weak(value, etag) if get and not parts else find_etag_strong(value, etag)
+
+
+def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
+    get = method in ("GET", "HEAD")
+    match = headers.get("If-Match")
+    if match is None:
+        since = parse_http(headers.get("If-Unmodified-Since") or "")
+        if since is not None and modified > since:
+            return PreconditionResult.FAILED
+    elif match[:1] != "*" and not (etag is not None and find_etag(match, etag)):
+        return PreconditionResult.FAILED
+    none_match = headers.get("If-None-Match")
+    same = none_match is not None and (
+        none_match[:1] == "*" or (etag is not None and find_etag(none_match, etag))
+    )
+    if same and not get:
+        return PreconditionResult.FAILED
+    value = headers.get("If-Modified-Since")
+    if get and value is not None and (same or none_match is None):
+        date = parse_http(value)
+        same = date is not None and modified <= date <= now
+    return PreconditionResult.NOT_MODIFIED if same else PreconditionResult.OK
+
+
+def find_etag(value: str, etag: str) -> bool:
+    """2.2's comparison: exact, and since what stands outside quotes is compared in lower case, a weak tag matches nothing."""
+    return not etag.startswith("W") and etag in _members(value)
+
+
+def find_etag_strong(value: str, etag: str) -> bool:
+    """Strong comparison: the same tag and neither weak."""
+    return not etag.startswith("W/") and etag in _members(value)
+
+
+def find_etag_weak(value: str, etag: str) -> bool:
+    """Weak comparison: the same tag, marks of weakness aside."""
+    bare = etag.removeprefix("W/")
+    return any(member.removeprefix("W/") == bare for member in _members(value))
+
+
+def _members(value: str) -> list[str]:
+    """The elements of a comma-separated list, quoted strings kept whole."""
+    return [strip(match[0]) for match in _MEMBER.finditer(value)]
+
+
+def range_still_fits(
+    headers: Headers, etag: str | None, last_modified: int | None, now: int, *, version22: bool = False
+) -> bool:
+    """If-Range: whether the ranges asked for may be sent (RFC 9110 13.1.5).
+
+    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter, in 2.4 at least a minute old.
+    """
+    value = headers.get("If-Range")
+    if value is None:
+        return True
+    if value[:1] == '"':
+        return etag == value
+    if last_modified is None:
+        return False
+    if version22:
+        return value == format_http(last_modified)
+    return parse_http(value) == last_modified and now >= last_modified + _STRONG_AFTER

@@ -1,0 +1,132 @@
+"""Request fields that remember which of them were asked for: what an answer depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from whimbrel.http.semantics.headers import Headers, Pair
+
+NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
+
+
+class TrackedHeaders(Headers):
+    """The fields of one request.
+
+    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
+    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not all: the table was gone through as a whole,
+    or changed, so that whoever looked at it may depend on any field.
+    """
+
+    __slots__ = ("accessed", "tests", "all_fields_used")
+
+    def __init__(self, of: Headers) -> None:
+        """Take over the entries of *of*, which must not be changed afterwards."""
+        self._at, self._more = of._at, of._more
+        self.accessed: set[str] = set()
+        self.tests: Mapping[str, tuple[Container[str], ...]] = NO_TESTS
+        self.all_fields_used = False
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """See Headers.get."""
+        low = name.lower()
+        self.accessed.add(low)
+        found = self._at.get(low)
+        return default if found is None else found[1]
+
+    def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
+        """See Headers.tested."""
+        low = name.lower()
+        known = self.tests.get(low)
+        if known is None:
+            self.tests = {**self.tests, low: sets}
+        elif known is not sets:
+            self.tests = {**self.tests, low: tuple(dict.fromkeys((*known, *sets)))}
+        found = self._at.get(low)
+        return None if found is None else found[1]
+
+    def has_none(self, names: frozenset[str]) -> bool:
+        """See Headers.none_of."""
+        self.accessed |= names
+        return names.isdisjoint(self._at)
+
+    def get_all(self, name: str) -> list[str]:
+        """See Headers.get_all."""
+        self.accessed.add(name.lower())
+        return super().get_all(name)
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str):
+            self.accessed.add(name.lower())
+        return super().__contains__(name)
+
+    # as a whole -----------------------------------------------------------------------------------------------------------------------------------
+    def items(self) -> list[Pair]:
+        """See Headers.items."""
+        self.all_fields_used = True
+        return super().items()
+
+    def names(self) -> list[str]:
+        """See Headers.names."""
+        self.all_fields_used = True
+        return super().names()
+
+    def __iter__(self) -> Iterator[Pair]:
+        self.all_fields_used = True
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.all_fields_used = True
+        return super().__len__()
+
+    def copy(self) -> Headers:
+        """See Headers.copy; the copy remembers nothing."""
+        self.all_fields_used = True
+        return super().copy()
+
+    def overlay(self, over: Headers) -> Headers:
+        """See Headers.overlay."""
+        self.all_fields_used = True
+        return super().overlay(over)
+
+    # changes --------------------------------------------------------------------------------------------------------------------------------------
+    def set(self, name: str, value: str) -> None:
+        """See Headers.set."""
+        self.all_fields_used = True
+        super().set(name, value)
+
+    def add(self, name: str, value: str) -> None:
+        """See Headers.add."""
+        self.all_fields_used = True
+        super().add(name, value)
+
+    def unset(self, name: str) -> None:
+        """See Headers.unset."""
+        self.all_fields_used = True
+        super().unset(name)
+
+    def merge(self, name: str, value: str) -> None:
+        """See Headers.merge."""
+        self.all_fields_used = True
+        super().merge(name, value)
+
+    def update(self, entries: Mapping[str, Pair]) -> None:
+        """See Headers.lay."""
+        self.all_fields_used = True
+        super().update(entries)
+
+    def clear(self) -> None:
+        """See Headers.clear."""
+        self.all_fields_used = True
+        super().clear()
+
+    def extend(self, pairs: Iterable[Pair]) -> None:
+        """See Headers.extend."""
+        self.all_fields_used = True
+        super().extend(pairs)
+
+    def compress(self) -> None:
+        """See Headers.compress."""
+        self.all_fields_used = True
+        super().compress()

@@ -1,0 +1,95 @@
+"""Host names as requests give them: which ones httpd accepts, and their plain form (RFC 9110 7.2, RFC 1123 2.1)."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import NamedTuple
+
+from whimbrel.base.numbers import atoi, is_letter, lower
+from whimbrel.http.syntax.line_reader import LogMessage, ParserOptions
+
+_DOTTED = re.compile(r"[0-9.]*")
+_LEADING_ZERO = re.compile(r"(?:\A|\.)0[0-9]|\A\.")
+_PROBLEM = 6  # bytes of a bad name that the message shows
+
+
+class Host(NamedTuple):
+    """A host in lower case without port, brackets and final dot, or the *reasons* for refusing it; *port* is 0 where none was given."""
+
+    name: str
+    port: int = 0
+    reasons: tuple[LogMessage, ...] = ()
+
+
+def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -> Host:
+    """Read a Host field, or the host of an absolute target (*from_target*), whose port and brackets are already gone."""
+    if re.fullmatch(r"[0-9]+", given, re.ASCII):
+        if rules.strict:
+            return Host(
+                "",
+                0,
+                (LogMessage("debug", "AH02416", f"[strict] purely numeric host names not allowed: {given}"),),
+            )
+        return Host(given)
+    bad = LogMessage("debug", "AH00550", f"Client sent malformed Host header: {given}")
+    split = (given, 0, ":" in given) if from_target else _split_port(given)
+    if split is None:
+        return Host("", 0, (bad,))
+    name, port, literal = split
+    if literal:
+        return Host(lower(name), port) if re.fullmatch(r"[0-9A-Fa-f:.]*", name) else Host("", 0, (bad,))
+    if ".." in name or "/" in name or "\\" in name:
+        return Host("", 0, (bad,))
+    name = lower(name).removesuffix(".")
+    problem = _strict_problem(name, rules) if rules.strict else None
+    return Host(name, port) if problem is None else Host("", 0, (problem, bad))
+
+
+def _split_port(given: str) -> tuple[str, int, bool] | None:
+    """(name, port or 0, whether it is an IPv6 literal); None for a port out of range, a wrong literal, or no name."""
+    match = re.search(r":([0-9]+)\Z", given, re.ASCII)
+    port = 0
+    if match is not None:
+        port = atoi(match[1])
+        if not 0 < port < 65536 or match.start() == 0:
+            return None
+        given = given[: match.start()]
+    if given[:1] != "[":
+        return given, port, False
+    if given[-1:] != "]" or not _is_ipv6(given[1:-1]):
+        return None
+    return given[1:-1], port, True
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        socket.inet_pton(socket.AF_INET6, text)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _strict_problem(name: str, rules: ParserOptions) -> LogMessage | None:
+    """Why a name without port is no host name: other characters, a dotted number that is no address, a numeric top-level domain."""
+    allowed = r"[0-9A-Za-z.\-]*" if rules.version22 else r"[0-9A-Za-z.\-_]*"
+    match = re.match(allowed, name)
+    end = match.end() if match else 0
+    if end < len(name):
+        return _invalid(name, name[end:])
+    if _DOTTED.fullmatch(name):
+        return _invalid(name, "") if name.count(".") != 3 or _LEADING_ZERO.search(name) else None
+    dot = name.rfind(".")
+    if dot >= 0 and dot + 1 < len(name) and not is_letter(name[dot + 1]):
+        return _invalid(name, name[dot:])
+    return None
+
+
+def _invalid(name: str, context: str) -> LogMessage:
+    where = f", problem near: {context[:_PROBLEM]}" if context else ""
+    return LogMessage("debug", "AH02415", f"[strict] Invalid host name '{name}'{where}")
+
+
+def construct_host(name: str, port_text: str | None, literal: bool) -> str:
+    """The Host field that an absolute target stands for."""
+    return (f"[{name}]" if literal else name) + ("" if port_text is None else f":{port_text}")

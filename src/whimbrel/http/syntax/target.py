@@ -1,0 +1,138 @@
+"""Request targets and other URLs taken apart (RFC 3986, with APR's reading of what the RFC leaves open)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.numbers import strtol
+
+_SCHEME = compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_AUTHORITY = compile(r"[^/?#]*")
+_LEADING_SLASHES = compile(r"/+(?=/)")
+_PORT = compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
+_DEFAULT_PORTS: Final = {
+    "ftp": 21,
+    "ssh": 22,
+    "telnet": 23,
+    "gopher": 70,
+    "http": 80,
+    "https": 443,
+    "nntp": 119,
+    "snews": 563,
+    "imap": 143,
+    "pop": 110,
+    "sip": 5060,
+    "rtsp": 554,
+    "wais": 210,
+    "z39.50r": 210,
+    "z39.50s": 210,
+    "prospero": 191,
+    "nfs": 2049,
+    "tip": 3372,
+    "acap": 674,
+    "ws": 80,
+    "wss": 443,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UriParts:
+    """The parts of a URL; None means absent, "" empty.  *hostname* is without the brackets of IPv6, *port_text* as written."""
+
+    scheme: str | None = None
+    user: str | None = None
+    password: str | None = None
+    hostname: str | None = None
+    port_text: str | None = None
+    port: int = 0
+    path: str | None = None
+    query: str | None = None
+    fragment: str | None = None
+
+
+def default_port(scheme: str | None) -> int:
+    """The port a scheme stands for, 0 when unknown."""
+    return _DEFAULT_PORTS.get((scheme or "").lower(), 0)
+
+
+def split_target(target: str, method: str) -> UriParts | None:
+    """A request target; None when it can't be read.  CONNECT takes ``host:port``; of several leading slashes one counts."""
+    if method == "CONNECT":
+        return split_hostinfo(target)
+    return split_url(_LEADING_SLASHES.sub("", target, count=1) if target.startswith("//") else target)
+
+
+def split_url(url: str) -> UriParts | None:
+    """Any URL; None when a port is no number, a bracket is open, or a relative path's first segment holds a colon."""
+    match = _SCHEME.match(url)
+    scheme = match[0][:-1] if match else None
+    rest = url[len(match[0]) :] if match else url
+    if not rest.startswith("//"):
+        if scheme is None and ":" in url.partition("/")[0]:
+            return None
+        return UriParts(scheme, None, None, None, None, 0, *_path_parts(rest))
+    found = _AUTHORITY.match(rest, 2)
+    authority = found[0] if found else ""
+    userinfo, at, host = authority.rpartition("@")
+    user, colon, password = userinfo.partition(":")
+    hostname, port_text = _host_and_port(host)
+    if hostname is None:
+        return None
+    port = default_port(scheme) if port_text == "" else 0
+    if port_text:
+        if _PORT.fullmatch(port_text) is None:
+            return None
+        port = strtol(port_text)[0] & 0xFFFF
+    return UriParts(
+        scheme,
+        user if at else None,
+        password if colon else None,
+        hostname,
+        port_text,
+        port,
+        *_path_parts(rest[2 + len(authority) :]),
+    )
+
+
+def split_hostinfo(text: str) -> UriParts | None:
+    """``host:port`` and nothing else; None for anything that is not that."""
+    hostname, port_text = _host_and_port(text)
+    if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
+        return None
+    return UriParts(hostname=hostname, port_text=port_text, port=strtol(port_text)[0] & 0xFFFF)
+
+
+def _host_and_port(host: str) -> tuple[str | None, str | None]:
+    if host.startswith("["):
+        end = host.find("]")
+        if end < 0:
+            return None, None
+        return host[1:end] if host[end + 1 : end + 2] == ":" else host[1:-1], host[end + 2 :] if host[
+            end + 1 : end + 2
+        ] == ":" else None
+    name, colon, port_text = host.partition(":")
+    return name, port_text if colon else None
+
+
+def _path_parts(rest: str) -> tuple[str | None, str | None, str | None]:
+    rest, hash_sign, fragment = rest.partition("#")
+    path, question, query = rest.partition("?")
+    return path or None, query if question else None, fragment if hash_sign else None
+
+
+def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
+    """The URL again, a password as ``XXXXXXXX`` (as the access log shows it), a port only where it is not the scheme's own."""
+    site = ""
+    if target.user is not None or target.password is not None:
+        secret = "" if target.password is None else ":" + (target.password if reveal_password else "XXXXXXXX")
+        site = f"{target.user or ''}{secret}@"
+    if target.hostname is not None:
+        host = f"[{target.hostname}]" if ":" in target.hostname else target.hostname
+        own = not target.port_text or target.port in (0, default_port(target.scheme))
+        site = f"{target.scheme + ':' if target.scheme else ''}//{site}{host}{'' if own else f':{target.port_text}'}"
+    elif target.scheme is not None:
+        site = f"{target.scheme}:{site}"
+    query = "" if target.query is None else "?" + target.query
+    return f"{site}{target.path or ''}{query}{'' if target.fragment is None else '#' + target.fragment}"

@@ -1,0 +1,204 @@
+"""URL paths: decoding, normalising and escaping them as httpd does.
+
+Paths are text of one character per byte.  2.4 normalises first and decodes afterwards, 2.2 the other way round; `decode_path` does
+either as a whole, the parts stand alone for modules that need one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final
+
+from whimbrel.base.lazy_re import compile
+
+_ESCAPE = compile(r"%([0-9A-Fa-f]{2})?")
+_UNRESERVED_ESCAPE = compile(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
+_BAD_ESCAPE = compile(r"%(?![0-9A-Fa-f]{2})")
+_SLASHES = compile(r"//+")
+NOT_PLAIN: Final = compile(
+    r"[%\0]|/[./]"
+)  # where a path doesn't say what it means: an escape, a dot or empty segment
+
+BAD_REQUEST: Final = 400
+NOT_FOUND: Final = 404
+
+
+class Slashes(Enum):
+    """AllowEncodedSlashes: %2f in a path is refused, decoded, or stays as it is."""
+
+    OFF = "off"
+    ON = "on"
+    NO_DECODE = "nodecode"
+
+
+def decode_path(
+    path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True, version22: bool = False
+) -> tuple[str, int]:
+    """The path that sections and files are matched with, and 0, 400 (bad escape, above the root) or 404 (%2f, %00).
+
+    *merge* is MergeSlashes; 2.2 keeps several slashes.
+    """
+    if version22:
+        decoded, status = unescape(path, slashes)
+        return decoded if status else getparents(decoded), status
+    if path[:1] == "/" and NOT_PLAIN.search(path) is None:
+        return path, 0
+    clean, good = normalize(path, merge=merge, decode_unreserved=True)
+    if not good:
+        return clean, BAD_REQUEST
+    decoded, status = unescape(clean, slashes)
+    if not status and slashes is Slashes.ON:
+        decoded, _ = normalize(decoded, merge=merge)
+    return decoded, status
+
+
+def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
+    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash means 404."""
+    if "%" not in path:
+        return path, 0
+    status = 0
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal status
+        if match[1] is None:
+            status = BAD_REQUEST
+            return "%"
+        char = chr(int(match[1], 16))
+        if char == "/" and slashes is Slashes.NO_DECODE:
+            return match[0]
+        if char == "\0" or (char == "/" and slashes is Slashes.OFF):
+            status = status or NOT_FOUND
+            return char if slashes is Slashes.OFF else match[0]
+        return char
+
+    return _ESCAPE.sub(one, path), status
+
+
+def unescape_loose(text: str) -> str:
+    """Decode what can be decoded (``+`` stays) and leave the rest: for query strings and user input that is never a path."""
+    return _ESCAPE.sub(lambda m: m[0] if m[1] is None else chr(int(m[1], 16)), text)
+
+
+def normalize(
+    path: str, *, merge: bool, decode_unreserved: bool = False, relative: bool = False
+) -> tuple[str, bool]:
+    """2.4's normal form: no ``.`` and ``..`` segments, slashes merged, escapes of unreserved characters decoded; (path, good).
+
+    Not good: a wrong escape (where escapes are decoded), ``..`` above the root, a path that begins with no slash (unless it is ``*`` or
+    *relative* is set).
+    """
+    if path[:1] != "/" and (path == "*" or not relative or not path):
+        return path, path == "*"
+    good = True
+    if decode_unreserved and "%" in path:
+        good = _BAD_ESCAPE.search(path) is None
+        path = _UNRESERVED_ESCAPE.sub(lambda m: chr(int(m[0][1:], 16)), path)
+    if "/." in path or path[:1] == ".":
+        path, inside = _without_dots(path, merge)
+        good = good and inside
+    return (_SLASHES.sub("/", path) if merge and "//" in path else path), good
+
+
+def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
+    """Dot segments removed; (path, whether it never went above its beginning).  With *merge* empty segments count for nothing."""
+    root = "/" if path[:1] == "/" else ""
+    segments: list[str] = []
+    inside = True
+    parts = path[len(root) :].split("/")
+    for part in parts:
+        if part == "..":
+            inside = inside and bool(segments)
+            del segments[-1:]
+        elif part != "." and (part or not merge):
+            segments.append(part)
+    # What ends in a segment that went away, ends in a slash, unless nothing is left to end.
+    if segments and parts[-1] in ("..", ".") or (merge and segments and not parts[-1]):
+        segments.append("")
+    return root + "/".join(segments), inside
+
+
+def getparents(path: str) -> str:
+    """2.2's normal form: dot segments removed, empty segments kept.  ``/..`` takes the root's slash along, which makes the path invalid."""
+    if "." not in path:
+        return path
+    parts = path.split("/")
+    segments: list[str] = []
+    for part in parts:
+        if part == "..":
+            del segments[-1:]
+        elif part != ".":
+            segments.append(part)
+    if parts[-1] in ("..", "."):
+        segments.append("")
+    return "/".join(segments)
+
+
+def merge_slashes(path: str) -> str:
+    """Several slashes made one: what 2.2 compares with sections."""
+    return _SLASHES.sub("/", path) if "//" in path else path
+
+
+_PATH_CHARS = compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=/~]")
+_SEGMENT_CHARS = compile(r"[^0-9A-Za-z$\-_.+!*'(),:;@&=~]")
+_FORM_CHARS = compile(r"[^0-9A-Za-z.\-*_ ]")
+
+
+def _hex(match: re.Match[str]) -> str:
+    return f"%{ord(match[0]):02x}"
+
+
+def escape_uri(path: str) -> str:
+    """A path for use in a URL: every byte that is not allowed as ``%xx`` in lower case."""
+    return _PATH_CHARS.sub(_hex, path)
+
+
+def escape_path(path: str) -> str:
+    """`escape_uri` of a path that may be relative: ``./`` comes first where its first segment holds a colon."""
+    first = path.partition("/")[0]
+    return ("./" if ":" in first else "") + escape_uri(path)
+
+
+def escape_segment(text: str) -> str:
+    """One segment of a path: slashes are escaped too."""
+    return _SEGMENT_CHARS.sub(_hex, text)
+
+
+def escape_form(text: str) -> str:
+    """``application/x-www-form-urlencoded``: a space becomes ``+``."""
+    return _FORM_CHARS.sub(_hex, text).replace(" ", "+")
+
+
+_HTML = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;"})
+
+
+def escape_html(text: str, *, ascii_only: bool = False) -> str:
+    """The four characters that end text or a quoted attribute; with *ascii_only* other bytes too, as ``&#233;``."""
+    escaped = text.translate(_HTML)
+    return re.sub(r"[\x80-\xff]", lambda m: f"&#{ord(m[0]):03};", escaped) if ascii_only else escaped
+
+
+LOG_CHARS: Final = compile(r"[^ !#-\[\]-~]")
+_ERROR_LOG_CHARS = compile(r"[^ -\[\]-~]")
+_NAMED: Final = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
+
+
+def _log_escape(match: re.Match[str]) -> str:
+    char = match[0]
+    return _NAMED.get(char) or f"\\x{ord(char):02x}"
+
+
+def escape_logitem(text: str) -> str:
+    r"""A value of the access log: ``\"``, ``\\``, ``\n``, ``\xhh``."""
+    return LOG_CHARS.sub(_log_escape, text)
+
+
+def escape_errorlog_item(text: str) -> str:
+    r"""A line of the error log: as `escape_logitem`, but quotes stay."""
+    return _ERROR_LOG_CHARS.sub(_log_escape, text)
+
+
+def construct_url(scheme: str, host: str, port: int, uri: str) -> str:
+    """``http://host/uri``, the port only where it is not the scheme's own; *uri* is already escaped, *host* bracketed where it is IPv6."""
+    own = {"http": 80, "https": 443}.get(scheme)
+    return f"{scheme}://{host}{'' if port == own else f':{port}'}{uri}"

@@ -1,0 +1,92 @@
+"""mod_access_compat: Order, Allow, Deny and Satisfy in 2.4.
+
+Manual: mod/mod_access_compat.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.explain.decisions import tracer_of
+from whimbrel.modules.aaa.allow_deny import (
+    AllowDenyDirConfig,
+    by_method,
+    compile_denied,
+    directives,
+    traced_check,
+)
+from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
+from whimbrel.modules.support.auth.auth_api import denied_path
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+def set_satisfy(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
+    """Satisfy, per method."""
+    word = words[0].lower()
+    if word not in ("all", "any"):
+        raise ConfigError("Satisfy either 'any' or 'all'.")
+    record.satisfy = by_method(cmd, record.satisfy, word)
+
+
+def opens(cmd: Command, _record: AllowDenyDirConfig) -> None:
+    """In the wording of the upgrade guide a section's own Order, Allow, Deny replace an outer Require."""
+    if cmd.dialect.guide_order_replaces_require:
+        cmd.dir_config(AuthzCoreDirConfig).opened = True
+
+
+def satisfies(r: Request) -> str:
+    """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
+    return r.dir_config(AllowDenyDirConfig).satisfy.get(r.method_number, "")
+
+
+def make_access(scope: Scope) -> CompiledHook:
+    """Refuse clients that Order, Allow and Deny keep out; said in the log even where Satisfy Any lets them in by a password."""
+    record = scope.dir_config(AllowDenyDirConfig)
+    if not record.order and not record.denies and not any(e.kind == "host" for e in record.allows):
+        return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)
+    denied, reads, waits = compile_denied(record)
+
+    def answer(r: Request, refused: bool) -> HookStatus:
+        if not refused:
+            return OK
+        r.log(
+            "error",
+            f"client denied by server configuration: {denied_path(r)}",
+            code="AH01797",
+            module="access_compat",
+        )
+        return 403
+
+    async def check_waiting(r: Request) -> HookStatus:
+        return answer(r, await denied(r))
+
+    check = check_waiting if waits else lambda r: answer(r, denied(r))
+    fn, pausing = traced_check(record, check, tracer_of(scope), waits)
+    return CompiledHook(fn, reads, pausing)
+
+
+MODULE = Module(
+    name="access_compat_module",
+    source="mod_access_compat.c",
+    versions=Versions.V24,
+    dir_config=AllowDenyDirConfig,
+    directives=(
+        *directives(Versions.V24, opens),
+        Directive(
+            name="Satisfy",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_satisfy,
+            help="access policy if both allow and require used ('all' or 'any')",
+        ),
+    ),
+    hooks=(Hook(ACCESS_CHECKER, make_access),),
+    providers=(Provider("access", "satisfies", satisfies),),
+)

@@ -1,0 +1,79 @@
+"""mod_allowmethods: which methods a part of the site takes.
+
+Manual: mod/mod_allowmethods.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.execute import state_of
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.registry.methods import INVALID
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, DECLINED, HookStatus
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class AllowMethodsDirConfig:
+    """A mask of methods; 0: all."""
+
+    allowed: int = setting(0)
+
+
+def set_methods(cmd: Command, conf: AllowMethodsDirConfig, words: list[str]) -> None:
+    """Methods, or the single word reset."""
+    if not words or not words[0]:
+        raise ConfigError("AllowMethods: No method or 'reset' keyword given")
+    if len(words) == 1 and words[0].lower() == "reset":
+        conf.allowed = 0
+        return
+    number, mask = state_of(cmd).configuration.methods.number, 0
+    for word in words:
+        if number(word) == INVALID:
+            raise ConfigError(f"AllowMethods: Invalid Method '{word}'")
+        mask |= 1 << number(word)
+    conf.allowed = mask
+
+
+def make_check(scope: Scope) -> CompiledHook | None:
+    """405 for any other method."""
+    allowed = scope.dir_config(AllowMethodsDirConfig).allowed
+    if not allowed:
+        return None
+
+    def check(r: Any) -> HookStatus:
+        if allowed & 1 << r.method_number:
+            return DECLINED
+        where = f"uri {r.uri}" if r.filename is None else r.filename
+        r.log(
+            "error",
+            f"client method denied by server configuration: '{r.method}' to {where}",
+            code="AH01623",
+            module="allowmethods",
+        )
+        return 405
+
+    return CompiledHook(check)
+
+
+MODULE = Module(
+    name="allowmethods_module",
+    source="mod_allowmethods.c",
+    dir_config=AllowMethodsDirConfig,
+    directives=(
+        Directive(
+            name="AllowMethods",
+            args=Args.TAKE_ARGV,
+            where=Context.ACCESS_CONF,
+            apply=set_methods,
+            help="only allow specific methods",
+        ),
+    ),
+    hooks=(Hook(ACCESS_CHECKER, make_check, Order.REALLY_FIRST),),
+    versions=Versions.V24,
+)

@@ -1,0 +1,314 @@
+"""mod_auth_basic: HTTP Basic authentication (RFC 7617).
+
+Manual: mod/mod_auth_basic.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression, literal, read_string
+from whimbrel.expr.errors import EvalError
+from whimbrel.modules.aaa.mod_authn_core import find_provider
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+    BoundAuthn,
+    auth_name,
+    auth_type,
+    ready_authn,
+)
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "auth_basic"
+_BASE64 = compile(r"[A-Za-z0-9+/]*")
+FakeUser = tuple[StringExpression, StringExpression]
+
+
+@dataclass(slots=True)
+class AuthBasicDirConfig:
+    """Per-directory settings; *fake* is user and password of AuthBasicFake, *digest* says that providers are asked for MD5(user:realm:password)."""
+
+    providers: list[AuthnProvider] = setting(make=list)
+    authoritative: bool = setting(True)
+    fake: FakeUser | None = setting(None)
+    digest: bool = setting(False)
+
+
+def add_provider(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
+    known = [] if record.providers is UNSET else record.providers
+    record.providers = [*known, find_provider(cmd, words[0])]
+
+
+def set_fake(cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
+    """AuthBasicFake: off, or expressions for user and password."""
+    if words[0].lower() == "off":
+        record.fake = None
+        return
+    user = read_string(cmd, words[0], f"Could not parse fake username expression '{words[0]}'")
+    if len(words) == 1:
+        record.fake = (user, literal("password"))
+        return
+    record.fake = (
+        user,
+        read_string(
+            cmd, words[1], f"Could not parse fake password expression associated to user '{words[0]}'"
+        ),
+    )
+
+
+def set_digest(_cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> None:
+    """AuthBasicUseDigestAlgorithm."""
+    word = words[0].lower()
+    if word not in ("off", "md5"):
+        raise ConfigError(f"Invalid algorithm in AuthBasicUseDigestAlgorithm: {words[0]}")
+    record.digest = word == "md5"
+
+
+# the request's credentials ------------------------------------------------------------------------
+def decode_base64(value: str) -> str:
+    """What APR's base64 decoder makes of *value*: everything up to the first character that is not of the alphabet."""
+    from binascii import a2b_base64
+
+    found = _BASE64.match(value)
+    digits = found[0] if found else ""
+    if len(digits) % 4 == 1:
+        digits = digits[:-1]
+    return to_text(a2b_base64(digits + "=" * (-len(digits) % 4)))
+
+
+def credentials(r: Request) -> tuple[str, str] | None:
+    """User and password of the request; None (logged where another scheme came) without them."""
+    line = r.headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
+    if line is None:
+        return None
+    scheme, _, rest = line.partition(" ")
+    if scheme.lower() != "basic":
+        r.log("error", f"client used wrong authentication scheme: {r.uri}", code="AH01614", module=_MODULE)
+        return None
+    user, _, password = decode_base64(rest.lstrip(" ")).partition("\0")[0].partition(":")
+    return user, password
+
+
+def challenge(r: Request, realm: str | None) -> None:
+    """Ask the client for credentials."""
+    r.err_headers_out.set(
+        "Proxy-Authenticate" if r.proxy else "WWW-Authenticate", f'Basic realm="{realm or "(null)"}"'
+    )
+
+
+# hooks --------------------------------------------------------------------------------------------
+def is_basic(kind: str | None) -> bool:
+    """Whether the authentication type is this module's."""
+    return kind is not None and kind.lower() == "basic"
+
+
+def make_authenticate(scope: Scope) -> CompiledHook:
+    """Find out who the client is and whether the password is right."""
+    settings = scope.dir_config(AuthBasicDirConfig)
+    kind, realm_of = auth_type(scope), auth_name(scope)
+    checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
+    reads = Reads.HEAD
+    for check in checks:
+        reads |= check.reads
+
+    async def authenticate(r: Request) -> HookStatus:
+        found = kind(r)
+        if found is None or found.lower() != "basic":
+            return DECLINED
+        realm = realm_of(r)
+        if not realm:
+            r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
+            return 500
+        r.auth_type = found
+        given = credentials(r)
+        if given is None:
+            challenge(r, realm)
+            return 401
+        r.user, password = given
+        result = await _check_password(r, checks, settings.digest, realm, password)
+        if result == AUTH_GRANTED:
+            return OK
+        if not settings.authoritative and result != AUTH_DENIED:
+            return DECLINED
+        return _refused(r, result, realm)
+
+    return CompiledHook(authenticate, reads, is_async=True)
+
+
+def _providers(scope: Scope, settings: AuthBasicDirConfig) -> list[AuthnProvider]:
+    """Those of AuthBasicProvider, by default that of mod_authn_file."""
+    default = scope.provider("authn", "file")
+    return settings.providers or ([default] if default is not None else [])
+
+
+async def _check_password(
+    r: Request, checks: list[BoundAuthn], digest: bool, realm: str, password: str
+) -> int:
+    """The authn_status of the first provider that knows the user."""
+    if not checks:
+        r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
+        return AUTH_GENERAL_ERROR
+    result = AUTH_USER_NOT_FOUND
+    user = r.user or ""
+    for check in checks:
+        result = await (
+            _by_realm(r, check, user, realm, password) if digest else check.password(r, user, password)
+        )
+        if result != AUTH_USER_NOT_FOUND:
+            break
+    return result
+
+
+async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, password: str) -> int:
+    """AuthBasicUseDigestAlgorithm: the provider's hash against MD5(user:realm:password)."""
+    if check.realm_hash is None:
+        return AUTH_GENERAL_ERROR
+    result, stored = await check.realm_hash(r, user, realm)
+    if result != AUTH_USER_FOUND:
+        return result
+    from hashlib import md5
+
+    return AUTH_GRANTED if md5(to_bytes(f"{user}:{realm}:{password}")).hexdigest() == stored else AUTH_DENIED
+
+
+def _refused(r: Request, result: int, realm: str) -> HookStatus:
+    if result == AUTH_DENIED:
+        r.log(
+            "error",
+            f'user {r.user}: authentication failure for "{r.uri}": Password Mismatch',
+            code="AH01617",
+            module=_MODULE,
+        )
+    elif result == AUTH_USER_NOT_FOUND:
+        r.log("error", f"user {r.user} not found: {r.uri}", code="AH01618", module=_MODULE)
+    else:
+        return 500
+    challenge(r, realm)
+    return 401
+
+
+def make_note(scope: Scope) -> CompiledHook:
+    """The challenge of a 401 that some other module gave."""
+    kind, realm_of = auth_type(scope), auth_name(scope)
+
+    def note(r: Request) -> HookStatus:
+        if not is_basic(kind(r)):
+            return DECLINED
+        challenge(r, realm_of(r))
+        return OK
+
+    return CompiledHook(note)
+
+
+def make_fake(scope: Scope) -> CompiledHook | None:
+    """AuthBasicFake: an Authorization field for whatever lies behind this server."""
+    fake = scope.dir_config(AuthBasicDirConfig).fake
+    if fake is None or scope.dialect.access_in_core:
+        return None
+    from base64 import b64encode
+
+    user, password = fake
+
+    def set_header(r: Request) -> HookStatus:
+        values = []
+        for template, what, failed, empty in (
+            (user, "user", "AH02455", "AH02458"),
+            (password, "password", "AH02456", "AH02459"),
+        ):
+            try:
+                value = template.text(r, _MODULE)
+            except EvalError as problem:
+                line = (
+                    f"AuthBasicFake: could not evaluate {what} expression for URI '{r.uri}': {problem.reason}"
+                )
+                r.log("error", line, code=failed, module=_MODULE)
+                return 500
+            if not value:
+                name = "username" if what == "user" else what
+                r.log(
+                    "info",
+                    f"AuthBasicFake: empty {name} expression for URI '{r.uri}', ignoring",
+                    code=empty,
+                    module=_MODULE,
+                )
+                r.headers_in.unset("Authorization")
+                return DECLINED
+            values.append(value)
+        credentials = "Basic " + to_text(b64encode(to_bytes(":".join(values))))
+        r.headers_in.set("Authorization", credentials)
+        r.log("info", f'AuthBasicFake: "Authorization: {credentials}"', code="AH02457", module=_MODULE)
+        return OK
+
+    return CompiledHook(set_header)
+
+
+def _row(
+    name: str,
+    args: Args,
+    apply: Callable[[Command, AuthBasicDirConfig, list[str]], None],
+    help: str,
+    versions: Versions = Versions.BOTH,
+) -> Directive[AuthBasicDirConfig]:
+    return Directive(
+        name=name, args=args, where=Context.OR_AUTHCFG, apply=apply, help=help, versions=versions
+    )
+
+
+MODULE = Module(
+    name="auth_basic_module",
+    source="mod_auth_basic.c",
+    dir_config=AuthBasicDirConfig,
+    directives=(
+        _row(
+            "AuthBasicProvider",
+            Args.ITERATE,
+            add_provider,
+            "specify the auth providers for a directory or location",
+        ),
+        _row(
+            "AuthBasicAuthoritative",
+            Args.FLAG,
+            set_flag("authoritative"),
+            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+        ),
+        _row(
+            "AuthBasicFake",
+            Args.TAKE12,
+            set_fake,
+            "Fake basic authentication using the given expressions for username and password, "
+            "'off' to disable. Password defaults to 'password' if missing.",
+            Versions.V24,
+        ),
+        _row(
+            "AuthBasicUseDigestAlgorithm",
+            Args.TAKE1,
+            set_digest,
+            "Set to 'MD5' to use the auth provider's authentication check for digest "
+            "auth, using a hash of 'user:realm:pass'",
+            Versions.V24,
+        ),
+    ),
+    hooks=(
+        Hook(CHECK_USER_ID, make_authenticate),
+        Hook(FIXUPS, make_fake, Order.LAST),
+        Hook(NOTE_AUTH_FAILURE, make_note),
+    ),
+)

@@ -1,0 +1,56 @@
+"""mod_auth_digest: HTTP Digest authentication (RFC 7616 with MD5 and qop=auth; 2.2 takes RFC 2069 as well).
+
+Manual: mod/mod_auth_digest.html.  2.2 was built without shared memory: it counts no nonces and has no one-time nonces.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.modules.aaa.mod_auth_digest.decide import INFO, Digest
+from whimbrel.modules.aaa.mod_auth_digest.settings import (
+    DIRECTIVES,
+    AuthDigestDirConfig,
+    AuthDigestServerConfig,
+    make_clients,
+)
+from whimbrel.registry.module import CompiledHook, Hook, Module, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, FIXUPS, NOTE_AUTH_FAILURE, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+def add_info(r: Request) -> HookStatus:
+    """The Authentication-Info field, once the request may pass."""
+    info = r.notes.get(INFO)
+    if info:
+        r.headers_out.add("Proxy-Authentication-Info" if r.proxy else "Authentication-Info", info)
+    return OK
+
+
+def _digest(scope: Scope) -> Digest:
+    """One object for the hooks of one merged configuration."""
+    notes: dict[Any, Any] = scope.notes  # type: ignore[attr-defined]
+    found: Digest | None = notes.get(Digest)
+    if found is None:
+        found = notes[Digest] = Digest(scope)
+    return found
+
+
+MODULE = Module(
+    name="auth_digest_module",
+    source="mod_auth_digest.c",
+    dir_config=AuthDigestDirConfig,
+    server_config=AuthDigestServerConfig,
+    directives=DIRECTIVES,
+    hooks=(
+        Hook(
+            CHECK_USER_ID,
+            lambda scope: CompiledHook(_digest(scope).authenticate, Reads.HEAD | Reads.FILES, is_async=True),
+        ),
+        Hook(FIXUPS, lambda scope: CompiledHook(add_info)),
+        Hook(NOTE_AUTH_FAILURE, lambda scope: CompiledHook(_digest(scope).note)),
+    ),
+    post_config=(make_clients,),
+)

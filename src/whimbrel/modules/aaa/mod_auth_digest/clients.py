@@ -1,0 +1,109 @@
+"""The clients that Digest authentication keeps count of, in memory that all workers share.
+
+A client's number goes out as *opaque*.  An entry knows the newest nonce that the client was let in with and how often it used it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from struct import Struct
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+_HEAD: Final = Struct("<QQ")  # last client's number, last serial number of one-time nonces
+_ENTRY: Final = Struct(
+    "<QQq52s"
+)  # client, uses of its nonce, the nonce's stamp, the one-time nonce that is good
+MIN_CLIENTS: Final = 1000
+
+
+@dataclass(slots=True)
+class Client:
+    """One entry; *nonce* is the one-time nonce that the client may use next."""
+
+    number: int
+    uses: int = 0
+    stamp: int = 0
+    nonce: str = ""
+
+
+class Clients:
+    """A ring of entries: a new client takes the place of the oldest.  Made before the workers are forked."""
+
+    def __init__(self, size: int) -> None:
+        self._count = max(size // _ENTRY.size, MIN_CLIENTS)
+        self._file = os.memfd_create("whimbrel-digest", os.MFD_CLOEXEC)
+        length = _HEAD.size + self._count * _ENTRY.size
+        os.ftruncate(self._file, length)
+        self._memory = mmap.mmap(self._file, length)
+        self.secret = os.urandom(20)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            os.close(self._file)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+    def _place(self, number: int) -> int:
+        return _HEAD.size + number % self._count * _ENTRY.size
+
+    def find(self, number: int) -> Client | None:
+        """The client of that number, None for one that is forgotten or never was."""
+        if number <= 0:
+            return None
+        with self._locked():
+            found, uses, stamp, nonce = _ENTRY.unpack_from(self._memory, self._place(number))
+        return Client(number, uses, stamp, nonce.rstrip(b"\0").decode("latin-1")) if found == number else None
+
+    def save(self, client: Client) -> None:
+        """Write the entry back, unless another has taken its place."""
+        with self._locked():
+            if _ENTRY.unpack_from(self._memory, self._place(client.number))[0] == client.number:
+                self._write(client)
+
+    def _write(self, client: Client) -> None:
+        _ENTRY.pack_into(
+            self._memory,
+            self._place(client.number),
+            client.number,
+            client.uses,
+            client.stamp,
+            client.nonce.encode("latin-1"),
+        )
+
+    def new(self) -> Client:
+        """A new client with the next number."""
+        with self._locked():
+            last, serial = _HEAD.unpack_from(self._memory, 0)
+            client = Client(last + 1)
+            _HEAD.pack_into(self._memory, 0, client.number, serial)
+            self._write(client)
+        return client
+
+    def use(self, client: Client, stamp: int, uses: int) -> int | None:
+        """Count the *uses*-th use of the nonce of *stamp*; the count that stands in the way where it is not above it, None where it's fine."""
+        with self._locked():
+            number, known, newest, nonce = _ENTRY.unpack_from(self._memory, self._place(client.number))
+            if number != client.number or stamp < newest or (stamp == newest and uses <= known):
+                return int(known)
+            _ENTRY.pack_into(self._memory, self._place(number), number, uses, stamp, nonce)
+        client.uses, client.stamp = uses, stamp
+        return None
+
+    def serial(self) -> int:
+        """The next number for a one-time nonce."""
+        with self._locked():
+            last, serial = _HEAD.unpack_from(self._memory, 0)
+            _HEAD.pack_into(self._memory, 0, last, serial + 1)
+        return int(serial) + 1

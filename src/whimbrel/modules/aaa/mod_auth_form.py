@@ -1,0 +1,523 @@
+"""mod_auth_form (2.4): logins by a form, kept in a session.
+
+Manual: mod/mod_auth_form.html.  A request is let in by what its session holds, or, where it is a POST of a login form, by that; a login that was
+sent to the page itself may carry the request that it came in between: method, media type and body.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue.checks.numbers import strtol
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression, read_string
+from whimbrel.expr.errors import EvalError
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.aaa.mod_authn_core import find_provider
+from whimbrel.modules.filters.mod_request import ready_body
+from whimbrel.modules.session import mod_session
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_NOT_FOUND,
+    AuthnCoreDirConfig,
+    AuthnProvider,
+    BoundAuthn,
+    auth_name,
+    auth_type,
+)
+from whimbrel.modules.support.form_data import FormTooLarge, read_form
+from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HANDLER, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "auth_form"
+_LOGIN: Final = "form-login-handler"
+_LOGOUT: Final = "form-logout-handler"
+_REDIRECT: Final = "form-redirect-handler"
+
+
+@dataclass(slots=True)
+class AuthFormDirConfig:
+    """Per-directory settings: names of the form's fields, its greatest *size* in bytes, and where to go from here."""
+
+    providers: list[AuthnProvider] = setting(make=list)
+    authoritative: bool = setting(True)
+    site: str = setting("")
+    username: str = setting("httpd_username")
+    password: str = setting("httpd_password")
+    location: str = setting("httpd_location")
+    method: str = setting("httpd_method")
+    mimetype: str = setting("httpd_mimetype")
+    body: str = setting("httpd_body")
+    size: int = setting(8192)
+    fake: bool = setting(False)
+    may_store: bool = setting(False)
+    required: StringExpression | None = setting(None)
+    success: StringExpression | None = setting(None)
+    logout: StringExpression | None = setting(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a form or a session says; *site* is the session's proof of a login under AuthFormSitePassphrase."""
+
+    user: str
+    password: str
+    site: str | None = None
+    location: str | None = None
+    method: str | None = None
+    mimetype: str | None = None
+    body: str | None = None
+
+
+class FormAuthenticator:
+    """Everything that one merged configuration says about logins."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.conf = scope.dir_config(AuthFormDirConfig)
+        self.kind, self.realm_of = auth_type(scope), auth_name(scope)
+        default = scope.provider("authn", "file")
+        chosen = self.conf.providers or ([default] if default is not None else [])
+        self.checks: list[BoundAuthn] = [provider.make(scope) for provider in chosen]
+        self.loads = scope.provider("session", "load") is not None
+
+    # who it is ------------------------------------------------------------------------------------
+    async def session(self, r: Request) -> mod_session.Session | None:
+        """The request's session, None without mod_session or where it is off."""
+        return await mod_session.load(r) if self.loads else None
+
+    async def known(self, r: Request, realm: str) -> Login | None:
+        """What an earlier request of this one, or the session, knows of a login."""
+        notes = mod_session.first_request(r).notes
+        user, password = notes.get(f"{realm}-user"), notes.get(f"{realm}-pw")
+        if user and password:
+            r.user = user
+            return Login(user, password)
+        session = await self.session(r)
+        if session is None:
+            return None
+        user, password = session.get(f"{realm}-user"), session.get(f"{realm}-pw")
+        r.user = user if user is not None else r.user
+        return (
+            None if user is None or password is None else Login(user, password, session.get(f"{realm}-site"))
+        )
+
+    async def sent(self, r: Request, realm: str) -> Login | None:
+        """The login of the form; None (logged) without user or password."""
+        conf = self.conf
+        fields = await read_form(r, conf.size)
+        user, password = fields.get(conf.username), fields.get(conf.password)
+        for name, value, code in ((conf.username, user, "AH02982"), (conf.password, password, "AH02983")):
+            if value is None:
+                what = "username" if code == "AH02982" else "password"
+                line = f"form parsed, but {what} field '{name}' was missing or empty, unauthorized"
+                r.log("debug", line, code=code, module=_MODULE)
+                return None
+            r.user = user
+        location, method, kind, body = map(fields.get, (conf.location, conf.method, conf.mimetype, conf.body))
+        login = Login(user or "", password or "", None, location, method, kind, body)
+        notes = mod_session.first_request(r).notes
+        for key, given in (
+            ("user", user),
+            ("pw", password),
+            ("method", login.method),
+            ("mimetype", login.mimetype),
+        ):
+            if given is not None:
+                notes[f"{realm}-{key}"] = given
+        return login
+
+    # whether it is right --------------------------------------------------------------------------
+    def of_site(self, login: Login) -> bool:
+        """Whether the session proves a login under the site's passphrase."""
+        return (
+            bool(self.conf.site)
+            and login.site is not None
+            and hmac.compare_digest(to_bytes(login.site), to_bytes(self.proof(login.user)))
+        )
+
+    def proof(self, user: str) -> str:
+        """What a session holds after a login under AuthFormSitePassphrase."""
+        return hashlib.md5(to_bytes(f"{user}:{self.conf.site}"), usedforsecurity=False).hexdigest()
+
+    async def checked(self, r: Request, login: Login) -> HookStatus:
+        """OK where the providers know user and password, else the answer to refuse with."""
+        result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
+        if not self.checks:
+            r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
+        for check in self.checks:
+            result = await check.password(r, login.user, login.password)
+            if result != AUTH_USER_NOT_FOUND:
+                break
+        if result == AUTH_GRANTED:
+            return OK
+        if not self.conf.authoritative and result != AUTH_DENIED:
+            return DECLINED
+        if result == AUTH_DENIED:
+            line = f"user '{login.user}': authentication failure for \"{r.uri}\": password Mismatch"
+            r.log("error", line, code="AH01807", module=_MODULE)
+            return 401
+        if result == AUTH_USER_NOT_FOUND:
+            r.log("error", f"user '{login.user}' not found: {r.uri}", code="AH01808", module=_MODULE)
+            return 401
+        return 500
+
+    # what becomes of it ---------------------------------------------------------------------------
+    async def remember(self, r: Request, realm: str, login: Login | None) -> None:
+        """Put the login into the session, or (None) take it out."""
+        session = await self.session(r)
+        if session is not None:
+            session.set(f"{realm}-user", login.user if login else None)
+            session.set(f"{realm}-pw", login.password if login else None)
+            session.set(f"{realm}-site", self.proof(login.user) if login and self.conf.site else None)
+
+    def fake_basic(self, r: Request, login: Login) -> None:
+        """AuthFormFakeBasicAuth: an Authorization field for whatever lies behind this server."""
+        if self.conf.fake:
+            r.headers_in.set(
+                "Authorization",
+                "Basic " + to_text(base64.b64encode(to_bytes(f"{login.user}:{login.password}"))),
+            )
+
+
+def _led(r: Request, target: StringExpression | None, status: int = 302) -> HookStatus | None:
+    """Send the client to *target*; None without one, 500 (logged) where it can't be evaluated."""
+    if target is None:
+        return None
+    try:
+        place = target.text(r, _MODULE)
+    except EvalError:
+        return 500
+    r.headers_out.set("Location", place)
+    return status
+
+
+# hooks --------------------------------------------------------------------------------------------
+def make_authenticate(scope: Scope) -> CompiledHook | None:
+    """Let in who has logged in, or logs in."""
+    written = scope.dir_config(AuthnCoreDirConfig).auth_type
+    if written is None or (written.fixed is not None and written.fixed.lower() != "form"):
+        return None
+    authenticator, reads = FormAuthenticator(scope), Reads.HEAD
+    for check in authenticator.checks:
+        reads |= check.reads
+
+    async def authenticate(r: Request) -> HookStatus:
+        kind = authenticator.kind(r)
+        if kind is None or kind.lower() != "form":
+            return DECLINED
+        r.set_uncacheable()
+        if r.proxy:
+            line = f"form auth cannot be used for proxy requests due to XSS risk, access denied: {r.uri}"
+            r.log("error", line, code="AH01809", module=_MODULE)
+            return 500
+        realm = authenticator.realm_of(r)
+        if not realm:
+            r.log("error", f"need AuthName: {r.uri}", code="AH01810", module=_MODULE)
+            return 500
+        r.auth_type = kind
+        answer = await _by_session(r, authenticator, realm)
+        if answer == OK:
+            return OK
+        if r.method == "POST" and r.main is None:
+            answer = await _by_form(r, authenticator, realm)
+        return _refused(r, authenticator.conf, answer)
+
+    return CompiledHook(authenticate, reads, is_async=True)
+
+
+async def _by_session(r: Request, authenticator: FormAuthenticator, realm: str) -> HookStatus:
+    login = await authenticator.known(r, realm)
+    if login is None:
+        return 401
+    answer = OK if authenticator.of_site(login) else await authenticator.checked(r, login)
+    if answer == OK:
+        authenticator.fake_basic(r, login)
+    return answer
+
+
+async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str) -> HookStatus:
+    try:
+        login = await authenticator.sent(r, realm)
+    except FormTooLarge:
+        return 413
+    if login is None:
+        return 401
+    answer = await authenticator.checked(r, login)
+    if answer != OK:
+        _forget(r, realm)
+        return answer
+    authenticator.fake_basic(r, login)
+    await authenticator.remember(r, realm, login)
+    if login.location is not None:
+        r.headers_out.set("Location", login.location)
+        return 302
+    led = _led(r, authenticator.conf.success)
+    if led is not None:
+        return led
+    _resume(r, login)
+    return OK
+
+
+def _forget(r: Request, realm: str) -> None:
+    """What a wrong form said must not be tried again for the requests that this one leads to."""
+    notes = mod_session.first_request(r).notes
+    for key in ("user", "pw"):
+        notes.pop(f"{realm}-{key}", None)
+
+
+def _resume(r: Request, login: Login) -> None:
+    """Go on with the request that the login came in between: its body here, its method by way of a sub-request."""
+    is_complete = login.mimetype is not None and login.body is not None
+    body = to_bytes(login.body or "") if is_complete else b""
+    if is_complete:
+        r.headers_in.set("Content-Type", login.mimetype or "")
+    r.headers_in.set("Content-Length", str(len(body)))
+    r.headers_in.unset("Transfer-Encoding")
+    r.body_in = ready_body(body)
+    if login.method is not None and login.method != r.method:
+        r.handler = _REDIRECT
+        if is_complete:
+            r.notes["auth_form-resumes"] = "1"
+
+
+def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus) -> HookStatus:
+    """The answer to a request without a login: the login page where there is one, else no browser keeps what was sent."""
+    if answer != 401:
+        return answer
+    led = _led(r, conf.required)
+    if led is not None:
+        return led
+    if not conf.may_store:
+        r.headers_out.add("Cache-Control", "no-store")
+        r.err_headers_out.add("Cache-Control", "no-store")
+    return 401
+
+
+def make_login(scope: Scope) -> CompiledHook:
+    """form-login-handler: the target of login forms."""
+    authenticator = FormAuthenticator(scope)
+
+    async def login_handler(r: Request) -> HookStatus:
+        if r.handler != _LOGIN:
+            return DECLINED
+        r.set_uncacheable()
+        if r.method != "POST":
+            r.log(
+                "error",
+                f"the {_LOGIN} only supports the POST method for {r.uri}",
+                code="AH01811",
+                module=_MODULE,
+            )
+            return 405
+        realm = authenticator.realm_of(r) or ""
+        try:
+            login = await authenticator.sent(r, realm)
+        except FormTooLarge:
+            return 413
+        answer = 401 if login is None else await authenticator.checked(r, login)
+        if answer == OK and login is not None:
+            await authenticator.remember(r, realm, login)
+            if login.location is not None:
+                r.headers_out.set("Location", login.location)
+                return 302
+            led = _led(r, authenticator.conf.success)
+            return 200 if led is None else led
+        led = _led(r, authenticator.conf.required) if answer == 401 else None
+        return (401 if answer == DECLINED else answer) if led is None else led
+
+    return CompiledHook(login_handler, is_async=True, handlers=frozenset((_LOGIN,)))
+
+
+def make_logout(scope: Scope) -> CompiledHook:
+    """form-logout-handler: the login goes out of the session."""
+    authenticator = FormAuthenticator(scope)
+
+    async def logout_handler(r: Request) -> HookStatus:
+        if r.handler != _LOGOUT:
+            return DECLINED
+        r.set_uncacheable()
+        await authenticator.remember(r, authenticator.realm_of(r) or "", None)
+        r.err_headers_out.add("Cache-Control", "no-store")
+        led = _led(r, authenticator.conf.logout, 307)
+        return 200 if led is None else led
+
+    return CompiledHook(logout_handler, is_async=True, handlers=frozenset((_LOGOUT,)))
+
+
+def make_redirect(scope: Scope) -> CompiledHook:
+    """form-redirect-handler: answer with the request that the login came in between."""
+    realm_of = auth_name(scope)
+
+    async def redirect_handler(r: Request) -> HookStatus:
+        if r.handler != _REDIRECT:
+            return DECLINED
+        r.set_uncacheable()
+        notes, realm = mod_session.first_request(r).notes, realm_of(r) or ""
+        method, kind = notes.get(f"{realm}-method"), notes.get(f"{realm}-mimetype")
+        if method is None or kind is None or "auth_form-resumes" not in r.notes:
+            line = f"internal redirect requested but one or all of method, mimetype or body are NULL: {r.uri}"
+            r.log("error", line, code="AH01813", module=_MODULE)
+            return 500
+        line = f"internal redirect to method '{method}' and body mimetype '{kind}' for the uri: {r.uri}"
+        r.log("debug", line, code="AH01812", module=_MODULE)
+        sub = await r.engine.lookup_uri(r, escape_uri(r.uri), method)
+        if sub.status != 200:
+            return sub.status
+        return await r.engine.run_sub(sub)
+
+    return CompiledHook(redirect_handler, is_async=True, handlers=frozenset((_REDIRECT,)))
+
+
+# directives ---------------------------------------------------------------------------------------
+def add_provider(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
+    """AuthFormProvider."""
+    known = [] if record.providers is UNSET else record.providers
+    record.providers = [*known, find_provider(cmd, words[0])]
+
+
+def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
+    """AuthFormSize BYTES."""
+    value, _, cut = strtol(words[0])
+    if cut or value < 0:
+        raise ConfigError("AuthCookieFormSize must be a size in bytes, or zero.")
+    record.size = value
+
+
+def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
+    """A setter that keeps a string expression."""
+
+    def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
+        setattr(record, field, read_string(cmd, words[0], f"Could not parse {what} expression '{words[0]}'"))
+
+    return apply
+
+
+def set_name(field: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
+    """The name of a field of the form."""
+
+    def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
+        if not words[0] or "=" in words[0] or "&" in words[0]:
+            raise ConfigError(f"{cmd.name} cannot be empty, or contain '=' or '&'.")
+        setattr(record, field, words[0])
+
+    return apply
+
+
+def _one(name: str, field: str, help: str) -> Directive[AuthFormDirConfig]:
+    return Directive(name=name, args=Args.TAKE1, where=Context.OR_AUTHCFG, apply=set_name(field), help=help)
+
+
+MODULE = Module(
+    name="auth_form_module",
+    source="mod_auth_form.c",
+    versions=Versions.V24,
+    dir_config=AuthFormDirConfig,
+    directives=(
+        Directive(
+            name="AuthFormProvider",
+            args=Args.ITERATE,
+            where=Context.OR_AUTHCFG,
+            apply=add_provider,
+            help="specify the auth providers for a directory or location",
+        ),
+        _one("AuthFormUsername", "username", "The field of the login form carrying the username"),
+        _one("AuthFormPassword", "password", "The field of the login form carrying the password"),
+        _one(
+            "AuthFormLocation",
+            "location",
+            "The field of the login form carrying the URL to redirect on successful login.",
+        ),
+        _one("AuthFormMethod", "method", "The field of the login form carrying the original request method."),
+        _one(
+            "AuthFormMimetype",
+            "mimetype",
+            "The field of the login form carrying the original request mimetype.",
+        ),
+        _one(
+            "AuthFormBody",
+            "body",
+            "The field of the login form carrying the urlencoded original request body.",
+        ),
+        Directive(
+            name="AuthFormSize",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_size,
+            help="Maximum size of body parsed by the form parser",
+        ),
+        Directive(
+            name="AuthFormLoginRequiredLocation",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_place("required", "login required"),
+            help="If set, redirect the browser to this URL rather than return 401 Not Authorized.",
+        ),
+        Directive(
+            name="AuthFormLoginSuccessLocation",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_place("success", "login success"),
+            help="If set, redirect the browser to this URL when a login processed by the login handler is successful.",
+        ),
+        Directive(
+            name="AuthFormLogoutLocation",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_place("logout", "logout required"),
+            help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
+            "an redirect to this page after logout.",
+        ),
+        Directive(
+            name="AuthFormSitePassphrase",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_text("site"),
+            help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+            "user authentication check on every website hit, and is useful for high traffic sites.",
+        ),
+        Directive(
+            name="AuthFormAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+        ),
+        Directive(
+            name="AuthFormFakeBasicAuth",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("fake"),
+            help="Set to 'On' to pass through authentication to the rest of the server as a basic authentication header.",
+        ),
+        Directive(
+            name="AuthFormDisableNoStore",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("may_store"),
+            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. This allows the browser to cache "
+            "the credentials, but at the risk of it being possible for the login form to be resubmitted and revealed to the backend "
+            "server through XSS. Use at own risk.",
+        ),
+    ),
+    hooks=(
+        Hook(CHECK_USER_ID, make_authenticate, Order.MIDDLE),
+        Hook(HANDLER, make_login, Order.MIDDLE),
+        Hook(HANDLER, make_logout, Order.MIDDLE),
+        Hook(HANDLER, make_redirect, Order.MIDDLE),
+    ),
+)

@@ -1,0 +1,125 @@
+"""mod_authn_anon: visitors who name one of a few users and give any password.
+
+Manual: mod/mod_authn_anon.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GRANTED,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+    BoundAuthn,
+)
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import Module, Provider, Reads, Scope
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AnonDirConfig:
+    """Per-directory settings; httpd merges none of them, so a section that sets one starts from the defaults of all."""
+
+    users: frozenset[str] = setting(frozenset())  # in lower case
+    anyone: bool = setting(False)  # Anonymous *
+    no_user: bool = setting(False)
+    email: bool = setting(True)
+    log: bool = setting(True)
+    verify: bool = setting(False)
+
+    def merge_onto(self, base: AnonDirConfig) -> AnonDirConfig:
+        """This record alone."""
+        return self
+
+
+def add_user(_cmd: Command, record: AnonDirConfig, words: list[str]) -> None:
+    """Anonymous NAME or ``*``."""
+    name = words[0]
+    if not name:
+        raise ConfigError("Anonymous string cannot be empty, use Anonymous_NoUserId")
+    if name == "*":
+        record.anyone = True
+    elif record.anyone is not True:
+        record.users = frozenset({name.lower()}) if record.users is UNSET else record.users | {name.lower()}
+
+
+def make_anon(scope: Scope) -> BoundAuthn:
+    """Users that Anonymous names, with an address for a password where one is asked for."""
+    settings = scope.dir_config(AnonDirConfig)
+
+    async def password(r: Request, user: str, given: str) -> int:
+        if not _known(settings, user):
+            return AUTH_USER_NOT_FOUND
+        if (settings.email and not given) or (settings.verify and not _is_address(given)):
+            return AUTH_DENIED
+        if settings.log and r.initial:
+            r.log("info", f"Anonymous: Passwd <{given}> Accepted", code="AH01672", module="authn_anon")
+        return AUTH_GRANTED
+
+    return BoundAuthn(password, None, Reads.HEAD)
+
+
+def _known(settings: AnonDirConfig, user: str) -> bool:
+    if not settings.users and not settings.anyone:
+        return False
+    return settings.no_user if not user else settings.anyone or user.lower() in settings.users
+
+
+def _is_address(given: str) -> bool:
+    return "@" in given and "." in given
+
+
+_FLAG_HELP = "Limited to 'on' or 'off'"
+MODULE = Module(
+    name="authn_anon_module",
+    source="mod_authn_anon.c",
+    dir_config=AnonDirConfig,
+    directives=(
+        Directive(
+            name="Anonymous",
+            args=Args.ITERATE,
+            where=Context.OR_AUTHCFG,
+            apply=add_user,
+            help="a space-separated list of user IDs",
+        ),
+        Directive(
+            name="Anonymous_MustGiveEmail",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("email"),
+            help=_FLAG_HELP,
+        ),
+        Directive(
+            name="Anonymous_NoUserId",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("no_user"),
+            help=_FLAG_HELP,
+        ),
+        Directive(
+            name="Anonymous_VerifyEmail",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("verify"),
+            help=_FLAG_HELP,
+        ),
+        Directive(
+            name="Anonymous_LogEmail",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("log"),
+            help=_FLAG_HELP,
+        ),
+    ),
+    providers=(Provider("authn", "anon", AuthnProvider(make_anon, realms=False)),),
+)

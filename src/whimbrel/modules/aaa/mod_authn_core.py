@@ -1,0 +1,160 @@
+"""mod_authn_core: AuthType, AuthName and aliases of authentication providers (2.4).
+
+Manual: mod/mod_authn_core.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.config.configuration import AUTHENTICATION
+from whimbrel.config.model import Layer, SectionKind
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.expressions import read_string
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_GENERAL_ERROR,
+    AuthnCoreDirConfig,
+    AuthnProvider,
+    BoundAuthn,
+    auth_name,
+    auth_type,
+    state_of,
+    with_layer,
+    without_behaviour,
+)
+from whimbrel.modules.support.setters import global_only
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthnCoreServerConfig:
+    """Per-server settings: aliases by name."""
+
+    aliases: dict[str, AuthnProvider] = setting(make=dict)
+
+
+def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], None]:
+    """A setter that keeps a string expression."""
+
+    def apply(cmd: Command, record: AuthnCoreDirConfig, words: list[str]) -> None:
+        state_of(cmd).configuration.declare(AUTHENTICATION, cmd.name)
+        setattr(
+            record, field, read_string(cmd, words[0], f"Cannot parse expression '{words[0]}' in {cmd.name}")
+        )
+
+    return apply
+
+
+def find_provider(cmd: Command, name: str) -> AuthnProvider:
+    """The authentication provider or alias *name*; names are exact.  Raises ConfigError."""
+    aliases = cmd.main_server(AuthnCoreServerConfig).aliases
+    found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
+        "authn", name
+    )
+    if found is None:
+        if not without_behaviour(cmd, _ELSEWHERE.get(name)):
+            raise ConfigError(f"Unknown Authn provider: {name}")
+        return AuthnProvider(lambda scope: BoundAuthn(_unknown))
+    return replace(found, name=name, place=cmd.place)
+
+
+# Providers of modules that may be loaded although they have no file here.
+_ELSEWHERE: Final = {
+    "anon": "mod_authn_anon.c",
+    "dbd": "mod_authn_dbd.c",
+    "dbm": "mod_authn_dbm.c",
+    "ldap": "mod_authnz_ldap.c",
+    "socache": "mod_authn_socache.c",
+}
+
+
+async def _unknown(r: Request, _user: str, _password: str) -> int:
+    r.log("error", "AuthBasicProvider has no behaviour here", module="authn_core")
+    return AUTH_GENERAL_ERROR
+
+
+def alias(cmd: Command, _record: Any, words: list[str]) -> None:
+    """<AuthnProviderAlias BASE NAME>: the provider BASE with the settings inside."""
+    args, bracket, _ = words[0].rpartition(">")
+    if not bracket:
+        raise ConfigError(f"{cmd.name}> directive missing closing '>'")
+    base, rest = getword(args)
+    name, rest = getword(rest)
+    if not base or not name:
+        raise ConfigError(f"{cmd.name}> directive requires additional arguments")
+    layer = Layer(SectionKind.DIRECTORY, cmd.place)
+    state_of(cmd).execute_in(layer, "", int(Context.OR_AUTHCFG | Context.ACCESS_CONF))
+    if base.lower() == name.lower():
+        raise ConfigError("The alias provider name must be different from the base provider name.")
+    provider = find_provider(cmd, base)
+    server = cmd.main_server(AuthnCoreServerConfig)
+    state_of(cmd).configuration.declare("authn", name)
+    provider_alias = AuthnProvider(lambda scope: provider.make(with_layer(scope, layer)), provider.realms)
+    server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: provider_alias}
+
+
+def make_no_user(scope: Scope) -> CompiledHook:
+    """The last word of authentication: fine where none is asked for, a broken configuration where no module knows the type."""
+    kind = auth_type(scope)
+
+    def check(r: Request) -> HookStatus:
+        found = kind(r)
+        if found is None:
+            return OK
+        r.log(
+            "error",
+            f"AuthType {found} configured without corresponding module",
+            code="AH01796",
+            module="authn_core",
+        )
+        return 500
+
+    return CompiledHook(check)
+
+
+MODULE = Module(
+    name="authn_core_module",
+    source="mod_authn_core.c",
+    versions=Versions.V24,
+    dir_config=AuthnCoreDirConfig,
+    server_config=AuthnCoreServerConfig,
+    directives=(
+        Directive(
+            name="AuthType",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_text("auth_type"),
+            help='an HTTP authorization type (e.g., "Basic")',
+        ),
+        Directive(
+            name="AuthName",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_text("auth_name"),
+            help='the authentication realm (e.g. "Members Only")',
+        ),
+        Directive(
+            name="<AuthnProviderAlias",
+            args=Args.RAW_ARGS,
+            where=Context.RSRC_CONF,
+            apply=global_only(alias),
+            record=ConfigScope.NONE,
+            help="container for grouping an authentication provider's directives under a provider alias",
+        ),
+    ),
+    hooks=(Hook(CHECK_USER_ID, make_no_user, Order.LAST),),
+    providers=(
+        Provider("access", "auth_type", lambda r: auth_type(r.plan)(r)),
+        Provider("access", "auth_name", lambda r: auth_name(r.plan)(r)),
+    ),
+)

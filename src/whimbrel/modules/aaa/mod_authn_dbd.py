@@ -1,0 +1,134 @@
+"""mod_authn_dbd: users and passwords in a database.
+
+Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others go into the environment as AUTHENTICATE_NAME.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.modules.database.dbd_drivers import DatabaseError
+from whimbrel.modules.database.mod_dbd import environment_name, query
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+    BoundAuthn,
+    cache_sink,
+)
+from whimbrel.modules.support.auth.auth_files import Verifier
+from whimbrel.registry.module import Module, Provider, Reads, Scope
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "authn_dbd"
+Codes = tuple[str, str, str]  # no database, no query, a query that fails
+
+
+@dataclass(slots=True)
+class AuthnDbdDirConfig:
+    """Per-directory settings: SQL statements with ``%s`` for user and realm."""
+
+    user: str = setting("")
+    realm: str = setting("")
+
+
+def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
+    """A setter that keeps a statement."""
+
+    def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
+        if not cmd.loaded("mod_dbd.c"):
+            raise ConfigError("You must load mod_dbd to enable AuthDBD functions")
+        setattr(record, field, words[0])
+
+    return apply
+
+
+def make_dbd(scope: Scope) -> BoundAuthn:
+    """Users of the database."""
+    settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
+
+    async def password(r: Request, user: str, given: str) -> int:
+        found, stored = await _lookup(
+            r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user
+        )
+        if found != AUTH_USER_FOUND:
+            return found
+        store(r, user, "", stored)
+        return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
+
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+        found = await _lookup(
+            r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
+        )
+        if found[0] == AUTH_USER_FOUND:
+            store(r, user, realm, found[1])
+        return found
+
+    return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
+
+
+async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
+    """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
+    who = ":".join(values)
+    if not statement:
+        r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)
+        return AUTH_GENERAL_ERROR, ""
+    try:
+        result = await query(r, statement, *values)
+    except DatabaseError as problem:
+        if problem.connected:
+            r.log(
+                "error",
+                f"Query execution error looking up '{who}' in database [{problem}]",
+                code=codes[2],
+                module=_MODULE,
+            )
+        else:
+            r.log(
+                "error",
+                f"Failed to acquire database connection to look up user '{who}'",
+                code=codes[0],
+                module=_MODULE,
+            )
+        return AUTH_GENERAL_ERROR, ""
+    if result.rows:
+        for column, value in list(zip(result.names, result.rows[0], strict=True))[1:]:
+            if value is not None:
+                r.env[environment_name("AUTHENTICATE_", column)] = value
+    stored = next((row[0] for row in result.rows if row[0] is not None), None)
+    return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored)
+
+
+MODULE = Module(
+    name="authn_dbd_module",
+    source="mod_authn_dbd.c",
+    dir_config=AuthnDbdDirConfig,
+    directives=(
+        Directive(
+            name="AuthDBDUserPWQuery",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_query("user"),
+            help="Query used to fetch password for user",
+        ),
+        Directive(
+            name="AuthDBDUserRealmQuery",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_query("realm"),
+            help="Query used to fetch password for user+realm",
+        ),
+    ),
+    providers=(Provider("authn", "dbd", AuthnProvider(make_dbd)),),
+)

@@ -1,0 +1,102 @@
+"""mod_authn_dbm: users and passwords in a DBM file.
+
+Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and, behind a colon, anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+    BoundAuthn,
+    cache_sink,
+)
+from whimbrel.modules.support.auth.auth_files import Unreadable
+from whimbrel.modules.support.dbm.open import DbmFile
+from whimbrel.modules.support.setters import set_path, set_text
+from whimbrel.registry.module import Module, Provider, Scope
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthnDbmDirConfig:
+    """Per-directory settings; httpd merges none of them."""
+
+    path: str = setting("")
+    kind: str = setting("default")
+
+    def merge_onto(self, base: AuthnDbmDirConfig) -> AuthnDbmDirConfig:
+        """This record alone."""
+        return self
+
+
+def make_dbm(scope: Scope) -> BoundAuthn:
+    """Users of the AuthDBMUserFile."""
+    settings = scope.dir_config(AuthnDbmDirConfig)
+    file, store = DbmFile(settings.path, settings.kind), cache_sink(scope, "dbm")
+
+    async def password(r: Request, user: str, given: str) -> int:
+        entries = _entries(r, file)
+        if entries is None:
+            return AUTH_GENERAL_ERROR
+        stored = entries.get(user)
+        if stored is None:
+            return AUTH_USER_NOT_FOUND
+        stored = stored.partition(":")[0]
+        store(r, user, "", stored)
+        return AUTH_GRANTED if await file.verifier.verify(r, user, given, stored) else AUTH_DENIED
+
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+        entries = _entries(r, file)
+        if entries is None:
+            return AUTH_GENERAL_ERROR, ""
+        stored = entries.get(f"{user}:{realm}")
+        return (AUTH_USER_NOT_FOUND, "") if stored is None else (AUTH_USER_FOUND, stored.partition(":")[0])
+
+    return BoundAuthn(password, realm_hash)
+
+
+def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
+    """The file's entries; None (logged) where it can't be read."""
+    try:
+        return file.content(r)
+    except Unreadable as problem:
+        old = not r.plan.dialect.messages_24
+        text = f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}"
+        r.log("error", text, code="AH10285", module="authn_dbm", cause=problem.cause)
+        return None
+
+
+MODULE = Module(
+    name="authn_dbm_module",
+    source="mod_authn_dbm.c",
+    dir_config=AuthnDbmDirConfig,
+    directives=(
+        Directive(
+            name="AuthDBMUserFile",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_path("path"),
+            help="dbm database file containing user IDs and passwords",
+        ),
+        Directive(
+            name="AuthDBMType",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_text("kind"),
+            help="what type of DBM file the user file is",
+        ),
+    ),
+    providers=(Provider("authn", "dbm", AuthnProvider(make_dbm)),),
+)

@@ -1,0 +1,62 @@
+"""mod_authn_default (2.2): refuses users whom no other module has checked.
+
+Manual of 2.2: mod/mod_authn_default.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.support.auth.auth_api import auth_type
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthnDefaultDirConfig:
+    """Per-directory settings."""
+
+    authoritative: bool = setting(True)
+
+
+def make_check(scope: Scope) -> CompiledHook:
+    """Refuses where an AuthType is set, unless it is not authoritative."""
+    kind, authoritative = auth_type(scope), scope.dir_config(AuthnDefaultDirConfig).authoritative
+
+    def check(r: Request) -> HookStatus:
+        if kind(r) is None or not authoritative:
+            return DECLINED
+        r.log(
+            "error",
+            f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not configured",
+            module="authn_default",
+        )
+        return 401
+
+    return CompiledHook(check)
+
+
+MODULE = Module(
+    name="authn_default_module",
+    source="mod_authn_default.c",
+    versions=Versions.V22,
+    dir_config=AuthnDefaultDirConfig,
+    directives=(
+        Directive(
+            name="AuthDefaultAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module. "
+            "(default is On).",
+        ),
+    ),
+    hooks=(Hook(CHECK_USER_ID, make_check, Order.LAST),),
+)

@@ -1,0 +1,112 @@
+"""mod_authn_file: users and passwords in a text file.
+
+Manual: mod/mod_authn_file.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.support.auth.auth_api import (
+    AUTH_DENIED,
+    AUTH_GENERAL_ERROR,
+    AUTH_GRANTED,
+    AUTH_USER_FOUND,
+    AUTH_USER_NOT_FOUND,
+    AuthnProvider,
+    BoundAuthn,
+    cache_sink,
+)
+from whimbrel.modules.support.auth.auth_files import AuthFile, Passwords, Unreadable, password_file
+from whimbrel.registry.module import Module, Provider, Scope
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthnFileDirConfig:
+    """Per-directory settings."""
+
+    file: AuthFile[Passwords] | None = setting(None)
+
+
+def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None:
+    if len(words) > 1 and words[1] != "standard":
+        raise ConfigError(f"Invalid auth file type: {words[1]}")
+    record.file = password_file(cmd.server_path(words[0]), cmd.dialect)
+
+
+def make_file(scope: Scope) -> BoundAuthn:
+    """Users of the AuthUserFile."""
+    file, store = scope.dir_config(AuthnFileDirConfig).file, cache_sink(scope, "file")
+
+    async def password(r: Request, user: str, given: str) -> int:
+        entries = _entries(r, file, ("AH01619", "AH01620"))
+        if entries is None:
+            return AUTH_GENERAL_ERROR
+        if user not in entries.stored:
+            return AUTH_USER_NOT_FOUND
+        store(r, user, "", entries.stored[user])
+        return AUTH_GRANTED if await entries.right(r, user, given) else AUTH_DENIED
+
+    async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
+        entries = _entries(r, file, ("AH01621", "AH01622"))
+        if entries is None:
+            return AUTH_GENERAL_ERROR, ""
+        found = entries.realms.get((user, realm))
+        if found is None:
+            return AUTH_USER_NOT_FOUND, ""
+        store(r, user, realm, found)
+        return AUTH_USER_FOUND, found
+
+    return BoundAuthn(password, realm_hash)
+
+
+def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:
+    """The file's entries; None (logged) where there is no file or it can't be read."""
+    if file is None:
+        r.log("error", "AuthUserFile not specified in the configuration", code=codes[0], module="authn_file")
+        return None
+    try:
+        return file.content(r)
+    except Unreadable as problem:
+        r.log(
+            "error",
+            f"Could not open password file: {file.path}",
+            code=codes[1],
+            module="authn_file",
+            cause=problem.cause,
+        )
+        return None
+
+
+MODULE = Module(
+    name="authn_file_module",
+    source="mod_authn_file.c",
+    dir_config=AuthnFileDirConfig,
+    directives=(
+        Directive(
+            name="AuthUserFile",
+            args=Args.TAKE12,
+            where=Context.OR_AUTHCFG,
+            apply=set_file,
+            versions=Versions.V22,
+            help="text file containing user IDs and passwords",
+        ),
+        Directive(
+            name="AuthUserFile",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_file,
+            versions=Versions.V24,
+            help="text file containing user IDs and passwords",
+        ),
+    ),
+    providers=(Provider("authn", "file", AuthnProvider(make_file)),),
+)

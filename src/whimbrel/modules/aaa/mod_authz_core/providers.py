@@ -1,0 +1,143 @@
+"""The providers of mod_authz_core itself: all, env, method, expr.
+
+Manual: mod/mod_authz_core.html#requiredirectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.directives.command import Command
+from whimbrel.directives.tokens import words
+from whimbrel.engine.expressions import StringExpression, evaluate, read_condition, read_string, reads_of
+from whimbrel.expr.errors import EvalError
+from whimbrel.expr.library import USER
+from whimbrel.modules.support.auth.auth_api import (
+    DENIED,
+    DENIED_NO_USER,
+    GENERAL_ERROR,
+    GRANTED,
+    AuthzCheck,
+    AuthzProvider,
+    environment,
+    state_of,
+)
+from whimbrel.registry.methods import INVALID
+from whimbrel.registry.module import Provider, Reads, Scope
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+    from whimbrel.expr.api import CompiledCondition
+
+
+def require_words(text: str) -> list[str]:
+    """The words of a Require line's arguments; an empty word ends them, as in all of httpd's providers."""
+    found = words(text)
+    return found[: found.index("")] if "" in found else found
+
+
+def require_text(cmd: Command, args: str) -> StringExpression:
+    """The arguments as a string expression, for providers that expand variables on each request."""
+    return read_string(cmd, args, "Cannot parse expression in require line")
+
+
+def expanded(r: Request, names: StringExpression, module: str, what: str, code: str) -> str | None:
+    """The text of a `require_text` for this request; None, logged, where it can't be evaluated."""
+    try:
+        return names.text(r, module)
+    except EvalError as problem:
+        r.log(
+            "error",
+            f"{module} authorize: require {what}: Can't evaluate require expression: {problem.reason}",
+            code=code,
+            module=module,
+        )
+        return None
+
+
+def parse_all(_cmd: Command, args: str) -> bool:
+    """ "granted" or "denied" as a bool."""
+    word = args.lower()
+    if word not in ("granted", "denied"):
+        raise ConfigError("Argument for 'Require all' must be 'granted' or 'denied'")
+    return word == "granted"
+
+
+def make_all(_scope: Scope, _args: str, granted: bool) -> AuthzCheck:
+    """Everybody or nobody."""
+    result = GRANTED if granted else DENIED
+    return AuthzCheck(lambda r: result, Reads.NOTHING, result=result)
+
+
+def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
+    """Requests with one of the environment variables."""
+    names = require_words(args)
+    return AuthzCheck(
+        lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED
+    )
+
+
+def parse_method(cmd: Command, args: str) -> int:
+    """The mask of the methods named."""
+    mask, methods = 0, state_of(cmd).configuration.methods
+    for name in require_words(args):
+        number = methods.number(name)
+        if number == INVALID:
+            raise ConfigError(f"Invalid Method '{name}'")
+        mask |= 1 << number
+    return mask
+
+
+def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
+    """Requests with one of the methods; HEAD counts as GET."""
+
+    def check(r: Request) -> int:
+        return GRANTED if mask >> r.method_number & 1 else DENIED
+
+    return AuthzCheck(check)
+
+
+def parse_expr(cmd: Command, args: str) -> CompiledCondition:
+    """The condition; quotes around all of it are dropped, nothing in it is unescaped."""
+    if len(args) > 1 and args[0] == args[-1] == '"':
+        args = args[1:-1]
+    return read_condition(cmd, args, "Cannot parse expression in require line")
+
+
+def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzCheck:
+    """Requests for which the condition holds; one that asks for the user may hold once there is one."""
+    refusal = DENIED_NO_USER if USER in condition.reads else DENIED
+
+    def check(r: Request) -> int:
+        try:
+            return GRANTED if evaluate(r, condition, "authz_core") else refusal
+        except EvalError as problem:
+            r.log(
+                "error",
+                f"Error evaluating expression in 'Require expr': {problem.reason}",
+                code="AH02320",
+                module="authz_core",
+            )
+            return GENERAL_ERROR
+
+    return AuthzCheck(check, reads_of(condition.reads))
+
+
+def refuse(why: str) -> Callable[[Scope, str, Any], AuthzCheck]:
+    """The *make* of a provider that can't decide: every request fails."""
+
+    def check(r: Request) -> int:
+        r.log("error", why, module="authz_core")
+        return GENERAL_ERROR
+
+    return lambda _scope, _args, _parsed: AuthzCheck(check)
+
+
+PROVIDERS = (
+    Provider("authz", "all", AuthzProvider(make_all, parse_all)),
+    Provider("authz", "env", AuthzProvider(make_env)),
+    Provider("authz", "method", AuthzProvider(make_method, parse_method)),
+    Provider("authz", "expr", AuthzProvider(make_expr, parse_expr)),
+)

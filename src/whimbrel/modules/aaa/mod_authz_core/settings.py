@@ -1,0 +1,134 @@
+"""The tree that Require lines and containers make, and how an inner section's tree is laid over an outer one (AuthMerging)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.modules.support.auth.auth_api import GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.registry.module import Reads
+from whimbrel.registry.settings import UNSET, setting
+
+
+@dataclass(slots=True, eq=False)
+class Rule:
+    """A Require line (*provider* set) or a container of rules (*op* "and" or "or").
+
+    *methods* is the mask of methods that the rule is about; *merged* marks what AuthMerging made; *place* is the line's.  *runs* is what
+    `join_ahead` made of a container's rules, None where it did not come by.
+    """
+
+    name: str = ""
+    args: str = ""
+    provider: AuthzProvider | None = None
+    parsed: Any = None
+    negate: bool = False
+    methods: int = 0
+    op: str = "or"
+    merged: bool = False
+    place: SourceLocation | None = None
+    children: Sequence[Rule] = ()
+    runs: list[Rule] | None = None
+
+    def __str__(self) -> str:
+        """The rule as httpd's messages show it."""
+        if self.provider is not None:
+            return f"Require {'not ' if self.negate else ''}{self.name} {self.args}"
+        word = (
+            ("NotAll" if self.negate else "All") if self.op == "and" else ("None" if self.negate else "Any")
+        )
+        return f"AuthMerging {word}" if self.merged else f"<Require{word}>"
+
+    def add(self, child: Rule) -> None:
+        """Append *child*; the container is about its methods as well."""
+        if isinstance(self.children, list):
+            self.children.append(child)
+        else:
+            self.children = [*self.children, child]
+        self.methods |= child.methods
+
+
+def joined(container: Rule) -> list[Rule]:
+    """The rules of a container, neighbours that can be asked as one made one: of ten thousand Require ip lines a single look into a sorted list."""
+    out: list[Rule] = []
+    for _, run in groupby(container.children, key=lambda rule: (rule.negate, rule.methods, rule.provider)):
+        rules = list(run)
+        join = rules[0].provider.joined if rules[0].provider is not None else None
+        if join is None or len(rules) == 1 or rules[0].negate != (container.op == "and"):
+            out += rules
+        else:
+            out.append(replace(rules[0], parsed=join([rule.parsed for rule in rules])))
+    return out
+
+
+def join_ahead(rule: Rule) -> None:
+    """Join what can be joined in all containers of a tree, once for all processes that will ask it."""
+    if rule.provider is None:
+        rule.runs = joined(rule)
+        for child in rule.children:
+            join_ahead(child)
+
+
+EVERYBODY: Final = Rule(
+    "all",
+    "granted",
+    AuthzProvider(lambda _scope, _args, _parsed: AuthzCheck(lambda r: GRANTED, Reads.NOTHING)),
+    methods=-1,
+)
+
+
+@dataclass(slots=True)
+class AuthzCoreDirConfig:
+    """Per-directory settings.
+
+    *section* is the tree, *op* what AuthMerging says ("off", "and", "or"), *walk* numbers the walk that the section belongs to (0 directories,
+    1 files, 2 locations, 3 <If>).  httpd merges the sections of one walk with each other first and lays the result over the walks before:
+    *outer* is what stood before the walk, *inner* what the walk has made so far.  *opened* (guide dialect): the section has Order, Allow or Deny of
+    its own.
+    """
+
+    section: Rule | None = setting(None)
+    op: str = setting("")
+    forbidden: bool = setting(False)
+    walk: int = setting(0)
+    outer: Any = setting(None)
+    inner: Any = setting(None)
+    opened: bool = setting(False)
+
+    def merge_onto(self, base: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
+        """This section's record over the merged records before it."""
+        first = base.inner is UNSET
+        inner, outer = (base, None) if first else (base.inner, base.outer)
+        if self.walk == base.walk:
+            inner = combine(inner, self)
+        else:
+            inner, outer = self, base
+        merged = inner if outer is None else combine(outer, inner)
+        return replace(merged, walk=self.walk, outer=outer, inner=inner)
+
+
+def _tree(record: AuthzCoreDirConfig) -> Rule | None:
+    return None if record.section is UNSET else record.section
+
+
+def combine(base: AuthzCoreDirConfig, over: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
+    """httpd's merge of two records."""
+    low, high = _tree(base), _tree(over)
+    op = "" if over.op is UNSET else over.op
+    forbidden = base.forbidden if over.forbidden is UNSET else over.forbidden
+    if not op and high is None and over.opened is True:
+        return AuthzCoreDirConfig(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
+    if not op and high is None and low is not None:
+        return AuthzCoreDirConfig(section=low, op=base.op, forbidden=forbidden)
+    return AuthzCoreDirConfig(section=_merged(low, high, op), op=over.op, forbidden=forbidden)
+
+
+def _merged(low: Rule | None, high: Rule | None, op: str) -> Rule | None:
+    if op not in ("and", "or"):
+        return high
+    if low is None or high is None:
+        return high or low
+    return Rule(op=op, merged=True, methods=low.methods | high.methods, children=[low, high])

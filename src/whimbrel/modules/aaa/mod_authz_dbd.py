@@ -1,0 +1,199 @@
+"""mod_authz_dbd: Require dbd-group, dbd-login and dbd-logout (2.4).
+
+Manual: mod/mod_authz_dbd.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
+from whimbrel.modules.database.dbd_drivers import DatabaseError
+from whimbrel.modules.database.mod_dbd import query
+from whimbrel.modules.support.auth.auth_api import (
+    DENIED,
+    DENIED_NO_USER,
+    GENERAL_ERROR,
+    GRANTED,
+    AuthzCheck,
+    AuthzProvider,
+)
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import Module, Provider, Reads, Scope
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "authz_dbd"
+_READS = Reads.HEAD | Reads.UNCACHEABLE
+
+
+@dataclass(slots=True)
+class AuthzDbdDirConfig:
+    """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login leads back to where it came from."""
+
+    query: str = setting("")
+    redirect: str = setting("")
+    referer: bool = setting(False)
+
+
+def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], None]:
+    """A setter that keeps a statement."""
+
+    def apply(cmd: Command, record: AuthzDbdDirConfig, words: list[str]) -> None:
+        if not cmd.loaded("mod_dbd.c"):
+            raise ConfigError("You must load mod_dbd to enable AuthzDBD functions")
+        setattr(record, field, words[0])
+
+    return apply
+
+
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
+    """Users of one of the groups that the query gives."""
+    settings = scope.dir_config(AuthzDbdDirConfig)
+
+    async def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        if not settings.query:
+            r.log("error", "No query configured for dbd-group!", code="AH01649", module=_MODULE)
+            return GENERAL_ERROR
+        try:
+            result = await query(r, settings.query, r.user)
+        except DatabaseError as problem:
+            if problem.connected:
+                r.log(
+                    "error",
+                    f"authz_dbd, in groups query for {r.user} [{problem}]",
+                    code="AH01652",
+                    module=_MODULE,
+                )
+            else:
+                r.log(
+                    "error",
+                    "No db handle available for dbd-query! Check your database access",
+                    code="AH02903",
+                    module=_MODULE,
+                )
+            return GENERAL_ERROR
+        text = expanded(r, names, _MODULE, "dbd-group", "AH02590")
+        groups = {row[0] for row in result.rows}
+        return GRANTED if text is not None and groups.intersection(require_words(text)) else DENIED
+
+    return AuthzCheck(check, _READS, waits=True)
+
+
+def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
+    """dbd-login and dbd-logout: run the query for its effect, then send the client on."""
+
+    def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+        settings = scope.dir_config(AuthzDbdDirConfig)
+
+        async def check(r: Request) -> int:
+            if r.user is None:
+                return DENIED_NO_USER
+            if not await _changed(r, settings, action):
+                return DENIED
+            target = r.headers_in.get("Referer") if settings.referer else None
+            target = target or await _redirect(r, settings, action)
+            if target:
+                r.status = 302
+                r.err_headers_out.set("Location", target)
+            return GRANTED
+
+        return AuthzCheck(check, _READS, waits=True)
+
+    return make
+
+
+async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool:
+    """Run the query that notes who is logged in; whether it could be run."""
+    if not settings.query:
+        r.log("error", f"No query configured for {action}!", code="AH01642", module=_MODULE)
+        return False
+    try:
+        result = await query(r, settings.query, r.user or "")
+    except DatabaseError as problem:
+        if problem.connected:
+            r.log(
+                "error",
+                f"authz_dbd: query for {action} failed; user {r.user} [{problem}]",
+                code="AH01645",
+                module=_MODULE,
+            )
+        else:
+            r.log(
+                "error",
+                f"No db handle available for {action}! Check your database access",
+                code="AH02902",
+                module=_MODULE,
+            )
+        return False
+    if result.changed != 1:
+        r.log(
+            "warn",
+            f"authz_dbd: {action} of user {r.user} updated {result.changed} rows",
+            code="AH01644",
+            module=_MODULE,
+        )
+    return True
+
+
+async def _redirect(r: Request, settings: AuthzDbdDirConfig, action: str) -> str | None:
+    """Where the user's page is."""
+    if not settings.redirect:
+        return None
+    try:
+        result = await query(r, settings.redirect, r.user or "")
+    except DatabaseError as problem:
+        r.log(
+            "error",
+            f"authz_dbd/redirect for {action} of {r.user} [{problem}]",
+            code="AH01648",
+            module=_MODULE,
+        )
+        return None
+    return next((row[0] for row in result.rows if row[0] is not None), None)
+
+
+MODULE = Module(
+    name="authz_dbd_module",
+    source="mod_authz_dbd.c",
+    versions=Versions.V24,
+    dir_config=AuthzDbdDirConfig,
+    directives=(
+        Directive(
+            name="AuthzDBDLoginToReferer",
+            args=Args.FLAG,
+            where=Context.ACCESS_CONF,
+            apply=set_flag("referer"),
+            help="Whether to redirect to referer on successful login",
+        ),
+        Directive(
+            name="AuthzDBDQuery",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_query("query"),
+            help="SQL query for DBD Authz or login",
+        ),
+        Directive(
+            name="AuthzDBDRedirectQuery",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_query("redirect"),
+            help="SQL query to get per-user redirect URL after login",
+        ),
+    ),
+    providers=(
+        Provider("authz", "dbd-group", AuthzProvider(make_group, require_text)),
+        Provider("authz", "dbd-login", AuthzProvider(_session("login"))),
+        Provider("authz", "dbd-logout", AuthzProvider(_session("logout"))),
+    ),
+)

@@ -1,0 +1,231 @@
+"""mod_authz_dbm: Require dbm-group and dbm-file-group (2.4), Require group (2.2) by a DBM file of groups.
+
+Manual: mod/mod_authz_dbm.html.  The key is ``user:realm`` or the user, the value the groups with commas between them, or a whole entry of a file that
+holds passwords as well: ``password:groups[:anything]``.  Names have regard to case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import split
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.request import Request
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text
+from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
+from whimbrel.modules.core.access_22 import applying, requirements
+from whimbrel.modules.support.auth.auth_api import (
+    DENIED,
+    DENIED_NO_USER,
+    GENERAL_ERROR,
+    GRANTED,
+    AuthzCheck,
+    AuthzProvider,
+    auth_name,
+)
+from whimbrel.modules.support.auth.auth_files import Unreadable
+from whimbrel.modules.support.dbm.open import DbmFile
+from whimbrel.modules.support.setters import set_flag, set_path, set_text
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+_MODULE = "authz_dbm"
+_READS = Reads.HEAD | Reads.FILES
+_NOT_IN_FILE = "user doesn't appear in DBM group file ({})."
+_NOT_MEMBER = "user is not part of the 'require'ed group(s)."
+Realm = Callable[[Request], str | None]
+
+
+@dataclass(slots=True)
+class AuthzDbmDirConfig:
+    """Per-directory settings; httpd merges none of them."""
+
+    path: str = setting("")
+    kind: str = setting("default")
+    authoritative: bool = setting(True)  # 2.2
+
+    def merge_onto(self, base: AuthzDbmDirConfig) -> AuthzDbmDirConfig:
+        """This record alone."""
+        return self
+
+
+def groups_of(value: str) -> frozenset[str]:
+    """The groups in a file's value."""
+    _, colon, rest = value.partition(":")
+    return frozenset((rest.partition(":")[0] if colon else value).split(","))
+
+
+def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
+    """The user's groups, None where the file has no such user; raises Unreadable."""
+    entries = file.content(r)
+    user = r.user or ""
+    value = entries.get(f"{user}:{realm(r) or ''}")
+    if value is None:
+        value = entries.get(user)
+    return None if value is None else groups_of(value)
+
+
+def _unreadable(r: Request, file: DbmFile, problem: Unreadable) -> None:
+    text = f"could not open dbm (type {file.kind}) group access file: {file.path}"
+    r.log("error", text, code="AH01799", module=_MODULE, cause=problem.cause)
+
+
+def _refused(r: Request, reason: str, code: str) -> None:
+    r.log(
+        "error",
+        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
+        code=code,
+        module=_MODULE,
+    )
+
+
+def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
+    """The user's groups, or the result, logged, where there are none to ask for; *codes*: no file set, no such user."""
+    if not file.path:
+        r.log("error", "No group file was specified in the configuration", code=codes[0], module=_MODULE)
+        return DENIED
+    try:
+        groups = _groups(r, file, realm)
+    except Unreadable as problem:
+        _unreadable(r, file, problem)
+        return GENERAL_ERROR
+    if groups is None:
+        _refused(r, _NOT_IN_FILE.format(file.path), codes[1])
+        return DENIED
+    return groups
+
+
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
+    """Users of one of the groups."""
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
+    file = DbmFile(settings.path, settings.kind)
+
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        groups = _known(r, file, realm, ("AH01798", "AH01800"))
+        if isinstance(groups, int):
+            return groups
+        text = expanded(r, names, _MODULE, "dbm-group", "AH02591")
+        if text is None:
+            return DENIED
+        if groups.intersection(split(text)):
+            return GRANTED
+        _refused(r, _NOT_MEMBER, "AH01801")
+        return DENIED
+
+    return AuthzCheck(check, _READS | names.reads)
+
+
+def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    """Users of the group that the file has on this system."""
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
+    file, group_of = DbmFile(settings.path, settings.kind), scope.provider("access", "file_group")
+
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        groups = _known(r, file, realm, ("AH01802", "AH01804"))
+        if isinstance(groups, int):
+            return groups
+        group = group_of(r) if group_of is not None else None
+        if group is not None and group in groups:
+            return GRANTED
+        _refused(r, _NOT_MEMBER, "AH01805")
+        return DENIED
+
+    return AuthzCheck(check, _READS)
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_check22(scope: Scope) -> CompiledHook | None:
+    """2.2: owns the words group and file-group where a group file is set."""
+    settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
+    if not scope.dialect.authoritative_chain or not settings.path:
+        return None
+    file, authoritative = DbmFile(settings.path, settings.kind), settings.authoritative
+    words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
+    lines = [line for line in requirements(scope) if line.name.lower() in words]
+
+    def check(r: Request) -> HookStatus:
+        applicable = [
+            line
+            for line in applying(lines, r)
+            if line.name.lower() == "group" or r.notes.get(GROUP_NOTE) is not None
+        ]
+        if not applicable:
+            return DECLINED
+        try:
+            groups = _groups(r, file, realm)
+        except Unreadable as problem:
+            _unreadable(r, file, problem)
+            return 500
+        reason = (
+            _NOT_IN_FILE.format(file.path)
+            if groups is None
+            else _member(r, applicable, groups, authoritative)
+        )
+        if not reason:
+            return OK
+        if not authoritative:
+            return DECLINED
+        _refused(r, reason, "")
+        return 401
+
+    return CompiledHook(check, _READS)
+
+
+def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str:
+    """ "" where the user is in a group that one of the lines asks for, else the reason for the log."""
+    for line in lines:
+        if line.name.lower() == "group":
+            if groups.intersection(line.words):
+                return ""
+            continue
+        group = r.notes.get(GROUP_NOTE)
+        if group in groups:
+            return ""
+        if authoritative:
+            return f"file group '{group}' does not match."
+    return _NOT_MEMBER
+
+
+MODULE = Module(
+    name="authz_dbm_module",
+    source="mod_authz_dbm.c",
+    dir_config=AuthzDbmDirConfig,
+    directives=(
+        Directive(
+            name="AuthDBMGroupFile",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_path("path"),
+            help="database file containing group names and member user IDs",
+        ),
+        Directive(
+            name="AuthzDBMType",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_text("kind"),
+            help="what type of DBM file the group file is",
+        ),
+        Directive(
+            name="AuthzDBMAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            versions=Versions.V22,
+            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group required is not found or empty, or "
+            "the user  is not in the required groups. (default is On.)",
+        ),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),
+    providers=(
+        Provider("authz", "dbm-group", AuthzProvider(make_group, require_text), Versions.V24),
+        Provider("authz", "dbm-file-group", AuthzProvider(make_file_group), Versions.V24),
+    ),
+)

@@ -1,0 +1,63 @@
+"""mod_authz_default (2.2): refuses where Require lines apply and no other module has decided.
+
+Manual of 2.2: mod/mod_authz_default.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.core.access_22 import applying, requirements
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthzDefaultDirConfig:
+    """Per-directory settings."""
+
+    authoritative: bool = setting(True)
+
+
+def make_check(scope: Scope) -> CompiledHook:
+    """Grants where no Require line is about the method; refuses, or declines when told to, where one is."""
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzDefaultDirConfig).authoritative
+
+    def check(r: Request) -> HookStatus:
+        if next(applying(lines, r), None) is None:
+            return OK
+        if not authoritative:
+            return DECLINED
+        r.log(
+            "error",
+            f"access to {r.uri} failed, reason: require directives present and no Authoritative handler.",
+            module="authz_default",
+        )
+        return 401
+
+    return CompiledHook(check)
+
+
+MODULE = Module(
+    name="authz_default_module",
+    source="mod_authz_default.c",
+    versions=Versions.V22,
+    dir_config=AuthzDefaultDirConfig,
+    directives=(
+        Directive(
+            name="AuthzDefaultAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)",
+        ),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check, Order.LAST),),
+)

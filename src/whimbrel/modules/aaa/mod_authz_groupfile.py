@@ -1,0 +1,240 @@
+"""mod_authz_groupfile: Require group and Require file-group by a text file of groups.
+
+Manual: mod/mod_authz_groupfile.html.  Group names have no regard to case, user names have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
+from whimbrel.modules.aaa.mod_authz_owner import GROUP_NOTE
+from whimbrel.modules.core.access_22 import applying, requirements
+from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.auth.auth_files import AuthFile, Groups, Unreadable, group_file
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_NONE: frozenset[str] = frozenset()
+_READS = Reads.HEAD | Reads.FILES
+
+
+@dataclass(slots=True)
+class AuthzGroupFileDirConfig:
+    """Per-directory settings; httpd merges none of them."""
+
+    file: AuthFile[Groups] | None = setting(None)
+    authoritative: bool = setting(True)  # 2.2
+
+    def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
+        """This record alone."""
+        return self
+
+
+def set_file(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) -> None:
+    if len(words) > 1 and words[1] != "standard":
+        raise ConfigError(f"Invalid auth file type: {words[1]}")
+    record.file = group_file(cmd.server_path(words[0]), cmd.dialect)
+
+
+def _groups_of_user(
+    r: Request, file: AuthFile[Groups] | None, codes: tuple[str, str]
+) -> frozenset[str] | None:
+    """The user's groups in lower case; None (logged) where there is no file or it can't be read."""
+    if file is None:
+        r.log(
+            "error",
+            "No group file was specified in the configuration",
+            code=codes[0],
+            module="authz_groupfile",
+        )
+        return None
+    try:
+        return file.content(r).get(r.user or "", _NONE)
+    except Unreadable as problem:
+        r.log(
+            "error",
+            f"Could not open group file: {file.path}",
+            code=codes[1],
+            module="authz_groupfile",
+            cause=problem.cause,
+        )
+        return None
+
+
+def _in_no_group(
+    r: Request, file: AuthFile[Groups] | None, groups: frozenset[str] | None, code: str, level: str
+) -> int:
+    """The refusal of a user with *groups* that are none; what could not be read has been logged."""
+    return (
+        DENIED
+        if file is None or groups is None
+        else _denied(r, f"user doesn't appear in group file ({file.path}).", code, level)
+    )
+
+
+def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
+    r.log(
+        level,
+        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
+        code=code,
+        module="authz_groupfile",
+    )
+    return DENIED
+
+
+def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
+    """Users of one of the groups."""
+    file = scope.dir_config(AuthzGroupFileDirConfig).file
+    constant = names.fixed
+    fixed = None if constant is None else frozenset(w.lower() for w in require_words(constant))
+
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        groups = _groups_of_user(r, file, ("AH01664", "AH01665"))
+        if not groups:
+            return _in_no_group(r, file, groups, "AH01666", "info")
+        wanted = fixed
+        if wanted is None:
+            text = expanded(r, names, "authz_groupfile", "group", "AH02592")
+            if text is None:
+                return DENIED
+            wanted = frozenset(w.lower() for w in require_words(text))
+        return (
+            GRANTED
+            if groups & wanted
+            else _denied(r, "user is not part of the 'require'ed group(s).", "AH01667")
+        )
+
+    return AuthzCheck(check, _READS)
+
+
+def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    """Users of the group that the file has on this system; mod_authz_owner tells which it is."""
+    file = scope.dir_config(AuthzGroupFileDirConfig).file
+    group_of = scope.provider("access", "file_group")
+
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        groups = _groups_of_user(r, file, ("AH01668", "AH01669"))
+        if not groups:
+            return _in_no_group(r, file, groups, "AH01670", "error")
+        group = group_of(r) if group_of is not None else None
+        if group is None:
+            return DENIED
+        return (
+            GRANTED
+            if group.lower() in groups
+            else _denied(r, "user is not part of the 'require'ed file group.", "AH01671")
+        )
+
+    return AuthzCheck(check, _READS)
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_check22(scope: Scope) -> CompiledHook | None:
+    """2.2: owns the words group and file-group where a group file is set."""
+    settings = scope.dir_config(AuthzGroupFileDirConfig)
+    file = settings.file
+    if not scope.dialect.authoritative_chain or file is None:
+        return None
+    words = ("group", "file-group") if scope.dialect.group_by_modules else ("file-group",)
+    lines = [line for line in requirements(scope) if line.name.lower() in words]
+
+    def check(r: Request) -> HookStatus:
+        applicable = list(applying(lines, r))
+        if not applicable:
+            return DECLINED
+        try:
+            groups = file.content(r).get(r.user or "", _NONE)
+        except Unreadable as problem:
+            r.log(
+                "error",
+                f"Could not open group file: {file.path}",
+                module="authz_groupfile",
+                cause=problem.cause,
+            )
+            return 500
+        reason = f"user doesn't appear in group file ({file.path})."
+        if groups:
+            found = _member(r, applicable, groups, settings.authoritative)
+            if found is None:
+                return OK
+            reason = found
+        if not settings.authoritative:
+            return DECLINED
+        r.log(
+            "error",
+            f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
+            module="authz_groupfile",
+        )
+        return 401
+
+    return CompiledHook(check, _READS)
+
+
+def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str | None:
+    """None where the user is in a group that one of the lines asks for, else the reason for the log."""
+    for line in lines:
+        if line.name.lower() == "group":
+            if any(word.lower() in groups for word in line.words):
+                return None
+            continue
+        group = r.notes.get(GROUP_NOTE)
+        if group is None:
+            continue
+        if group.lower() in groups:
+            return None
+        if authoritative:
+            return f"file group '{group}' does not match."
+    return "user is not part of the 'require'ed group(s)."
+
+
+MODULE = Module(
+    name="authz_groupfile_module",
+    source="mod_authz_groupfile.c",
+    dir_config=AuthzGroupFileDirConfig,
+    directives=(
+        Directive(
+            name="AuthGroupFile",
+            args=Args.TAKE12,
+            where=Context.OR_AUTHCFG,
+            apply=set_file,
+            versions=Versions.V22,
+            help="text file containing group names and member user IDs",
+        ),
+        Directive(
+            name="AuthGroupFile",
+            args=Args.TAKE1,
+            where=Context.OR_AUTHCFG,
+            apply=set_file,
+            versions=Versions.V24,
+            help="text file containing group names and member user IDs",
+        ),
+        Directive(
+            name="AuthzGroupFileAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            versions=Versions.V22,
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require group' fails. (default is On).",
+        ),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),
+    providers=(
+        Provider("authz", "group", AuthzProvider(make_group, require_text), Versions.V24),
+        Provider("authz", "file-group", AuthzProvider(make_file_group), Versions.V24),
+    ),
+)

@@ -1,0 +1,173 @@
+"""mod_authz_host: who may enter by address or host name: Require ip, host, forward-dns, local (2.4); Order, Allow, Deny (2.2).
+
+Manual: mod/mod_authz_host.html.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.net import InvalidNetwork, Network, Networks, numeric_address, parse_written
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Versions
+from whimbrel.engine.explain.decisions import tracer_of
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig, compile_denied, directives, traced_check
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
+from whimbrel.modules.core.access_22 import auth_required, satisfies
+from whimbrel.modules.support.auth.auth_api import DENIED, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.reverse_dns import client_address, confirmed_name, in_domain
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import ACCESS_CHECKER, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+# 2.4 ----------------------------------------------------------------------------------------------
+def parse_ip(_cmd: Command, args: str) -> Networks:
+    """The networks named."""
+    words = require_words(args)
+    if not words:
+        raise ConfigError("'require ip' requires an argument")
+    found = []
+    for word in words:
+        try:
+            found.append(parse_written(word))
+        except InvalidNetwork as problem:
+            reason = f": {problem.reason}" if problem.reason else ""
+            raise ConfigError(f"ip address '{word}' appears to be invalid{reason}") from None
+    return Networks(found)
+
+
+def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
+    """Clients from one of the networks."""
+    return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.HEAD)
+
+
+def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
+    """Clients whose name, looked up in both directions, is or lies below one of the domains."""
+
+    async def check(r: Request) -> int:
+        name = await confirmed_name(r)
+        if name is None:
+            r.log(
+                "error",
+                f"access check of '{args}' to {r.uri} failed, reason: unable to get the remote host name",
+                code="AH01753",
+                module="authz_host",
+            )
+            return DENIED
+        text = expanded(r, domains, "authz_host", "host", "AH02593")
+        if text is None:
+            return DENIED
+        words, comment, _ = text.partition("#")
+        if comment:
+            _complain_of_comment(r, text, only=not words)
+        return GRANTED if any(in_domain(domain, name) for domain in require_words(words)) else DENIED
+
+    return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
+
+
+def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
+    if only:
+        r.log(
+            "error",
+            f"authz_host authorize: dubious empty 'Require host {text}' with only comment",
+            code="AH10120",
+            module="authz_host",
+        )
+    else:
+        r.log(
+            "warn",
+            f"authz_host authorize: ignoring comment in 'Require host {text}'",
+            code="AH10121",
+            module="authz_host",
+        )
+
+
+def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
+    """Clients whose address one of the names has."""
+
+    async def check(r: Request) -> int:
+        own = numeric_address(client_address(r))
+        r.set_uncacheable()
+        text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
+        for name in require_words((text or "").partition("#")[0]):
+            found = await r.engine.runtime.resolve(name)
+            if not found:
+                r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
+                continue
+            matches = own in map(numeric_address, found)
+            verdict = "yes" if matches else "no"
+            r.log(
+                "debug",
+                f"access check for {client_address(r)} as '{name}': {verdict}",
+                code="AH03355",
+                module="authz_host",
+            )
+            if matches:
+                return GRANTED
+        return DENIED
+
+    return AuthzCheck(check, Reads.CLIENT | Reads.UNCACHEABLE | Reads.HEAD, waits=True)
+
+
+_LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
+
+
+def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    """Clients of this machine: loopback addresses, and clients that come from the address they came to."""
+
+    def check(r: Request) -> int:
+        return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
+
+    return AuthzCheck(check, Reads.HEAD)
+
+
+@lru_cache(maxsize=256)
+def _the_same(address: str) -> Networks:
+    """The set of one address."""
+    v6, number = numeric_address(address)
+    return Networks([Network(v6, number, (1 << (128 if v6 else 32)) - 1)] if number >= 0 else [])
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_access22(scope: Scope) -> CompiledHook | None:
+    """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
+    if not scope.dialect.access_in_core:
+        return None
+    record, always = scope.dir_config(AllowDenyDirConfig), scope.dialect.satisfy_any_logs
+    denied, reads, waits = compile_denied(record)
+
+    def answer(r: Request, refused: bool) -> HookStatus:
+        if not refused:
+            return OK
+        if always or satisfies(r) != "any" or not auth_required(r):
+            r.log("error", f"client denied by server configuration: {r.filename}", module="authz_host")
+        return 403
+
+    async def check_waiting(r: Request) -> HookStatus:
+        return answer(r, await denied(r))
+
+    fn, pausing = traced_check(
+        record, check_waiting if waits else lambda r: answer(r, denied(r)), tracer_of(scope), waits
+    )
+    return CompiledHook(fn, reads, pausing)
+
+
+MODULE = Module(
+    name="authz_host_module",
+    source="mod_authz_host.c",
+    dir_config=AllowDenyDirConfig,
+    directives=directives(Versions.V22),
+    hooks=(Hook(ACCESS_CHECKER, make_access22),),
+    providers=(
+        Provider("authz", "ip", AuthzProvider(make_ip, parse_ip, Networks.union), Versions.V24),
+        Provider("authz", "host", AuthzProvider(make_host, require_text), Versions.V24),
+        Provider("authz", "forward-dns", AuthzProvider(make_forward_dns, require_text), Versions.V24),
+        Provider("authz", "local", AuthzProvider(make_local), Versions.V24),
+    ),
+)

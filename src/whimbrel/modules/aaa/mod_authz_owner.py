@@ -1,0 +1,161 @@
+"""mod_authz_owner: Require file-owner, and the file's group for Require file-group.
+
+Manual: mod/mod_authz_owner.html.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.core.access_22 import Requirement, applying, requirements
+from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+GROUP_NOTE = "authz_group"
+"""2.2: the request's note under which the file's group waits for the modules that know group files."""
+
+
+@dataclass(slots=True)
+class AuthzOwnerDirConfig:
+    """Per-directory settings (2.2)."""
+
+    authoritative: bool = setting(True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why an owner or group can't be told: log text, AH codes of owner and group look-up, errno of a failed stat or 0."""
+
+    text: str
+    codes: tuple[str, str]
+    errno: int = 0
+
+
+def _owner_and_group(r: Request, group: bool) -> str | _Problem:
+    """The name of the owner of the request's file, or of its group."""
+    if r.filename is None:
+        return _Problem("no filename available", ("AH01632", "AH01638"))
+    info = r.deps.stat(r.filename)
+    if info is None:
+        return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.deps.errno or 2)
+    r.set_uncacheable()  # the database of accounts can change unseen
+    try:
+        return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
+    except KeyError:
+        return _Problem(
+            "could not get name of file group" if group else "could not get name of file owner",
+            ("AH01636", "AH01641"),
+        )
+
+
+def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
+    cause = f"({errno}){os.strerror(errno)}" if errno else ""
+    r.log(
+        "error",
+        f"Authorization of user {r.user} to access {r.uri} failed, reason: {reason}",
+        code=code,
+        module="authz_owner",
+        cause=cause,
+    )
+
+
+def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    """The user whose name the file's owner has on this system."""
+
+    def check(r: Request) -> int:
+        if r.user is None:
+            return DENIED_NO_USER
+        owner = _owner_and_group(r, False)
+        if isinstance(owner, _Problem):
+            _log(r, owner.text, owner.codes[0], owner.errno)
+            return DENIED
+        if owner != r.user:
+            _log(r, f"file owner {owner} does not match.", "AH01637")
+            return DENIED
+        return GRANTED
+
+    return AuthzCheck(check, Reads.HEAD | Reads.FILES)
+
+
+def file_group(r: Request) -> str | None:
+    """The name of the group of the request's file, for mod_authz_groupfile and others; None is logged."""
+    group = _owner_and_group(r, True)
+    if isinstance(group, _Problem):
+        _log(r, group.text, group.codes[1], group.errno)
+        return None
+    return group
+
+
+# 2.2 ----------------------------------------------------------------------------------------------
+def make_check22(scope: Scope) -> CompiledHook | None:
+    """2.2: decides file-owner, and notes the group for file-group."""
+    if not scope.dialect.authoritative_chain:
+        return None
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzOwnerDirConfig).authoritative
+
+    def check(r: Request) -> HookStatus:
+        reason: tuple[str, int] | None = None
+        passed = False  # a file-group line came before every file-owner line: where the group is known, the modules of groups decide
+        for line in applying(lines, r):
+            if line.name.lower() == "file-owner":
+                reason = _owner_matches(r)
+                if reason is None:
+                    return OK
+            elif line.name.lower() == "file-group":
+                passed = passed or reason is None
+                reason = _note_group(r, line) or reason
+        if reason is None or not authoritative or (passed and GROUP_NOTE in r.notes):
+            return DECLINED
+        _log(r, reason[0], "", reason[1])
+        return 401
+
+    return CompiledHook(check, Reads.HEAD | Reads.FILES)
+
+
+def _owner_matches(r: Request) -> tuple[str, int] | None:
+    """None where the file is the user's, else why not."""
+    owner = _owner_and_group(r, False)
+    if isinstance(owner, _Problem):
+        return owner.text, owner.errno
+    return None if owner == r.user else (f"file owner {owner} does not match.", 0)
+
+
+def _note_group(r: Request, _line: Requirement) -> tuple[str, int] | None:
+    group = _owner_and_group(r, True)
+    if isinstance(group, _Problem):
+        return group.text, group.errno
+    r.notes[GROUP_NOTE] = group
+    return None
+
+
+MODULE = Module(
+    name="authz_owner_module",
+    source="mod_authz_owner.c",
+    dir_config=AuthzOwnerDirConfig,
+    directives=(
+        Directive(
+            name="AuthzOwnerAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            versions=Versions.V22,
+            help="Set to 'Off' to allow access control to be passed along to lower modules. (default is On.)",
+        ),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22),),
+    providers=(
+        Provider("authz", "file-owner", AuthzProvider(make_file_owner), Versions.V24),
+        Provider("access", "file_group", file_group, Versions.V24),
+    ),
+)

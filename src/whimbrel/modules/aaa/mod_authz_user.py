@@ -1,0 +1,117 @@
+"""mod_authz_user: Require user and Require valid-user.
+
+Manual: mod/mod_authz_user.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression
+from whimbrel.modules.aaa.mod_authz_core.providers import expanded, require_text, require_words
+from whimbrel.modules.core.access_22 import applying, requirements
+from whimbrel.modules.support.auth.auth_api import DENIED, DENIED_NO_USER, GRANTED, AuthzCheck, AuthzProvider
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Provider, Reads, Scope
+from whimbrel.registry.phases import AUTH_CHECKER, DECLINED, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class AuthzUserDirConfig:
+    """Per-directory settings (2.2)."""
+
+    authoritative: bool = setting(True)
+
+
+def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
+    """The users named."""
+    constant = names.fixed
+    if constant is None:
+
+        def check(r: Request) -> int:
+            if r.user is None:
+                return DENIED_NO_USER
+            text = expanded(r, names, "authz_user", "user", "AH02594")
+            return (
+                GRANTED
+                if text is not None and r.user in require_words(text)
+                else _not_named(r, logged=text is not None)
+            )
+
+        return AuthzCheck(check, names.reads)
+    known = frozenset(require_words(constant))
+    return AuthzCheck(
+        lambda r: DENIED_NO_USER if r.user is None else GRANTED if r.user in known else _not_named(r)
+    )
+
+
+def _not_named(r: Request, *, logged: bool = True) -> int:
+    if logged:
+        r.log(
+            "debug",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be allowed access",
+            code="AH01663",
+            module="authz_user",
+        )
+    return DENIED
+
+
+def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
+    """Every user who has been authenticated."""
+    return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
+
+
+def make_check22(scope: Scope) -> CompiledHook | None:
+    """2.2: owns the words user and valid-user; declines where no line has them, or where it is not authoritative and nobody matches."""
+    if not scope.dialect.authoritative_chain:
+        return None
+    lines, authoritative = requirements(scope), scope.dir_config(AuthzUserDirConfig).authoritative
+
+    def check(r: Request) -> HookStatus:
+        mine = False
+        for line in applying(lines, r):
+            if line.name == "valid-user":
+                return OK
+            if line.name == "user":
+                mine = True
+                if r.user in line.words:
+                    return OK
+        if not mine or not authoritative:
+            return DECLINED
+        r.log(
+            "error",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user/valid-user to be allowed access",
+            module="authz_user",
+        )
+        return 401
+
+    return CompiledHook(check)
+
+
+MODULE = Module(
+    name="authz_user_module",
+    source="mod_authz_user.c",
+    dir_config=AuthzUserDirConfig,
+    directives=(
+        Directive(
+            name="AuthzUserAuthoritative",
+            args=Args.FLAG,
+            where=Context.OR_AUTHCFG,
+            apply=set_flag("authoritative"),
+            versions=Versions.V22,
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require user' or 'require valid-user' "
+            "statement is not met. (default: On).",
+        ),
+    ),
+    hooks=(Hook(AUTH_CHECKER, make_check22),),
+    providers=(
+        Provider("authz", "user", AuthzProvider(make_user, require_text), Versions.V24),
+        Provider("authz", "valid-user", AuthzProvider(make_valid_user), Versions.V24),
+    ),
+)

@@ -1,0 +1,134 @@
+"""Require, Satisfy, AuthType and AuthName of 2.2's core.
+
+Manual of 2.2: mod/core.html.  The modules that own the words after Require ask `requirements`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import split
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.registry.module import Provider, Scope
+from whimbrel.registry.settings import UNSET
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_METHODS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One Require line: the mask of methods it is about, its first word in lower case (quotes are part of it), the words after it,
+    where it stands."""
+
+    methods: int
+    name: str
+    words: tuple[str, ...]
+    place: SourceLocation | None = None
+
+
+def require(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
+    """Require: keep the line with its methods."""
+    parts = split(words[0], 1)
+    rest = parts[1] if len(parts) > 1 else ""
+    line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place)
+    record.requires = [*([] if record.requires is UNSET else record.requires), line]
+
+
+def set_satisfy(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
+    """Satisfy, per method."""
+    word = words[0].lower()
+    if word not in ("all", "any"):
+        raise ConfigError("Satisfy either 'any' or 'all'.")
+    known = {} if record.satisfy is UNSET else record.satisfy
+    record.satisfy = {**known, **{number: word for number in range(_METHODS) if cmd.methods >> number & 1}}
+
+
+def set_type(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
+    record.auth_type = words[0]
+
+
+def set_name(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
+    record.auth_name = escape_quotes(words[0])
+
+
+def escape_quotes(text: str) -> str:
+    """A backslash before every double quote that has none (ap_escape_quotes)."""
+    out, escaped = [], False
+    for char in text:
+        if char == '"' and not escaped:
+            out.append("\\")
+        escaped = char == "\\" and not escaped
+        out.append(char)
+    return "".join(out)
+
+
+def satisfies(r: Request) -> str:
+    """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
+    return r.dir_config(CoreDirConfig).satisfy.get(r.method_number, "")
+
+
+def auth_required(r: Request) -> bool:
+    """Whether any Require line is about the request's method."""
+    return any(line.methods >> r.method_number & 1 for line in r.dir_config(CoreDirConfig).requires)
+
+
+def requirements(scope: Scope) -> list[Requirement]:
+    """The Require lines of a merged configuration."""
+    return scope.dir_config(CoreDirConfig).requires
+
+
+def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
+    """Those of *lines* that are about the request's method."""
+    return (line for line in lines if line.methods >> r.method_number & 1)
+
+
+DIRECTIVES: Final[tuple[AnyDirective, ...]] = (
+    Directive(
+        name="AuthType",
+        args=Args.TAKE1,
+        where=Context.OR_AUTHCFG,
+        apply=set_type,
+        versions=Versions.V22,
+        help='An HTTP authorization type (e.g., "Basic")',
+    ),
+    Directive(
+        name="AuthName",
+        args=Args.TAKE1,
+        where=Context.OR_AUTHCFG,
+        apply=set_name,
+        versions=Versions.V22,
+        help='The authentication realm (e.g. "Members Only")',
+    ),
+    Directive(
+        name="Require",
+        args=Args.RAW_ARGS,
+        where=Context.OR_AUTHCFG,
+        apply=require,
+        versions=Versions.V22,
+        help="Selects which authenticated users or groups may access a protected space",
+    ),
+    Directive(
+        name="Satisfy",
+        args=Args.TAKE1,
+        where=Context.OR_AUTHCFG,
+        apply=set_satisfy,
+        versions=Versions.V22,
+        help="access policy if both allow and require used ('all' or 'any')",
+    ),
+)
+
+PROVIDERS: Final = (
+    Provider("access", "satisfies", satisfies, Versions.V22),
+    Provider("access", "auth_required", auth_required, Versions.V22),
+    Provider("access", "auth_type", lambda r: r.dir_config(CoreDirConfig).auth_type, Versions.V22),
+    Provider("access", "auth_name", lambda r: r.dir_config(CoreDirConfig).auth_name, Versions.V22),
+)

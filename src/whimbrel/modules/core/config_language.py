@@ -1,0 +1,255 @@
+"""The core's directives of the configuration language itself: Include, Define, <IfModule> and their kin, Error, ServerRoot.
+
+All but Error are executed while the file is being read.  Manual: mod/core.html; the wording of errors is httpd's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.execute import is_directory, root_relative, working_directory
+from whimbrel.config.includes import MAX_DEPTH, Includer
+from whimbrel.config.reader import Reader, reading
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import getword
+from whimbrel.modules.support.setters import Forbidden, check_context
+
+ON_READ = Context.ACCESS_CONF | Context.RSRC_CONF | Context.EXEC_ON_READ
+ANYWHERE = Context.OR_ALL | Context.EXEC_ON_READ
+
+
+def set_include(command: Command, _none: None, words: list[str]) -> None:
+    """Include: the file must exist, a wildcard must match (2.2: may match nothing)."""
+    _include(reading(command), words[0], optional=False)
+
+
+def set_include_optional(command: Command, _none: None, words: list[str]) -> None:
+    _include(reading(command), words[0], optional=True)
+
+
+def _include(reader: Reader, name: str, *, optional: bool) -> None:
+    if reader.include_depth >= MAX_DEPTH:
+        raise ConfigError(f"Exceeded maximum include depth of {MAX_DEPTH}, There appears to be a recursion.")
+    path = root_relative(reader.configuration.root, name)
+    place = reader.source.place()
+    reader.include_depth += 1
+    Includer(reader, optional=optional, line=place.line, included_from=place).include(path)
+    reader.include_depth -= 1
+
+
+def set_define(command: Command, _none: None, words: list[str]) -> None:
+    """Define: the name is exact for <IfDefine>, in any case for ``${NAME}``."""
+    if ":" in words[0]:
+        raise ConfigError("Variable name must not contain ':'")
+    configuration = reading(command).configuration
+    configuration.defines[words[0]] = None
+    if len(words) > 1:
+        configuration.variables[words[0].lower()] = words[1]
+
+
+def set_undefine(command: Command, _none: None, words: list[str]) -> None:
+    """UnDefine: the name is no longer defined, as a variable or for <IfDefine>."""
+    if ":" in words[0]:
+        raise ConfigError("Variable name must not contain ':'")
+    configuration = reading(command).configuration
+    configuration.defines.pop(words[0], None)
+    configuration.variables.pop(words[0].lower(), None)
+
+
+def set_error(_command: Command, _none: None, words: list[str]) -> None:
+    """Error: refuse the configuration with the given text; quotes around the whole are dropped."""
+    text = words[0]
+    if not text:
+        raise ConfigError("The Error directive was used with no message.")
+    if text[0] in "\"'" and text[-1] == text[0]:
+        text = text[1:-1]
+    raise ConfigError(text)
+
+
+def set_server_root(command: Command, _none: None, words: list[str]) -> None:
+    """ServerRoot: a folder that exists, taken from the working directory when relative."""
+    check_context(command, Forbidden.GLOBAL_ONLY)
+    path = root_relative(working_directory(), words[0])
+    if not is_directory(path):
+        raise ConfigError("ServerRoot must be a valid directory")
+    reading(command).configuration.set_root(path)
+
+
+# containers of reading ---------------------------------------------------------------------------
+Test = Callable[[Configuration, str], bool]
+
+
+def module_loaded(configuration: Configuration, name: str) -> bool:
+    """<IfModule>: by source file (``mod_dir.c``) or identifier (``dir_module``)."""
+    return name in configuration.modules
+
+
+def defined(configuration: Configuration, name: str) -> bool:
+    return name in configuration.defines
+
+
+def file_exists(configuration: Configuration, name: str) -> bool:
+    return os.path.exists(to_bytes(root_relative(configuration.root, name)))
+
+
+def directive_known(configuration: Configuration, name: str) -> bool:
+    return configuration.modules.rows(name) is not None
+
+
+def section_known(configuration: Configuration, name: str) -> bool:
+    return configuration.modules.rows(f"<{name}") is not None
+
+
+def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
+    """The setter of a container that is read or skipped by *test* of its first word; ``!`` turns it round.
+
+    2.2 takes all before the last ``>`` of its one word, 2.4 the first word before the last ``>`` of the line.
+    """
+
+    def apply(command: Command, _none: None, words: list[str]) -> None:
+        reader = reading(command)
+        text, bracket, _after = words[0].rpartition(">")
+        if not bracket:
+            raise ConfigError(f"{command.name}> directive missing closing '>'")
+        negated = text[:1] == "!"
+        name = text[1:] if negated else text
+        if not command.dialect.lines_22:
+            name = getword(name)[0]
+        if not name:
+            raise ConfigError(f"{command.name}> directive requires additional arguments")
+        if test(reader.configuration, name) != negated:
+            reader.block(command.name)
+        else:
+            reader.soak(command.name)
+
+    return apply
+
+
+def _row(
+    name: str,
+    args: Args,
+    where: Context,
+    apply: Callable[[Command, Any, list[str]], None],
+    text: str,
+    versions: Versions = Versions.BOTH,
+) -> AnyDirective:
+    return Directive(
+        name=name, args=args, where=where, apply=apply, help=text, record=ConfigScope.NONE, versions=versions
+    )
+
+
+_V22, _V24 = Versions.V22, Versions.V24
+_IF_MODULE, _IF_DEFINE = conditional(module_loaded), conditional(defined)
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    _row(
+        "<IfModule",
+        Args.RAW_ARGS,
+        ANYWHERE,
+        _IF_MODULE,
+        "Container for directives based on existence of specified modules",
+        _V24,
+    ),
+    _row(
+        "<IfModule",
+        Args.TAKE1,
+        ANYWHERE,
+        _IF_MODULE,
+        "Container for directives based on existance of specified modules",
+        _V22,
+    ),
+    _row(
+        "<IfDefine",
+        Args.RAW_ARGS,
+        ANYWHERE,
+        _IF_DEFINE,
+        "Container for directives based on existence of command line defines",
+        _V24,
+    ),
+    _row(
+        "<IfDefine",
+        Args.TAKE1,
+        ANYWHERE,
+        _IF_DEFINE,
+        "Container for directives based on existance of command line defines",
+        _V22,
+    ),
+    _row(
+        "<IfFile",
+        Args.RAW_ARGS,
+        ANYWHERE,
+        conditional(file_exists),
+        "Container for directives based on existence of files on disk",
+        _V24,
+    ),
+    _row(
+        "<IfDirective",
+        Args.RAW_ARGS,
+        ANYWHERE,
+        conditional(directive_known),
+        "Container for directives based on existence of named directive",
+        _V24,
+    ),
+    _row(
+        "<IfSection",
+        Args.RAW_ARGS,
+        ANYWHERE,
+        conditional(section_known),
+        "Container for directives based on existence of named section",
+        _V24,
+    ),
+    _row(
+        "Define",
+        Args.TAKE12,
+        ON_READ,
+        set_define,
+        "Define a variable, optionally to a value.  Same as passing -D to the command line.",
+        _V24,
+    ),
+    _row(
+        "UnDefine",
+        Args.TAKE1,
+        ON_READ,
+        set_undefine,
+        "Undefine the existence of a variable. Undo a Define.",
+        _V24,
+    ),
+    _row(
+        "Error",
+        Args.RAW_ARGS,
+        Context.OR_ALL,
+        set_error,
+        "Generate error message from within configuration",
+        _V24,
+    ),
+    _row(
+        "ServerRoot",
+        Args.TAKE1,
+        Context.RSRC_CONF | Context.EXEC_ON_READ,
+        set_server_root,
+        "Common directory of server-related files (logs, confs, etc.)",
+    ),
+    _row(
+        "Include",
+        Args.TAKE1,
+        ON_READ,
+        set_include,
+        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file",
+        _V24,
+    ),
+    _row("Include", Args.TAKE1, ON_READ, set_include, "Name of the config file to be included", _V22),
+    _row(
+        "IncludeOptional",
+        Args.TAKE1,
+        ON_READ,
+        set_include_optional,
+        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files",
+        _V24,
+    ),
+)

@@ -1,0 +1,145 @@
+"""Settings about files and paths: ETag, sendfile and mmap, Content-MD5, PATH_INFO, encoded and doubled slashes.
+
+EnableMMAP, EnableSendfile and ReadBufferSize are kept but change nothing: how a file's bytes travel is the server's own choice.
+Manual: mod/core.html#fileetag and neighbours.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.core_config import (
+    ETAG_DIGEST,
+    ETAG_INODE,
+    ETAG_MTIME,
+    ETAG_NONE,
+    ETAG_SIZE,
+    CoreDirConfig,
+    EtagBits,
+)
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import Setter, not_in_limit22, set_choice, set_flag
+
+ON_OFF = {"on": True, "off": False}
+_WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}
+_KINDS = {
+    "<directory": 1,
+    "<directorymatch": 1,
+    "<files": 2,
+    "<filesmatch": 2,
+    "<location": 3,
+    "<locationmatch": 3,
+    "<if": 4,
+}
+_ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
+
+
+def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
+    """FileETag: plain words replace the outer setting, signed ones change it."""
+    now = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits()
+    for word in split_words(words[0]):
+        sign, keyword = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
+        if keyword.lower() in ("all", "none"):
+            if sign:
+                raise ConfigError(f"FileETag keyword '{keyword}' cannot be used with '+' or '-'")
+            now = EtagBits(_ALL if keyword.lower() == "all" else ETAG_NONE)
+        else:
+            now = _with_bit(now, sign, _bit(cmd, keyword))
+    conf.etag = replace(now, inner=_kind(cmd))
+
+
+def _kind(cmd: Command) -> int:
+    """Which lines httpd merges with which: the server's, those of folders, of files, of locations."""
+    return next(
+        (_KINDS[node.name.lower()] for node in cmd.node.enclosing() if node.name.lower() in _KINDS),
+        1 if cmd.in_htaccess else 0,
+    )
+
+
+def _bit(cmd: Command, keyword: str) -> int:
+    bit = _WORDS.get(keyword.lower(), 0)
+    if not bit or (bit == ETAG_DIGEST and not cmd.dialect.keywords_24):
+        raise ConfigError(f"Unknown keyword '{keyword}' for FileETag directive")
+    return bit
+
+
+def _with_bit(now: EtagBits, sign: str, bit: int) -> EtagBits:
+    if not sign:
+        return EtagBits((now.bits & ~ETAG_NONE) | bit)
+    if sign == "+":
+        return EtagBits(now.bits, now.added | bit, now.removed & ~bit)
+    return EtagBits(now.bits, now.added & ~bit, now.removed | bit)
+
+
+def on_off(name: str) -> Setter:
+    """EnableMMAP and its kin, which are no flags in httpd's table."""
+    return set_choice(name, ON_OFF, "parameter must be 'on' or 'off'")
+
+
+def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
+    """AllowEncodedSlashes: On (decoded), NoDecode, Off."""
+    word = words[0].lower()
+    if word not in ("on", "off", "nodecode"):
+        raise ConfigError(f"{cmd.name} must be On, Off, or NoDecode")
+    conf.encoded_slashes, conf.decode_slashes = word != "off", word == "on"
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(
+        name="FileETag",
+        args=Args.RAW_ARGS,
+        where=Context.OR_FILEINFO,
+        apply=set_file_etag,
+        help="Specify components used to construct a file's ETag",
+    ),
+    Directive(
+        name="EnableMMAP",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=not_in_limit22(on_off("enable_mmap")),
+        help="Controls whether memory-mapping may be used to read files",
+    ),
+    Directive(
+        name="EnableSendfile",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=not_in_limit22(on_off("enable_sendfile")),
+        help="Controls whether sendfile may be used to transmit files",
+    ),
+    Directive(
+        name="ContentDigest",
+        args=Args.FLAG,
+        where=Context.OR_OPTIONS,
+        apply=not_in_limit22(set_flag("content_md5")),
+        help="whether or not to send a Content-MD5 header with each request",
+    ),
+    Directive(
+        name="AcceptPathInfo",
+        args=Args.TAKE1,
+        where=Context.OR_FILEINFO,
+        apply=set_choice(
+            "accept_path_info",
+            {"off": 0, "on": 1, "default": 2},
+            "AcceptPathInfo must be set to on, off or default",
+        ),
+        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference",
+    ),
+    Directive(
+        name="AllowEncodedSlashes",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_encoded_slashes,
+        help="Allow URLs containing '/' encoded as '%2F'",
+    ),
+    Directive(
+        name="MergeSlashes",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        versions=Versions.V24,
+        apply=set_flag("merge_slashes"),
+        help="Controls whether consecutive slashes in the URI path are merged",
+    ),
+)

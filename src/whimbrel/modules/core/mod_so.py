@@ -1,0 +1,61 @@
+"""mod_so: LoadModule and LoadFile.
+
+The base name of the file chooses the module, whatever its folder; the identifier must be that module's.  Manual: mod/mod_so.html.
+"""
+
+from __future__ import annotations
+
+import os
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.config.execute import root_relative
+from whimbrel.config.load import load_module, no_library
+from whimbrel.config.reader import reading
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.registry.module import Module
+
+ON_READ = Context.RSRC_CONF | Context.EXEC_ON_READ
+
+
+def set_load_module(command: Command, _none: None, words: list[str]) -> None:
+    load_module(reading(command).configuration, words[0], words[1])
+
+
+def set_load_file(command: Command, _none: None, words: list[str]) -> None:
+    """LoadFile: no library can be of use here; one that exists is accepted."""
+    configuration = reading(command).configuration
+    path = root_relative(configuration.root, words[0])
+    wrong = no_library(path)
+    if wrong:
+        shown = (
+            path
+            if not command.dialect.messages_24 or "/" in words[0] or os.path.exists(to_bytes(path))
+            else words[0]
+        )
+        raise ConfigError(f"Cannot load {words[0]} into server: {shown}: {wrong}")
+
+
+MODULE = Module(
+    name="so_module",
+    source="mod_so.c",
+    directives=(
+        Directive(
+            name="LoadModule",
+            args=Args.TAKE2,
+            where=ON_READ,
+            apply=set_load_module,
+            record=ConfigScope.NONE,
+            help="a module name and the name of a shared object file to load it from",
+        ),
+        Directive(
+            name="LoadFile",
+            args=Args.ITERATE,
+            where=ON_READ,
+            apply=set_load_file,
+            record=ConfigScope.NONE,
+            help="shared object file or library to load into the server at runtime",
+        ),
+    ),
+)

@@ -1,0 +1,40 @@
+"""mod_watchdog: a clock for other modules.  Whimbrel's own modules have theirs: the interval is only checked.
+
+Manual: mod/mod_watchdog.html.
+"""
+
+from __future__ import annotations
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.support.setters import global_only, timeout
+from whimbrel.registry.module import Module
+
+_SHORTEST = 100_000  # microseconds
+
+
+def set_interval(_cmd: Command, _none: None, words: list[str]) -> None:
+    """WatchdogInterval: at least a tenth of a second."""
+    interval = timeout(words[0])
+    if interval is None:
+        raise ConfigError("Unparse-able WatchdogInterval setting")
+    if interval < _SHORTEST:
+        raise ConfigError("Invalid WatchdogInterval: minimal value 100ms")
+
+
+MODULE = Module(
+    name="watchdog_module",
+    source="mod_watchdog.c",
+    versions=Versions.V24,
+    directives=(
+        Directive(
+            name="WatchdogInterval",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            apply=global_only(set_interval),
+            record=ConfigScope.NONE,
+            help="Watchdog interval in seconds",
+        ),
+    ),
+)

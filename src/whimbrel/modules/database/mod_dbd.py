@@ -1,0 +1,172 @@
+"""mod_dbd: SQL databases for other modules.
+
+Manual: mod/mod_dbd.html.  Queries run in a thread, each over a connection of its own; the pool's sizes are settings without an effect here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import is_digits, upper
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.database.dbd_drivers import (
+    DRIVERS,
+    LIBRARIES,
+    DatabaseError,
+    Query,
+    Result,
+    missing_package,
+)
+from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.registry.module import CompletedConfig, Module, Provider
+from whimbrel.registry.settings import UNSET, overlaid, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+@dataclass(slots=True)
+class DbdServerConfig:
+    """Per-server settings; *statements* are prepared ones by label."""
+
+    driver: str = setting("")
+    params: str = setting("")
+    persist: bool = setting(True)
+    statements: dict[str, str] = setting(make=dict, merge=overlaid)
+    first: list[str] = setting(make=list)
+
+
+async def query(r: Request, statement: str, *values: str) -> Result:
+    """Run *statement*, its ``%s`` filled with *values*, beside the loop; raises DatabaseError."""
+    r.set_uncacheable()
+    settings = r.server_conf(DbdServerConfig)
+    driver = DRIVERS.get(settings.driver)
+    if driver is None or not settings.params:
+        raise DatabaseError("not configured", connected=False)
+    query = Query(settings.params, tuple(settings.first), statement, values)
+    return await r.engine.runtime.in_thread(lambda: driver(query))
+
+
+async def prepared(r: Request, label: str, *values: str) -> Result:
+    """`ask` with the statement that DBDPrepareSQL gave *label*; raises KeyError where there is none."""
+    statement = r.server_conf(DbdServerConfig).statements.get(label)
+    if not statement:
+        raise KeyError(label)
+    return await query(r, statement, *values)
+
+
+def environment_name(prefix: str, column: str) -> str:
+    """The variable that a column goes into."""
+    return prefix + re.sub(r"[^A-Z0-9]", "_", upper(column))
+
+
+def libraries(configuration: CompletedConfig) -> set[str]:
+    """What the drivers of all servers import."""
+    return {
+        name
+        for server in configuration.servers()
+        for name in LIBRARIES.get(server.config(DbdServerConfig).driver, ())
+    }
+
+
+# directives ---------------------------------------------------------------------------------------
+def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
+    """DBDriver."""
+    name = words[0]
+    lacking = missing_package(name) if name in DRIVERS else ""
+    if name not in DRIVERS or lacking:
+        advice = f": install Whimbrel with the extra {lacking}" if lacking else ""
+        raise ConfigError(
+            f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so{advice}"
+        )
+    record.driver = name
+
+
+def check_number(_cmd: Command, _record: DbdServerConfig, words: list[str]) -> None:
+    """The sizes of the pool: digits."""
+    if not is_digits(words[0]):
+        raise ConfigError("Argument must be numeric!")
+
+
+def prepare(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
+    """DBDPrepareSQL STATEMENT LABEL."""
+    label = words[1] if len(words) > 1 else words[0]
+    record.statements = {
+        **({} if record.statements is UNSET else record.statements),
+        label: words[0] if len(words) > 1 else "",
+    }
+
+
+def add_first(_cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
+    """DBDInitSQL: run on each new connection."""
+    record.first = [*([] if record.first is UNSET else record.first), words[0]]
+
+
+def _number(name: str, help: str) -> Directive[DbdServerConfig]:
+    return Directive(
+        name=name,
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        apply=check_number,
+        help=help,
+    )
+
+
+MODULE = Module(
+    name="dbd_module",
+    source="mod_dbd.c",
+    server_config=DbdServerConfig,
+    directives=(
+        Directive(
+            name="DBDriver",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_driver,
+            help="SQL Driver",
+        ),
+        Directive(
+            name="DBDParams",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_text("params"),
+            help="SQL Driver Params",
+        ),
+        Directive(
+            name="DBDPersist",
+            args=Args.FLAG,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=set_flag("persist"),
+            help="Use persistent connection/pool",
+        ),
+        Directive(
+            name="DBDPrepareSQL",
+            args=Args.TAKE12,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=prepare,
+            help="SQL statement to prepare (or nothing, to override statement inherited from main server) and label",
+        ),
+        Directive(
+            name="DBDInitSQL",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=add_first,
+            versions=Versions.V24,
+            help="SQL statement to be executed after connection is created",
+        ),
+        _number("DBDMin", "Minimum number of connections"),
+        _number("DBDKeep", "Maximum number of sustained connections"),
+        _number("DBDMax", "Maximum number of connections"),
+        _number("DBDExptime", "Keepalive time for idle connections"),
+    ),
+    providers=(Provider("dbd", "ask", query), Provider("libraries", "dbd", libraries)),
+)

@@ -1,0 +1,77 @@
+"""mod_dumpio: every byte of a connection in the error log.
+
+Manual: mod/mod_dumpio.html.  The module stores what was asked for; the server asks the providers ("dumpio", "any_wanted")
+and, for a connection, ("dumpio", "wanted").
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.model import confs
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.support.setters import set_choice, set_flag
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+LEVELS = "emerg alert crit error warn notice info debug"
+
+
+@dataclass(slots=True)
+class DumpioServerConfig:
+    """What is dumped, and in 2.2 at which level (2.4: trace7)."""
+
+    input: bool = setting(False)
+    output: bool = setting(False)
+    level: str = setting("debug")
+
+
+def wanted(_configuration: Any, server: Any) -> DumpioServerConfig:
+    """The settings in force."""
+    found: DumpioServerConfig = server.config(DumpioServerConfig)
+    return found
+
+
+def any_wanted(configuration: Any) -> bool:
+    """Whether some server wants a dump."""
+    return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServerConfig))
+
+
+MODULE = Module(
+    name="dumpio_module",
+    source="mod_dumpio.c",
+    server_config=DumpioServerConfig,
+    directives=(
+        Directive(
+            name="DumpIOInput",
+            args=Args.FLAG,
+            where=Context.RSRC_CONF,
+            apply=set_flag("input"),
+            record=ConfigScope.SERVER,
+            help="Enable I/O Dump on Input Data",
+        ),
+        Directive(
+            name="DumpIOOutput",
+            args=Args.FLAG,
+            where=Context.RSRC_CONF,
+            apply=set_flag("output"),
+            record=ConfigScope.SERVER,
+            help="Enable I/O Dump on Output Data",
+        ),
+        Directive(
+            name="DumpIOLogLevel",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            versions=Versions.V22,
+            apply=set_choice(
+                "level",
+                {word: word for word in LEVELS.split()},
+                f"DumpIOLogLevel requires level keyword: one of {LEVELS.replace(' ', '/')}",
+            ),
+            help="Level at which DumpIO info is logged",
+        ),
+    ),
+    providers=(Provider("dumpio", "wanted", wanted), Provider("dumpio", "any_wanted", any_wanted)),
+)

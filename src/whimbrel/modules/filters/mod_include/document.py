@@ -1,0 +1,176 @@
+"""Documents taken apart: text and elements, in their order.  Nothing of it depends on a request.
+
+An element is start tag, name, arguments, end tag.  Arguments are ``name=value`` with the value in double, single or backward quotes or bare up to the
+next blank.  Manual: mod/mod_include.html#basic-elements.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+BLANK: Final = frozenset(" \t\n\v\f\r")
+QUOTES: Final = frozenset("\"'`")
+
+
+class Fault(Enum):
+    """What keeps an element from being executed."""
+
+    NO_NAME = "AH01368"  # no directive name
+    QUOTE = "AH01369"  # a quoted text where an argument's name should be
+    EQUALS = "AH01370"  # an equals sign there
+    UNFINISHED = "AH01372"  # the document ended within it
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element; names are in lower case, the value of an argument without one is None, backslashes before quotes are gone.
+
+    *faults* are in the order in which they stand; an element that has any is not executed.
+    """
+
+    name: str
+    arguments: tuple[tuple[str, str | None], ...]
+    faults: tuple[Fault, ...] = ()
+
+
+Piece = bytes | Element
+
+
+class Reader:
+    """Reads the inside of one element of *text* from *at* on; `at` is then the first character after its end tag."""
+
+    def __init__(self, text: str, at: int, end: str) -> None:
+        self.text, self.at, self.end = text, at, end
+        self.name = ""
+        self.arguments: list[tuple[str, str | None]] = []
+        self.faults: list[Fault] = []
+
+    def element(self) -> Element:
+        """The element."""
+        if not self._read():
+            self.faults.append(Fault.UNFINISHED)
+            self.at = len(self.text)
+        return Element(self.name, tuple(self.arguments), tuple(self.faults))
+
+    def _read(self) -> bool:
+        """Name and arguments; False where the text ends first."""
+        ended = self._directive()
+        while ended is None:
+            ended = self._argument()
+        return ended
+
+    def _directive(self) -> bool | None:
+        text, at = self.text, self.at
+        while at < len(text) and text[at] not in BLANK and not text.startswith(self.end, at):
+            at += 1
+        self.name, self.at = text[self.at : at].lower(), at
+        if at >= len(text):
+            return False
+        if not self.name:
+            self.faults.append(Fault.NO_NAME)
+        return None
+
+    def _blanks(self) -> bool:
+        """Skip blanks; False at the end of the text."""
+        text, at = self.text, self.at
+        while at < len(text) and text[at] in BLANK:
+            at += 1
+        self.at = at
+        return at < len(text)
+
+    def _argument(self) -> bool | None:
+        """One argument or the end tag: None to go on, else whether the element is complete."""
+        if not self._blanks():
+            return False
+        text = self.text
+        if text.startswith(self.end, self.at):
+            self.at += len(self.end)
+            return True
+        first = text[self.at]
+        if first in QUOTES or first == "=":
+            self.faults.append(Fault.EQUALS if first == "=" else Fault.QUOTE)
+            if first == "=":
+                self.at += 1
+            return None if self._value() is not None else False
+        return self._named()
+
+    def _named(self) -> bool | None:
+        text, start = self.text, self.at
+        at = start
+        while at < len(text) and text[at] not in BLANK and text[at] != "=":
+            at += 1
+        name, self.at = text[start:at].lower(), at
+        if not self._blanks():
+            return False
+        if text[self.at] != "=":
+            self.arguments.append((name, None))
+            return None
+        self.at += 1
+        value = self._value()
+        if value is None:
+            return False
+        self.arguments.append((name, value))
+        return None
+
+    def _value(self) -> str | None:
+        """A value, None where the text ends before it does."""
+        if not self._blanks():
+            return None
+        text, quote = self.text, self.text[self.at]
+        if quote in QUOTES:
+            return self._quoted(quote)
+        at = self.at
+        while at < len(text) and text[at] not in BLANK:
+            at += 1
+        value, self.at = text[self.at : at], at
+        return value if at < len(text) else None
+
+    def _quoted(self, quote: str) -> str | None:
+        text, at = self.text, self.at + 1
+        out = []
+        while True:
+            found = text.find(quote, at)
+            if found < 0:
+                return None
+            if text[found - 1] != "\\" or found == self.at + 1:
+                break
+            out.append(text[at : found - 1] + quote)
+            at = found + 1
+        out.append(text[at:found])
+        self.at = found + 1
+        return "".join(out)
+
+
+def pieces(data: bytes, start: str, end: str) -> tuple[Piece, ...]:
+    """*data* as text and elements between the tags *start* and *end*."""
+    return beginning(data, start, end, last=True)[0]
+
+
+def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[Piece, ...], bytes]:
+    """`pieces`, and the rest that only a longer *data* can decide: a part of a start tag, an unfinished element; nothing of the *last* data."""
+    tag, out, at = start.encode("latin-1"), list[Piece](), 0
+    text = ""
+    while (found := data.find(tag, at)) >= 0:
+        if found > at:
+            out.append(data[at:found])
+        text = text or data.decode("latin-1")
+        reader = Reader(text, found + len(tag), end)
+        element = reader.element()
+        if not last and Fault.UNFINISHED in element.faults:
+            return tuple(out), data[found:]
+        out.append(element)
+        at = reader.at
+    stop = len(data) if last else max(at, len(data) - _partial(data[at:], tag))
+    if at < stop:
+        out.append(data[at:stop])
+    return tuple(out), data[stop:]
+
+
+def _partial(data: bytes, tag: bytes) -> int:
+    """The number of bytes at the end of *data* that may begin a *tag*."""
+    return next(
+        (count for count in range(min(len(tag) - 1, len(data)), 0, -1) if data.endswith(tag[:count])), 0
+    )

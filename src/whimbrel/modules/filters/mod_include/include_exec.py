@@ -1,0 +1,252 @@
+"""#include and #exec, and the files that #fsize and #flastmod ask about.  Manual: mod/mod_include.html#element.include."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.engine.deps.files import is_file
+from whimbrel.engine.pipeline.redirect import log_subrequest_limit
+from whimbrel.http.syntax.url import escape_html, escape_uri, unescape_loose
+from whimbrel.modules.filters.mod_include.document import Element
+from whimbrel.modules.filters.mod_include.formatting import decode_entities, escape_shell
+from whimbrel.modules.filters.mod_include.page import MAX_GATHERED, NESTED, Page
+from whimbrel.modules.filters.mod_request import RetainedBody
+from whimbrel.modules.support.cgi.environment import environment, overlap
+
+_ABOVE: Final = "(20023)The given path was above the root path"
+
+
+# Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
+MAX_DOCUMENTS: Final = 4096
+
+
+def inside(path: str) -> bool:
+    """Whether a relative path stays in its folder."""
+    depth = 0
+    for part in path.split("/"):
+        depth += -1 if part == ".." else 0 if part in ("", ".") else 1
+        if depth < 0:
+            return False
+    return not path.startswith("/")
+
+
+def _normal(path: str) -> str:
+    """*path* without dot segments and empty ones; a slash at its end stays."""
+    segments: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            segments.pop()
+        elif part not in ("", "."):
+            segments.append(part)
+    return "/".join(segments) + ("/" if segments and path.endswith("/") else "")
+
+
+# Files that are asked about -------------------------------------------------------------------------------------------------------------------------
+async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_result | None:
+    """The file that ``file=`` or ``virtual=`` names; None for none, which is logged."""
+    r = page.r
+    where = f"in parsed file {r.filename}"
+    if name == "file":
+        if not inside(value):
+            page.log(f'unable to access file "{value}" {where}', "AH02668", cause="" if page.old else _ABOVE)
+            return None
+        sub = await r.engine.lookup_file(r, _normal(value))
+        words, code = "lookup information about", "AH02670"
+    elif name == "virtual":
+        sub = await r.engine.lookup_uri(r, value)
+        words, code = "get information about", "AH01339"
+    else:
+        page.log(f'unknown parameter "{name}" to tag {tag} in {r.filename}', "AH01340")
+        return None
+    if sub.status == 200 and sub.finfo is not None:
+        info: os.stat_result = sub.finfo
+        return info
+    page.log(f'unable to {words} "{value}" {where}', code)
+    return None
+
+
+# Including ------------------------------------------------------------------------------------------------------------------------------------------
+async def include(page: Page, element: Element) -> None:
+    """Other documents, one after the other.
+
+    After one that could not be had, ``virtual`` is passed over, ``onerror`` and ``file`` have their turn, and when that fails too, it is the end.
+    """
+    if page.should_skip(element, "AH01341"):
+        return
+    failed = False
+    for name, value in element.arguments:
+        if value is None:
+            break
+        if name not in ("file", "virtual") and (name != "onerror" or page.old):
+            page.refuse(f'unknown parameter "{name}" to tag include in {page.r.filename}', "AH01342")
+            break
+        if name == ("virtual" if failed else "onerror"):
+            continue
+        was_failed = failed
+        problem = await _included(page, name, decode_entities(value))
+        failed = problem is not None
+        if problem is None:
+            continue
+        page.log(
+            problem, cause="" if page.old or not problem.startswith("unable to include file") else _ABOVE
+        )
+        if page.old:
+            page.fail()
+            failed = False
+        elif was_failed:
+            break
+    if failed:
+        page.fail()
+
+
+async def _included(page: Page, name: str, value: str) -> str | None:
+    """Add the document that *value* names; what went wrong, None for nothing."""
+    r, old = page.r, page.old
+    where = f"in parsed file {r.filename}"
+    target = page.substituted(value)
+    failure = f'unable to include "{value}" {where}'
+    if name == "file" and not inside(target):
+        return f'unable to include file "{value}" {where}'
+    if _too_many(r):
+        return failure if old else f"{failure}, subrequest setup returned 500"
+    if name == "file":
+        sub = await r.engine.lookup_file(r, _normal(target))
+    else:
+        sub = await r.engine.lookup_uri(r, target, r.method if isinstance(r.body_in, RetainedBody) else "GET")
+    if sub.status != 200:
+        return failure if old else f"{failure}, subrequest setup returned {sub.status}"
+    if page.no_exec and sub.content_type and not sub.content_type.startswith("text/"):
+        return f'unable to include potential exec "{value}" {where}' + (
+            "" if old else ", content type not text/*"
+        )
+    sub.notes[NESTED] = ""
+    status = await run(page, sub)
+    if status:
+        return failure if old else f"{failure}, subrequest returned {status}"
+    return None
+
+
+def _too_many(r: Any) -> bool:
+    """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
+    view = r.deps
+    view.nested += 1
+    if view.nested <= MAX_DOCUMENTS:
+        return False
+    log_subrequest_limit(r)
+    return True
+
+
+async def run(page: Page, sub: Any) -> int:
+    """Run a sub-request; what it writes is added to the document.  0, or the status that it failed with."""
+    r = page.r
+    body, stream = r.body, r.stream
+    r.body, r.stream = page.out, page.stream
+    try:
+        answer: int = await r.engine.run_sub(sub)
+    finally:
+        page.stream = r.stream
+        r.body, r.stream = body, stream
+    return answer if answer > 0 else 0
+
+
+# Programs -------------------------------------------------------------------------------------------------------------------------------------------
+def runner(page: Page) -> str:
+    """The short name of the module that runs programs; "" where none does."""
+    plan = page.r.plan
+    return "cgid" if plan.loaded("cgid_module") else "cgi" if plan.loaded("cgi_module") else ""
+
+
+async def execute(page: Page, element: Element) -> None:
+    """#exec."""
+    module = runner(page)
+    if page.should_skip(element, "AH03195", module):
+        return
+    name = page.r.filename
+    if page.no_exec:
+        page.log(f"exec used but not allowed in {name}", "AH01228", module=module)
+        page.fail()
+        return
+    for tag, value in element.arguments:
+        if value is None:
+            return
+        value = decode_entities(value)
+        if tag == "cmd":
+            await _command(page, page.substituted(value, leave=True), module)
+        elif tag == "cgi":
+            if not await _script(page, page.substituted(value)):
+                page.log(f'invalid CGI ref "{value}" in {name}', "AH01230", module=module)
+                page.fail()
+                return
+        else:
+            page.log(f'unknown parameter "{tag}" to tag exec in {name}', "AH01231", module=module)
+            page.fail()
+            return
+
+
+async def _script(page: Page, url: str) -> bool:
+    """Run the CGI script at *url* with the document's own query; False where there is none."""
+    r = page.r
+    sub = await r.engine.lookup_uri(r, url)
+    if sub.status != 200 or sub.path_info or sub.args is not None or not is_file(sub.finfo):
+        return False
+    sub.path_info, sub.args, sub.content_type = r.path_info, r.args, "application/x-httpd-cgi"
+    status = await run(page, sub)
+    if 300 <= status < 400:
+        location = escape_html(sub.headers_out.get("Location") or "")
+        page.write(f'<a href="{location}">{location}</a>')
+    return True
+
+
+async def _command(page: Page, command: str, module: str) -> None:
+    """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
+    from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+    from whimbrel.modules.generators.mod_cgid import complain
+    from whimbrel.modules.support.cgi.program import Output, Program
+
+    r = page.r
+    r.set_uncacheable()
+    await _shell_variables(page)
+    directory = os.path.dirname(to_bytes(r.filename)) or b"/"
+    timeout = r.server_conf(CoreServerConfig).timeout
+    argv, limits = [b"/bin/sh", b"-c", to_bytes(command)], r.dir_config(CoreDirConfig).limits
+    try:
+        program = Program(argv, environment(r), directory, limits, lambda line: complain(r, to_text(line)))
+    except OSError:
+        page.log(
+            f'execution failure for parameter "cmd" to tag exec in file {r.filename}',
+            "AH01229",
+            module=module,
+        )
+        page.fail()
+        return
+    program.end_input()
+    late = partial(
+        page.log, f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module
+    )
+    output, size = Output(program, timeout, late), 0
+    try:
+        async for data in output:
+            page.out.append(data)
+            size += len(data)
+            if size > MAX_GATHERED:
+                page.append_stream(output)
+                return
+    except BaseException:
+        program.stop()
+        raise
+
+
+async def _shell_variables(page: Page) -> None:
+    r = page.r
+    found = {}
+    if r.path_info:
+        found["PATH_INFO"] = escape_shell(r.path_info)
+        sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
+        if sub.filename:
+            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+    if r.args is not None:
+        found["QUERY_STRING"], found["QUERY_STRING_UNESCAPED"] = r.args, escape_shell(unescape_loose(r.args))
+    overlap(r.env, found)

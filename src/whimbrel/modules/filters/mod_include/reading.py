@@ -1,0 +1,96 @@
+"""Documents that do not fit into memory: read in pieces, answered as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from whimbrel.engine.input.body import Joined
+from whimbrel.modules.filters.mod_include.document import Piece, beginning
+from whimbrel.modules.filters.mod_include.page import Page
+from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
+
+MAX_ELEMENT: Final = (
+    256 * 1024
+)  # bytes of an element of a document that is read in pieces; a longer one counts as unfinished
+
+
+class Document:
+    """A document that *source* gives, taken apart as it is read."""
+
+    def __init__(self, source: Joined, conf: IncludeServerConfig) -> None:
+        self._source, self._start, self._end = source, conf.start, conf.end
+        self._rest = b""
+
+    async def beginning(self, count: int) -> tuple[bytes, bool]:
+        """The first bytes of the document, at least *count* unless it ends before; True if that is all of it."""
+        data = bytearray()
+        async for piece in self._source:
+            data += piece
+            if len(data) > count:
+                return bytes(data), False
+        return bytes(data), True
+
+    def pieces_of(self, data: bytes) -> tuple[Piece, ...]:
+        """The pieces that *data*, with what was left before, completes."""
+        found, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
+        if len(self._rest) > MAX_ELEMENT:
+            more, self._rest = beginning(self._rest, self._start, self._end, last=True)
+            found += more
+        return found
+
+    async def more(self) -> tuple[Piece, ...] | None:
+        """The next pieces; None at the end."""
+        end = self._end.encode("latin-1")
+        waiting = bytearray()
+        async for data in self._source:
+            waiting += data
+            if not self._rest or end in waiting or len(waiting) > MAX_ELEMENT:
+                return self.pieces_of(bytes(waiting))
+        if not self._rest and not waiting:
+            return None
+        found, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
+        return found
+
+
+class PageStream:
+    """The rest of a page as a stream; *source* is the document behind it."""
+
+    def __init__(self, page: Page, source: Joined) -> None:
+        self._page, self._source = page, source
+        self._ready = Joined(page.ready())
+        self._ended = False
+        self._draining: asyncio.Task[None] | None = None
+
+    def __aiter__(self) -> PageStream:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not (data := await anext(self._ready, b"")):
+            if self._ended:
+                raise StopAsyncIteration
+            self._ended = await self._page.make()
+            self._ready = Joined(self._page.ready())
+        return data
+
+    async def aclose(self) -> None:
+        """End the programs that write into the page."""
+        self._ended = True
+        await self._ready.aclose()
+        await self._source.aclose()
+
+    def drop(self) -> None:
+        """Execute the rest of the page; its bytes are thrown away."""
+        self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        r: Any = self._page.r
+        end = asyncio.get_running_loop().time() + r.plan.server_core.timeout
+        try:
+            async for _data in self:
+                if asyncio.get_running_loop().time() > end:
+                    break
+        except ConnectionError:
+            pass  # logged where it happened
+        finally:
+            await self.aclose()

@@ -1,0 +1,125 @@
+"""mod_reqtimeout: how long clients may take to send heads and bodies.
+
+Manual: mod/mod_reqtimeout.html.  The module stores what was asked for; whoever reads from clients asks the provider ("reqtimeout", "limits") for the
+`ReadLimits` of a server.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, strtol
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import own
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import overlaid, setting
+
+RATE = ",minrate="
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimit:
+    """One phase: *first* seconds (0: no limit), extended by a second for each *rate* bytes that arrive, up to *most* seconds (0: no end)."""
+
+    first: int = 0
+    most: int = 0
+    rate: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The limits of a connection's three phases."""
+
+    handshake: ReadLimit
+    header: ReadLimit
+    body: ReadLimit
+
+
+@dataclass(slots=True)
+class ReqtimeoutServerConfig:
+    """RequestReadTimeout by phase, as far as it is given."""
+
+    limits: dict[str, ReadLimit] = setting(make=dict, merge=overlaid)
+
+
+DEFAULTS_24 = {"header": ReadLimit(20, 40, 500), "body": ReadLimit(20, 0, 500)}
+
+
+def _number(words: str) -> tuple[int, str]:
+    value, rest = strtol(words)
+    if rest == words:
+        raise ConfigError(f"Value '{words}' not numerical")
+    value = atoi(words)
+    if value < 0:
+        raise ConfigError("Value must be non-negative")
+    return value, rest
+
+
+def parse_limit(words: str) -> ReadLimit:
+    """``20``, ``20-40,MinRate=500``; raises ConfigError in httpd's words."""
+    at = words.lower().find(RATE)
+    times, rate = (words, None) if at < 0 else (words[:at], words[at + len(RATE) :])
+    if "-" in times and rate is None:
+        raise ConfigError("Must set MinRate option if using timeout range")
+    first, rest = _number(times)
+    most = 0
+    if rest.startswith("-"):
+        most, rest = _number(rest[1:])
+        if first and first >= most:
+            raise ConfigError("Maximum timeout must be larger than initial timeout")
+    if rest:
+        raise ConfigError(f"Cannot parse '{rest}'")
+    if rate is None:
+        return ReadLimit(first)
+    least, rest = _number(rate)
+    if rest:
+        raise ConfigError(f"Cannot parse '{rest}'")
+    if least <= 0:
+        raise ConfigError("Minimum data rate must be larger than 0")
+    return ReadLimit(first, most, least)
+
+
+def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> None:
+    """Any number of ``phase=limit``."""
+    phases = ("handshake", "header", "body") if cmd.dialect.keywords_24 else ("header", "body")
+    for word in split_words(words[0]):
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(
+                "Invalid RequestReadTimeout parameter. Parameter must be in the form 'key=value'"
+            )
+        try:
+            if name.lower() not in phases:
+                raise ConfigError("Unknown RequestReadTimeout parameter")
+            conf.limits = {**own(conf, "limits", dict), name.lower(): parse_limit(value)}
+        except ConfigError as problem:
+            raise ConfigError(f"RequestReadTimeout: {word}: {problem.reason}") from None
+
+
+def limits_of(configuration: Any, server: Any) -> ReadLimits:
+    """The limits in force: 2.4 has some by default, 2.2 none."""
+    found = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
+    found.update(server.config(ReqtimeoutServerConfig).limits)
+    return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
+
+
+MODULE = Module(
+    name="reqtimeout_module",
+    source="mod_reqtimeout.c",
+    server_config=ReqtimeoutServerConfig,
+    directives=(
+        Directive(
+            name="RequestReadTimeout",
+            args=Args.RAW_ARGS,
+            where=Context.RSRC_CONF,
+            apply=set_limits,
+            record=ConfigScope.SERVER,
+            help="Set various timeout parameters for TLS handshake and/or reading request headers and body",
+        ),
+    ),
+    providers=(Provider("reqtimeout", "limits", limits_of),),
+)

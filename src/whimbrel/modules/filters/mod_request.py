@@ -1,0 +1,121 @@
+"""mod_request (2.4): request bodies kept aside, so that more than one reader may have them.
+
+Manual: mod/mod_request.html.  Beyond KeptBodySize a body is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue.checks.numbers import strtol
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "request"
+
+
+@dataclass(slots=True)
+class RequestDirConfig:
+    """Per-directory settings; *keep* in bytes, 0: nothing is kept."""
+
+    keep: int = setting(0)
+
+
+def ready_body(data: bytes) -> RequestBody:
+    """A body that has arrived whole."""
+    body = RequestBody(len(data))
+    if data:
+        body.feed(data)
+    body.end()
+    return body
+
+
+class RetainedBody(RequestBody):
+    """A body that is read through this object, which remembers at most *limit* bytes and refuses more."""
+
+    __slots__ = ("_limit", "_request", "_source", "kept_body")
+
+    def __init__(self, source: RequestBody, limit: int, r: Request) -> None:
+        super().__init__(source.length)
+        self._source, self._limit, self._request = source, limit, r
+        self.received = source.received
+        self.kept_body = b""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last byte has arrived."""
+        return self._source.ended
+
+    @property
+    def buffered(self) -> int:
+        """How many bytes have arrived and were not read yet."""
+        return self._source.buffered
+
+    async def read(self) -> bytes:
+        """The next bytes; raises BodyError(413) for more than may be kept."""
+        if self.length is not None and self.length > self._limit:
+            raise self._refusal("AH01412", self.length, self._limit)
+        data = await self._source.read()
+        self.received = self._source.received
+        self.kept_body += data
+        if len(self.kept_body) > self._limit:
+            raise self._refusal("AH01413", len(self.kept_body), 0)
+        return data
+
+    def _refusal(self, code: str, size: int, limit: int) -> BodyError:
+        """The error to raise, logged in this module's name; what it says itself is for nobody."""
+        line = f"Requested content-length of {size} is larger than the configured limit of {limit}"
+        self._request.log("error", line, code=code, module=_MODULE)
+        return BodyError(413, LogMessage("trace8", "", line))
+
+
+def make_keep(scope: Scope) -> CompiledHook | None:
+    """Keep the body of the client's own request; let sub-requests read what was kept."""
+    limit = scope.dir_config(RequestDirConfig).keep
+
+    def keep(r: Request) -> HookStatus:
+        main = r.main
+        if main is None and limit and r.body_in.length != 0 and not isinstance(r.body_in, RetainedBody):
+            r.body_in = RetainedBody(r.body_in, limit, r)
+        elif main is not None and isinstance(main.body_in, RetainedBody) and main.body_in.kept_body:
+            r.body_in = ready_body(main.body_in.kept_body)
+        return OK
+
+    return CompiledHook(keep)
+
+
+def set_size(_cmd: Command, record: RequestDirConfig, words: list[str]) -> None:
+    """KeptBodySize BYTES."""
+    value, rest, cut = strtol(words[0])
+    if rest or cut or value < 0:
+        raise ConfigError("KeptBodySize must be a valid size in bytes, or zero.")
+    record.keep = value
+
+
+MODULE = Module(
+    name="request_module",
+    source="mod_request.c",
+    versions=Versions.V24,
+    dir_config=RequestDirConfig,
+    directives=(
+        Directive(
+            name="KeptBodySize",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF,
+            apply=set_size,
+            help="Maximum size of request bodies kept aside for use by filters",
+        ),
+    ),
+    hooks=(Hook(INSERT_FILTER, make_keep, Order.LAST),),
+)

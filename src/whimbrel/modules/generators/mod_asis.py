@@ -1,0 +1,76 @@
+"""mod_asis: files that hold their own header fields.
+
+Manual: mod/mod_asis.html.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.modules.support.cgi.script_head import SHOWN, ScriptHead
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
+
+HANDLERS = ("send-as-is", "httpd/send-as-is")
+_GET = 0
+
+
+def read_head(r: Any, data: bytes) -> bytes:
+    """Take the fields at the beginning of *data* into the answer; the rest of it.  Errors are logged and make an empty answer."""
+    head, at = ScriptHead(r, "asis"), 0
+    while at < len(data):
+        end = data.find(b"\n", at) + 1 or len(data)
+        line = to_text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))
+        at = end
+        if line and ":" not in line:
+            head.malformed(
+                line[:SHOWN] if r.plan.dialect.wire_22 else ""
+            )  # 2.4 has read on when it comes to say so
+            return b""
+        if head.line(line) is not None:
+            return data[at:]
+    head.ended()
+    return b""
+
+
+def make_handler(_scope: Scope) -> CompiledHook:
+    """Sends the file for the handler send-as-is."""
+
+    async def handler(r: Any) -> HookStatus:
+        if r.handler not in HANDLERS:
+            return DECLINED
+        r.allowed |= 1 << _GET
+        if r.method_number != _GET:
+            return DECLINED
+        if r.finfo is None:
+            r.log("error", f"File does not exist: {r.filename}", code="AH01233", module="asis")
+            return 404
+        try:
+            with open(to_bytes(r.filename), "rb") as file:
+                data = file.read()
+        except OSError as problem:
+            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            r.log(
+                "error",
+                f"file permissions deny server access: {r.filename}",
+                code="AH01234",
+                module="asis",
+                cause=cause,
+            )
+            return 403
+        rest = read_head(r, data)
+        location = r.headers_out.get("Location")
+        if location is not None and location.startswith("/") and (r.status == 200 or 300 <= r.status < 400):
+            r.status = 200
+            answer: HookStatus = await r.engine.internal_redirect(location, r)
+            return answer
+        if not r.header_only:
+            r.write(rest)
+        return OK
+
+    return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
+
+
+MODULE = Module(name="asis_module", source="mod_asis.c", hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),))

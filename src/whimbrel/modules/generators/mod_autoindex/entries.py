@@ -1,0 +1,225 @@
+"""The entries of a listing: which are shown, what is known about each, their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from heapq import merge
+from operator import itemgetter
+from typing import Any
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower, strip, upper
+from whimbrel.engine.deps.files import is_directory, is_file
+from whimbrel.engine.time_slices import Slices
+from whimbrel.http.syntax.url import getparents
+from whimbrel.modules.generators.mod_autoindex.settings import AutoindexDirConfig, IndexOption, Item
+
+TITLE_BYTES = 8191
+_DIGITS_OR_CHAR = re.compile(r"([0-9]+)|([^ \t\n\v\f\r])")
+_KEY = itemgetter(0)
+RUN = 32  # entries that are sorted in one step
+
+
+@dataclass(slots=True)
+class Entry:
+    """One line; *size* and *modified* (seconds) are -1 where they are not known or not shown, *folder* counts under FoldersFirst only."""
+
+    name: str
+    parent: bool = False
+    icon: str | None = None
+    alt: str | None = None
+    description: str | None = None
+    size: int = -1
+    modified: int = -1
+    is_directory: bool = False
+
+
+def simple_match(text: str, pattern: str) -> bool:
+    """Whether *text* matches a pattern of ``*`` and ``?`` (ap_strcmp_match)."""
+    if "*" not in pattern and "?" not in pattern:
+        return text == pattern
+    parts = (".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
+    return re.fullmatch("".join(parts), text, re.S) is not None
+
+
+def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
+    """Whether IndexIgnore hides the entry *path*."""
+    name = path.rpartition("/")[2]
+    fold = bool(conf.options & IndexOption.IGNORE_CASE)
+    for pattern, below in conf.ignored:
+        last = pattern.rpartition("/")[2]
+        if simple_match(path, below) and simple_match(
+            lower(name) if fold else name, lower(last) if fold else last
+        ):
+            return True
+    return False
+
+
+def find_item(
+    items: list[Item], path: str, kind: str | None, encoding: str | None, path_only: bool
+) -> str | None:
+    """The first icon or text for a file: by its path, else by its encoding, or where it has none by its type."""
+    for item in items:
+        if item.by == "path":
+            if item.pattern.startswith("^^"):
+                if path == item.pattern:
+                    return item.data
+            elif (
+                not path.startswith("^")
+                and simple_match(path, item.path)
+                and simple_match(path, item.pattern)
+            ):
+                return item.data
+        elif not path_only:
+            if encoding is None:
+                if item.by == "type" and kind is not None and simple_match(lower(kind), lower(item.pattern)):
+                    return item.data
+            elif item.by == "encoding" and simple_match(lower(encoding), lower(item.pattern)):
+                return item.data
+    return None
+
+
+def special(items: list[Item], path: str) -> str | None:
+    """What is given for a path alone, such as ``^^DIRECTORY^^``."""
+    return find_item(items, path, None, None, True)
+
+
+def find_description(conf: AutoindexDirConfig, path: str) -> str | None:
+    """The first AddDescription for the file *path*."""
+    name = path.rpartition("/")[2]
+    for one in conf.descriptions:
+        subject = path if one.is_path else name
+        if one.wild:
+            if compile_fnmatch(one.pattern).search(subject) is not None:
+                return one.text
+        elif one.pattern in subject:
+            return one.text
+    return None
+
+
+def html_title(path: str) -> str | None:
+    """The text of the first <title> in the first 8 KB, line ends as spaces."""
+    try:
+        with open(to_bytes(path), "rb") as file:
+            text = file.read(TITLE_BYTES).decode("latin-1")
+    except OSError:
+        return None
+    found = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)
+    return None if found is None else re.sub("[\r\n]", " ", found[1].lstrip("\r\n"))
+
+
+def _media(sub: Any) -> str | None:
+    return None if sub.content_type is None else strip(sub.content_type.partition(";")[0])
+
+
+def _shown(sub: Any, conf: AutoindexDirConfig) -> bool:
+    if not (is_directory(sub.finfo) or is_file(sub.finfo)):
+        return False
+    return 200 <= sub.status < 400 or (
+        bool(conf.options & IndexOption.SHOW_FORBIDDEN) and sub.status in (401, 403)
+    )
+
+
+async def make_entry(
+    r: Any, name: str, conf: AutoindexDirConfig, options: IndexOption, title_types: tuple[str, ...]
+) -> Entry | None:
+    """The entry for a name of the folder, None where it isn't shown."""
+    if name in (".", "..") or is_ignored(conf, r.filename + name):
+        return None
+    sub = await r.engine.lookup_entry(r, name)
+    if not _shown(sub, conf):
+        return None
+    is_dir = is_directory(
+        r.deps.stat(r.filename + name)
+    )  # the sub-request may have come to the folder's index
+    entry = Entry(name + "/" if is_dir else name)
+    if not options & (IndexOption.FANCY | IndexOption.TABLE):
+        return entry
+    entry.modified = int(sub.finfo.st_mtime)
+    path, kind, encoding = r.filename + name, _media(sub), ", ".join(sub.content_encodings) or None
+    entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
+    entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)
+    if is_dir:
+        r.deps.stat_directory(path)
+        entry.is_directory = bool(options & IndexOption.DIRECTORIES_FIRST)
+        entry.icon = entry.icon or special(conf.icons, "^^DIRECTORY^^")
+        entry.alt = entry.alt or special(conf.alts, "^^DIRECTORY^^") or "DIR"
+    else:
+        entry.size = sub.finfo.st_size
+    entry.description = find_description(conf, path)
+    if (
+        entry.description is None
+        and options & IndexOption.SCAN_TITLES
+        and not is_dir
+        and encoding is None
+        and kind in title_types
+    ):
+        r.deps.stat(path)
+        entry.description = html_title(path)
+    return entry
+
+
+def parent_entry(r: Any, conf: AutoindexDirConfig, options: IndexOption, alt: str) -> Entry | None:
+    """The entry for the folder above; the root has none."""
+    above = getparents(f"{r.uri}../" if r.uri.endswith("/") else f"{r.uri}/../")
+    path = r.filename + ".."
+    if not above or is_ignored(conf, path):
+        return None
+    entry = Entry(above, parent=True)
+    if options & (IndexOption.FANCY | IndexOption.TABLE):
+        entry.icon = special(conf.icons, path) or special(conf.icons, "^^DIRECTORY^^")
+        entry.alt = special(conf.alts, path) or special(conf.alts, "^^DIRECTORY^^") or alt
+        entry.description = find_description(conf, path)
+    return entry
+
+
+# Order ----------------------------------------------------------------------------------------------------------------------------------------------
+async def in_order(
+    entries: list[Entry], key: str, descending: bool, options: IndexOption, slices: Slices
+) -> list[Entry]:
+    """The parent first, then (FoldersFirst) folders, then by *key* and by name."""
+    order = _order(key, options)
+    groups = (
+        [e for e in entries if e.is_directory and not e.parent],
+        [e for e in entries if not (e.is_directory or e.parent)],
+    )
+    out = [e for e in entries if e.parent]
+    for group in groups:
+        runs = []
+        for at in range(0, len(group), RUN):
+            runs.append(sorted([(order(e), e) for e in group[at : at + RUN]], key=_KEY, reverse=descending))
+            await slices.pause()
+        for _value, entry in runs[0] if len(runs) == 1 else merge(*runs, key=_KEY, reverse=descending):
+            out.append(entry)
+            await slices.pause()
+    return out
+
+
+def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:
+    """The function that gives the key of an entry for sorting."""
+    fold, by_version = bool(options & IndexOption.IGNORE_CASE), bool(options & IndexOption.VERSION_SORT)
+
+    def order(entry: Entry) -> tuple[Any, ...]:
+        value = {"M": entry.modified, "S": entry.size, "D": entry.description or ""}.get(key, 0)
+        name = entry.name
+        return (value, natural(name, fold) if by_version else (), lower(name) if fold else "", name)
+
+    return order
+
+
+def natural(name: str, fold: bool) -> tuple[tuple[int, int, str], ...]:
+    """The key under which *name* sorts by version (apr_strnatcmp): blanks do not count, other bytes are signed, runs of digits are numbers.
+
+    A run with a leading zero comes before all others, and sorts digit by digit.
+    """
+    key = []
+    for digits, char in _DIGITS_OR_CHAR.findall(name):
+        if digits:
+            key.append((48, 0 if digits[0] == "0" else len(digits), digits))
+        else:
+            code = ord(upper(char) if fold else char)
+            key.append((code - 256 if code > 127 else code, 0, ""))
+    return (*key, (0, 0, ""))

@@ -1,0 +1,259 @@
+"""The listing as HTML: as a list, as preformatted columns, as a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.http.syntax.url import escape_html, escape_path
+from whimbrel.modules.generators.mod_autoindex.entries import Entry, special
+from whimbrel.modules.generators.mod_autoindex.settings import (
+    DESCRIPTION_WIDTH,
+    FIT,
+    NAME_WIDTH,
+    AutoindexDirConfig,
+    IndexOption,
+)
+
+DOCTYPE_24 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
+DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
+DOCTYPE_XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
+NO_DATE = " " * 19
+
+
+@dataclass(frozen=True, slots=True)
+class ListingStyle:
+    """How a listing is shown: the settings, the options of this request, how it is sorted, what its sort links carry on."""
+
+    conf: AutoindexDirConfig
+    options: IndexOption
+    key: str
+    descending: bool
+    carried: str
+    new: bool
+
+    @property
+    def end(self) -> str:
+        """What ends an empty element."""
+        return " />" if self.options & IndexOption.XHTML else ">"
+
+
+def preamble(style: ListingStyle, title: str) -> str:
+    """Everything up to <body>; *title* is escaped."""
+    conf = style.conf
+    if style.options & IndexOption.XHTML:
+        out = DOCTYPE_XHTML + '<html xmlns="http://www.w3.org/1999/xhtml">\n <head>\n  <title>Index of '
+    else:
+        out = (DOCTYPE_24 if style.new else DOCTYPE_22) + "<html>\n <head>\n  <title>Index of "
+    out += f"{title}</title>\n"
+    if conf.style_sheet is not None:
+        out += f'  <link rel="stylesheet" href="{conf.style_sheet}" type="text/css"{style.end}\n'
+    return f"{out}{conf.head_insert or ''} </head>\n <body>\n"
+
+
+def heading(style: ListingStyle, title: str) -> str:
+    """The <h1>; style sheets of 2.4 know it by its id."""
+    styled = style.new and style.conf.style_sheet is not None
+    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
+
+
+def size_text(size: int) -> str:
+    """Four characters: ``  1 ``, ``2.0K``, `` 20K``, ``  - `` (apr_strfsize)."""
+    if size < 0:
+        return "  - "
+    if size < 973:
+        return f"{size:3d} "
+    unit = 0
+    while True:
+        size, rest = divmod(size, 1024)
+        if size >= 973:
+            unit += 1
+            continue
+        letter = "KMGTPE"[unit]
+        if size < 9 or (size == 9 and rest < 973):
+            tenth = (rest * 5 + 256) // 512
+            return f"{size + 1}.0{letter}" if tenth >= 10 else f"{size}.{tenth}{letter}"
+        return f"{size + (rest >= 512):3d}{letter}"
+
+
+def shortened(text: str, width: int, options: IndexOption, given: bool) -> str:
+    """A description cut at *width* characters, tags not counted and entities as one; it gains the room of columns that aren't shown."""
+    left = width
+    if not given:
+        left += (
+            6 * bool(options & IndexOption.SUPPRESS_ICON)
+            + 19 * bool(options & IndexOption.SUPPRESS_MODIFIED)
+            + 7 * bool(options & IndexOption.SUPPRESS_SIZE)
+        )
+    at = 0
+    while at < len(text) and (left > 0 or text[at] == "<"):
+        if text[at] == "<":
+            close = text.find(">", at)
+            if close < 0:
+                return text
+            at = close
+        elif text[at] == "&":
+            left -= 1
+            close = text.find(";", at)
+            if close < 0:
+                return text
+            at = close
+        else:
+            left -= 1
+        at += 1
+    return text[: at - 1] + ">" if left <= 0 and at < len(text) else text
+
+
+def _anchor(entry: Entry) -> tuple[str, str]:
+    """(address, name to show), the address escaped."""
+    return escape_html(escape_path(entry.name)), "Parent Directory" if entry.parent else entry.name
+
+
+def plain_list(_style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
+    """Without FancyIndexing."""
+    yield "<ul>"
+    for address, name in map(_anchor, entries):
+        yield f'<li><a href="{address}"> {escape_html(name)}</a></li>\n'
+    yield "</ul>\n"
+
+
+def _link(style: ListingStyle, text: str, column: str) -> str:
+    """A column's title; its link sorts by it, and the other way round where it already does so ascending."""
+    if style.options & IndexOption.SUPPRESS_SORT or style.options & IndexOption.IGNORE_CLIENT:
+        return text
+    direction = "D" if style.key == column and not style.descending else "A"
+    return f'<a href="?C={column};O={direction}{escape_html(style.carried)}">{text}</a>'
+
+
+def _image(style: ListingStyle, icon: str, alt: str) -> str:
+    conf = style.conf
+    width = f' width="{conf.icon_width}"' if conf.icon_width and conf.icon_height else ""
+    height = f' height="{conf.icon_height}"' if conf.icon_width and conf.icon_height else ""
+    return f'<img src="{escape_html(icon)}" alt="{alt}"{width}{height}{style.end}'
+
+
+def _icon(style: ListingStyle, entry: Entry, address: str, none: str) -> str:
+    """The icon of a line, a link under IconsAreLinks."""
+    icon = entry.icon or style.conf.default_icon
+    image = _image(style, icon, f"[{entry.alt or '   '}]") if icon else none
+    return f'<a href="{address}">{image}</a>' if style.options & IndexOption.ICONS_ARE_LINKS else image
+
+
+def _widths(style: ListingStyle, entries: list[Entry]) -> int:
+    width = style.conf.name_width
+    if width == FIT:
+        return max([NAME_WIDTH, *(len("Parent Directory" if e.parent else e.name) for e in entries)])
+    return NAME_WIDTH if width is None else width
+
+
+def _name(name: str, width: int) -> tuple[str, str]:
+    """(escaped name, cut where it is too long; the blanks that fill its column)."""
+    if width and len(name) > width:
+        name = name[: width - 3] + "..>"
+    return escape_html(name), " " * (width - len(name))
+
+
+def _date(style: ListingStyle, entry: Entry) -> str:
+    if entry.modified < 0:
+        return ""
+    old = not style.new or style.options & IndexOption.OLD_DATE
+    return time.strftime("%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified))
+
+
+def _description(style: ListingStyle, entry: Entry) -> str:
+    given = style.conf.description_width
+    if entry.description is None or given == FIT:
+        return entry.description or ""
+    return shortened(
+        entry.description, DESCRIPTION_WIDTH if given is None else given, style.options, given is not None
+    )
+
+
+def columns(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
+    """FancyIndexing without HTMLTable, line by line."""
+    options, width = style.options, _widths(style, entries)
+    blank = special(style.conf.icons, "^^BLANKICON^^")
+    out = ["<pre>"]
+    if not options & IndexOption.SUPPRESS_ICON:
+        out.append(_image(style, blank, "Icon ") + " " if blank else "      ")
+    out += [_link(style, "Name", "N"), " " * (width - 4), " "]
+    if not options & IndexOption.SUPPRESS_MODIFIED:
+        out += [_link(style, "Last modified", "M"), "      "]
+    if not options & IndexOption.SUPPRESS_SIZE:
+        out += [_link(style, "Size", "S"), "  "]
+    if not options & IndexOption.SUPPRESS_DESCRIPTION:
+        out.append(_link(style, "Description", "D"))
+    rule = "\n" if options & IndexOption.SUPPRESS_RULES else f"<hr{style.end}"
+    yield "".join(out) + rule
+    for entry in entries:
+        yield _line(style, entry, width)
+    yield ("" if options & IndexOption.SUPPRESS_RULES else rule) + "</pre>\n"
+
+
+def _line(style: ListingStyle, entry: Entry, width: int) -> str:
+    options, (address, shown) = style.options, _anchor(entry)
+    name, pad = _name(shown, width)
+    out = "" if options & IndexOption.SUPPRESS_ICON else _icon(style, entry, address, "     ") + " "
+    out += f'<a href="{address}">{name}</a>{pad} '
+    if not options & IndexOption.SUPPRESS_MODIFIED:
+        out += _date(style, entry) or NO_DATE
+    if not options & IndexOption.SUPPRESS_SIZE:
+        out += size_text(entry.size) + "  "
+    if not options & IndexOption.SUPPRESS_DESCRIPTION:
+        out += _description(style, entry)
+    return out + "\n"
+
+
+def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
+    """HTMLTable, row by row."""
+    options, width = style.options, _widths(style, entries)
+    cells = []
+    if not options & IndexOption.SUPPRESS_ICON:
+        blank = special(style.conf.icons, "^^BLANKICON^^")
+        cells.append(
+            ('<th valign="top">' if style.new else "<th>")
+            + (_image(style, blank, "[ICO]") if blank else "&nbsp;")
+            + "</th>"
+        )
+    titles = [
+        ("Name", "N", IndexOption.NONE),
+        ("Last modified", "M", IndexOption.SUPPRESS_MODIFIED),
+        ("Size", "S", IndexOption.SUPPRESS_SIZE),
+        ("Description", "D", IndexOption.SUPPRESS_DESCRIPTION),
+    ]
+    cells += [
+        f"<th>{_link(style, text, column)}</th>" for text, column, hidden in titles if not options & hidden
+    ]
+    lead = "   " if style.new else ""
+    rule = (
+        ""
+        if options & IndexOption.SUPPRESS_RULES
+        else f'{lead}<tr><th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
+    )
+    head = f"  <table>\n   <tr>{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
+    yield head + rule
+    for entry in entries:
+        yield _row(style, entry, width)
+    yield rule + "</table>\n"
+
+
+def _row(style: ListingStyle, entry: Entry, width: int) -> str:
+    options, (address, shown) = style.options, _anchor(entry)
+    name, pad = _name(shown, width)
+    if style.conf.name_width == FIT:
+        pad = ""
+    out = (
+        "<tr>"
+        if options & IndexOption.SUPPRESS_ICON
+        else f'<tr><td valign="top">{_icon(style, entry, address, "&nbsp;")}</td>'
+    )
+    out += f'<td><a href="{address}">{name}</a>{pad}</td>'
+    if not options & IndexOption.SUPPRESS_MODIFIED:
+        date = _date(style, entry)
+        out += f'<td align="right">{date}</td>' if date else "<td>&nbsp;</td>"
+    if not options & IndexOption.SUPPRESS_SIZE:
+        out += f'<td align="right">{size_text(entry.size)}</td>'
+    if not options & IndexOption.SUPPRESS_DESCRIPTION:
+        out += f"<td>{_description(style, entry) or '&nbsp;'}</td>"
+    return out + "</tr>\n"

@@ -1,0 +1,312 @@
+"""The settings of mod_autoindex, their merge and their setters."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import Any, Final
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass, field, fields, replace
+from whimbrel.base.numbers import atoi, upper
+from whimbrel.directives.command import Command
+
+
+class IndexOption(Flag):
+    """The words of IndexOptions that have no value."""
+
+    NONE = 0
+    FANCY = auto()
+    TABLE = auto()
+    ICONS_ARE_LINKS = auto()
+    SCAN_TITLES = auto()
+    SUPPRESS_ICON = auto()
+    SUPPRESS_MODIFIED = auto()
+    SUPPRESS_SIZE = auto()
+    SUPPRESS_DESCRIPTION = auto()
+    SUPPRESS_PREAMBLE = auto()
+    SUPPRESS_SORT = auto()
+    SUPPRESS_RULES = auto()
+    NOTHING = auto()  # the word None
+    DIRECTORIES_FIRST = auto()
+    VERSION_SORT = auto()
+    TRACK_MODIFIED = auto()
+    IGNORE_CASE = auto()
+    IGNORE_CLIENT = auto()
+    XHTML = auto()
+    SHOW_FORBIDDEN = auto()
+    OLD_DATE = auto()
+
+
+WORDS: Final = {
+    "fancyindexing": IndexOption.FANCY,
+    "foldersfirst": IndexOption.DIRECTORIES_FIRST,
+    "htmltable": IndexOption.TABLE,
+    "iconsarelinks": IndexOption.ICONS_ARE_LINKS,
+    "ignorecase": IndexOption.IGNORE_CASE,
+    "ignoreclient": IndexOption.IGNORE_CLIENT,
+    "scanhtmltitles": IndexOption.SCAN_TITLES,
+    "suppresscolumnsorting": IndexOption.SUPPRESS_SORT,
+    "suppressdescription": IndexOption.SUPPRESS_DESCRIPTION,
+    "suppresshtmlpreamble": IndexOption.SUPPRESS_PREAMBLE,
+    "suppressicon": IndexOption.SUPPRESS_ICON,
+    "suppresslastmodified": IndexOption.SUPPRESS_MODIFIED,
+    "suppressrules": IndexOption.SUPPRESS_RULES,
+    "suppresssize": IndexOption.SUPPRESS_SIZE,
+    "trackmodified": IndexOption.TRACK_MODIFIED,
+    "versionsort": IndexOption.VERSION_SORT,
+    "xhtml": IndexOption.XHTML,
+    "showforbidden": IndexOption.SHOW_FORBIDDEN,
+}
+WORDS_24: Final = {**WORDS, "useolddateformat": IndexOption.OLD_DATE}
+
+FIT: Final = -1  # NameWidth=* and DescriptionWidth=*: as wide as the longest
+NAME_WIDTH: Final = 23
+DESCRIPTION_WIDTH: Final = 23
+ICON_SIZE: Final = {"icon_width": 20, "icon_height": 22}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An icon or alternative text: *data* for files whose path (or type, or encoding, as *by* says) matches *pattern*, below the section's *path*."""
+
+    by: str
+    pattern: str
+    path: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name that is equal matches."""
+
+    pattern: str
+    is_path: bool
+    wild: bool
+    text: str
+
+
+@dataclass(slots=True)
+class AutoindexDirConfig:
+    """Per-directory settings; None: not set here.
+
+    *options*, *added*, *removed* are IndexOptions' plain words and those with ``+`` and ``-``, which only count once the record is laid over another:
+    a record of the main server's own level is laid over none (*outermost*).
+    """
+
+    options: IndexOption = IndexOption.NONE
+    added: IndexOption = IndexOption.NONE
+    removed: IndexOption = IndexOption.NONE
+    outermost: bool = False
+    merged: bool = False
+    icons: list[Item] = field(default_factory=list)
+    alts: list[Item] = field(default_factory=list)
+    descriptions: list[Description] = field(default_factory=list)
+    ignored: list[tuple[str, str]] = field(default_factory=list)  # (pattern, path of the section)
+    forget_ignored: bool = False
+    header: str | None = None
+    readme: str | None = None
+    default_icon: str | None = None
+    style_sheet: str | None = None
+    head_insert: str | None = None
+    content_type: str | None = None
+    charset: str | None = None
+    icon_width: int | None = None
+    icon_height: int | None = None
+    name_width: int | None = None
+    description_width: int | None = None
+    key: str | None = None  # N, M, S, D
+    direction: str | None = None  # A, D
+
+    def merge_onto(self, base: AutoindexDirConfig) -> AutoindexDirConfig:
+        """Lists: the inner entries first; single values: the inner one if set; options as `settled` says."""
+        out = AutoindexDirConfig()
+        for f in fields(self):
+            inner, outer = getattr(self, f.name), getattr(base, f.name)
+            if isinstance(inner, list):
+                setattr(out, f.name, inner + outer)
+            else:
+                setattr(out, f.name, outer if inner is None else inner)
+        if self.forget_ignored:
+            out.ignored = self.ignored
+        base = base.settled()
+        out.merged, out.outermost = True, False
+        out.options, out.added, out.removed = self._options_over(base)
+        return out
+
+    def _options_over(self, base: AutoindexDirConfig) -> tuple[IndexOption, IndexOption, IndexOption]:
+        if self.options & IndexOption.NOTHING:
+            return IndexOption.NOTHING, IndexOption.NONE, IndexOption.NONE
+        if self.options:
+            return self.options, IndexOption.NONE, IndexOption.NONE
+        added = (base.added | self.added) & ~self.removed
+        removed = base.removed | self.removed
+        return ((base.options & ~IndexOption.NOTHING) | added) & ~removed, added, removed
+
+    def settled(self) -> AutoindexDirConfig:
+        """The record as requests see it: a section's own record counts as laid over the empty one."""
+        if self.outermost or self.merged:
+            return self
+        options, added, removed = self._options_over(AutoindexDirConfig(merged=True))
+        return replace(self, options=options, added=added, removed=removed, merged=True)
+
+
+# IndexOptions ---------------------------------------------------------------------------------------------------------------------------------------
+def set_options(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+    """Words with and without sign; a plain one forgets the signed ones before it."""
+    conf.outermost = not cmd.path and not cmd.in_virtual_host
+    known = WORDS_24 if cmd.dialect.keywords_24 else WORDS
+    for word in words:
+        sign, word = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
+        option = known.get(word.lower())
+        if option is None:
+            if word.lower() == "none":
+                _set_none(conf, sign)
+                continue
+            _set_value(conf, sign, word)
+            option = IndexOption.NONE
+        if not sign:
+            conf.options, conf.added, conf.removed = conf.options | option, IndexOption.NONE, IndexOption.NONE
+        elif sign == "+":
+            conf.added, conf.removed = conf.added | option, conf.removed & ~option
+        else:
+            conf.removed, conf.added = conf.removed | option, conf.added & ~option
+    if conf.options & IndexOption.NOTHING and conf.options != IndexOption.NOTHING:
+        raise ConfigError("Cannot combine other IndexOptions keywords with 'None'")
+
+
+def _set_none(conf: AutoindexDirConfig, sign: str) -> None:
+    if sign:
+        raise ConfigError("Cannot combine '+' or '-' with 'None' keyword")
+    conf.options, conf.added, conf.removed = IndexOption.NOTHING, IndexOption.NONE, IndexOption.NONE
+
+
+_SIZES: Final = {"iconwidth": ("icon_width", "IconWidth"), "iconheight": ("icon_height", "IconHeight")}
+_WIDTHS: Final = {
+    "namewidth": ("name_width", "NameWidth", NAME_WIDTH, 5),
+    "descriptionwidth": ("description_width", "DescriptionWidth", DESCRIPTION_WIDTH, 12),
+}
+
+
+def _set_value(conf: AutoindexDirConfig, sign: str, word: str) -> None:
+    """The words that have a value."""
+    name, equals, value = word.partition("=")
+    low = name.lower()
+    if low in _SIZES:
+        attribute, shown = _SIZES[low]
+        if equals and sign == "-":
+            raise ConfigError(f"Cannot combine '-' with {shown}=n")
+        setattr(conf, attribute, atoi(value) if equals else 0 if sign == "-" else ICON_SIZE[attribute])
+    elif low in _WIDTHS:
+        _set_width(conf, sign, equals, value, *_WIDTHS[low])
+    elif low == "type" and equals:
+        conf.content_type = value
+    elif low == "charset" and equals:
+        conf.charset = value
+    else:
+        raise ConfigError("Invalid directory indexing option")
+
+
+def _set_width(
+    conf: AutoindexDirConfig,
+    sign: str,
+    equals: str,
+    value: str,
+    attribute: str,
+    shown: str,
+    default: int,
+    least: int,
+) -> None:
+    if not equals:
+        if sign != "-":
+            raise ConfigError(f"{shown} with no value may only appear as '-{shown}'")
+        setattr(conf, attribute, default)
+        return
+    if sign == "-":
+        raise ConfigError(f"Cannot combine '-' with {shown}=n")
+    if value.startswith("*"):
+        setattr(conf, attribute, FIT)
+        return
+    width = atoi(value)
+    if width and width < least:
+        raise ConfigError(f"{shown} value must be greater than {least}")
+    setattr(conf, attribute, width)
+
+
+# The other directives -------------------------------------------------------------------------------------------------------------------------------
+_KEYS: Final = {"name": "N", "date": "M", "size": "S", "description": "D"}
+
+
+def set_order(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+    """IndexOrderDefault direction key."""
+    if words[0].lower() not in ("ascending", "descending"):
+        raise ConfigError("First keyword must be 'Ascending' or 'Descending'")
+    if words[1].lower() not in _KEYS:
+        raise ConfigError("Second keyword must be 'Name', 'Date', 'Size', or 'Description'")
+    conf.direction, conf.key = upper(words[0][0]), _KEYS[words[1].lower()]
+
+
+def _item(cmd: Command, by: str, to: str, data: str) -> Item:
+    if by == "path" and to == "**DIRECTORY**":
+        to = "^^DIRECTORY^^"
+    wild = "*" in to or "?" in to
+    return Item(
+        by, f"*{to}" if by == "path" and not wild and not to.startswith("^^") else to, f"{cmd.path}*", data
+    )
+
+
+def add_alt(by: str) -> Any:
+    """AddAlt, AddAltByType, AddAltByEncoding: text name."""
+
+    def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+        data = words[0].strip('"')
+        to = _encoding(words[1]) if by == "encoding" else words[1]
+        conf.alts = [*conf.alts, _item(cmd, by, to, data)]
+
+    return add
+
+
+def add_icon(by: str) -> Any:
+    """AddIcon, AddIconByType, AddIconByEncoding: icon or (text,icon), then a name."""
+
+    def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+        icon = words[0]
+        to = _encoding(words[1]) if by == "encoding" else words[1]
+        if icon.startswith("("):
+            if ")" not in icon:
+                raise ConfigError("missing closing paren")
+            alt, comma, rest = icon[1:].partition(",")
+            if not comma:
+                return
+            conf.alts = [*conf.alts, _item(cmd, by, to, alt)]
+            icon = rest.partition(")")[0]
+        conf.icons = [*conf.icons, _item(cmd, by, to, icon)]
+
+    return add
+
+
+def _encoding(name: str) -> str:
+    """gzip and x-gzip, compress and x-compress are one encoding each."""
+    return name
+
+
+def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+    """AddDescription text name."""
+    text, to = words
+    is_path = "/" in to
+    wild = is_path or any(c in to for c in "*?[")
+    conf.descriptions = [*conf.descriptions, Description(f"*/{to}" if is_path else to, is_path, wild, text)]
+
+
+def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+    """IndexIgnore name."""
+    conf.ignored = [*conf.ignored, (words[0], f"{cmd.path}*")]
+
+
+def reset_ignored(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
+    """IndexIgnoreReset: forget the outer sections' names."""
+    conf.forget_ignored = words[0].lower() == "on"
+
+
+def fancy_is_gone(_cmd: Command, _conf: AutoindexDirConfig, _words: list[str]) -> None:
+    """FancyIndexing was a directive of 1.3."""
+    raise ConfigError("The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing.")

@@ -1,0 +1,91 @@
+"""mod_cgi: programs that answer requests.
+
+Manual: mod/mod_cgi.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.support.cgi.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
+from whimbrel.modules.support.setters import timeout
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import HANDLER
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class CgiDirConfig:
+    """CGIScriptTimeout in seconds; 0: as TimeOut."""
+
+    timeout: float = setting(0.0)
+
+
+@dataclass(slots=True)
+class CgiServerConfig(ScriptLogServerConfig):
+    """The script log."""
+
+
+def set_timeout(cmd: Command, conf: CgiDirConfig, words: list[str]) -> None:
+    """A time with or without unit."""
+    time = timeout(words[0])
+    if time is None:
+        raise ConfigError(f"{cmd.name} has wrong format")
+    conf.timeout = time / 1_000_000
+
+
+def complain(r: Any, words: str) -> None:
+    """A line of a program's standard error."""
+    r.log(
+        "error",
+        words if r.plan.dialect.wire_22 else f"stderr from {r.filename}: {words}",
+        code="AH01215",
+        module="cgi",
+    )
+
+
+REFUSALS = ("AH02809", "AH02810", "AH02811", "AH02812", "AH02813")
+
+
+def make_handler(scope: Scope) -> CompiledHook:
+    """Runs the request's file for the handler cgi-script."""
+    from whimbrel.modules.support.cgi.script import (
+        HANDLERS,
+        CgiVariant,
+        body_limit_of,
+        make_runner,
+        timeout_of,
+    )  # costs 50 ms: -t runs nothing
+
+    log = ScriptLog(scope.server_config(CgiServerConfig))
+    run = make_runner(
+        CgiVariant("cgi", REFUSALS, complain, "", True),
+        log,
+        timeout_of(scope, scope.dir_config(CgiDirConfig).timeout),
+        body_limit_of(scope),
+    )
+    return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
+
+
+MODULE = Module(
+    name="cgi_module",
+    source="mod_cgi.c",
+    dir_config=CgiDirConfig,
+    server_config=CgiServerConfig,
+    directives=(
+        *DIRECTIVES,
+        Directive(
+            name="CGIScriptTimeout",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF | Context.RSRC_CONF,
+            apply=set_timeout,
+            versions=Versions.V24,
+            help="The amount of time to wait between successful reads from the CGI script, in seconds.",
+        ),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)

@@ -1,0 +1,112 @@
+"""mod_cgid: mod_cgi with a process of its own that starts the programs; here it differs in messages and names of directives only.
+
+Manual: mod/mod_cgid.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import BLANKS, atoi
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.modules.support.cgi.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
+from whimbrel.modules.support.setters import global_only, timeout
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import HANDLER
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class CgidDirConfig:
+    """CGIDScriptTimeout in seconds; 0: as TimeOut."""
+
+    timeout: float = setting(0.0)
+
+
+@dataclass(slots=True)
+class CgidServerConfig(ScriptLogServerConfig):
+    """The script log; the socket of httpd's daemon is checked and not used."""
+
+    socket: str = setting("")
+
+
+def set_timeout(cmd: Command, conf: CgidDirConfig, words: list[str]) -> None:
+    """A time with or without unit; 2.2 takes negative ones too."""
+    time = timeout(words[0])
+    if (
+        time is None
+        and cmd.dialect.lenient_values
+        and timeout(words[0].lstrip(BLANKS).removeprefix("-")) is not None
+    ):
+        time = max(0, atoi(words[0]))
+    if time is None:
+        raise ConfigError(f"{cmd.name} has wrong format")
+    conf.timeout = time / 1_000_000
+
+
+def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
+    """The socket's path, taken from the server root."""
+    conf.socket = cmd.server_path(words[0])
+
+
+def complain(r: Any, words: str) -> None:
+    """A line of a program's standard error: it goes to the main server's error log as it is."""
+    configuration = r.engine.configuration
+    provider = configuration.provider("log", "error_sink")
+    sink = (
+        provider(configuration, configuration.main) if provider is not None else configuration.spec.error_log
+    )
+    if sink is not None:
+        r.engine.runtime.write_log(sink, to_bytes(words) + b"\n")
+
+
+REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")
+
+
+def make_handler(scope: Scope) -> CompiledHook:
+    """Runs the request's file for the handler cgi-script."""
+    from whimbrel.modules.support.cgi.script import (
+        HANDLERS,
+        CgiVariant,
+        body_limit_of,
+        make_runner,
+        timeout_of,
+    )  # costs 50 ms: -t runs nothing
+
+    log = ScriptLog(scope.server_config(CgidServerConfig))
+    variant = CgiVariant("cgid", REFUSALS, complain, "AH01241", False)
+    run = make_runner(
+        variant, log, timeout_of(scope, scope.dir_config(CgidDirConfig).timeout), body_limit_of(scope)
+    )
+    return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
+
+
+MODULE = Module(
+    name="cgid_module",
+    source="mod_cgid.c",
+    dir_config=CgidDirConfig,
+    server_config=CgidServerConfig,
+    directives=(
+        *DIRECTIVES,
+        Directive(
+            name="ScriptSock",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            apply=global_only(set_socket),
+            record=ConfigScope.SERVER,
+            help="the name of the socket to use for communication with the cgi daemon.",
+        ),
+        Directive(
+            name="CGIDScriptTimeout",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF | Context.RSRC_CONF,
+            apply=set_timeout,
+            help="The amount of time to wait between successful reads from the CGI script, in seconds.",
+        ),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)

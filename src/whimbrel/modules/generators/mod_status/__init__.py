@@ -1,0 +1,133 @@
+"""mod_status: what the workers are doing, as a page and as ``key: value`` lines.
+
+Manual: mod/mod_status.html.  `state` says what the runtime's scoreboard has to tell, `page` how it is shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.mpm.settings import MpmConfig
+from whimbrel.modules.support.setters import global_only, set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.modules.generators.mod_status.state import State as StateNow
+
+HANDLER_NAME = "server-status"
+BUFFER = 8192  # a longer page is sent before its length is known
+TYPE = "application/x-httpd-status"
+TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-8859-1"}
+
+
+@dataclass(slots=True)
+class StatusServerConfig:
+    """Per-server settings (2.2, where they are this module's; in 2.4 they are the core's)."""
+
+    extended: bool = setting(False)
+    tail: bool = setting(False)
+
+
+def options(args: str | None) -> tuple[int | None, bool, bool]:
+    """(seconds of ``refresh`` or None, whether a table is wanted, ``auto``) of a query; the words may stand anywhere in it."""
+    text = args or ""
+    refresh = None
+    at = text.find("refresh")
+    if at >= 0:
+        digits = ""
+        if text[at + 7 : at + 8] == "=":
+            for char in text[at + 8 :]:
+                if not is_digits(char):
+                    break
+                digits += char
+        refresh = atoi(digits) if atoi(digits) > 0 else 10
+    return refresh, "notable" not in text, "auto" in text
+
+
+def make_handler(scope: Scope) -> CompiledHook | None:
+    """Answer requests whose handler is server-status."""
+    from whimbrel.modules.generators.mod_status import json_output
+    from whimbrel.modules.generators.mod_status.page import Names, auto, page
+    from whimbrel.modules.generators.mod_status.state import State
+
+    new = not scope.dialect.pages_22
+    extended = (
+        scope.server_config(MpmConfig).extended_status is not False
+        if new
+        else scope.server_config(StatusServerConfig).extended
+    )
+
+    def handle(r: Any) -> HookStatus:
+        if r.handler != HANDLER_NAME and r.handler != TYPE:
+            return DECLINED
+        r.allowed |= 1
+        if r.method_number != 0:
+            return DECLINED
+        state = State(r, extended)
+        refresh, table, plain = options(r.args)
+        if refresh is not None:
+            r.headers_out.set("Refresh", str(refresh))
+        as_json = json_output.wanted(r.args)
+        r.content_type = json_output.TYPE if as_json else TEXT["auto" if plain else ""]
+        if r.header_only or not state.shared:
+            r.set_uncacheable()
+        if r.header_only and not (plain or as_json):
+            return OK  # the page's length changes with every request: nothing is said about it
+
+        names = Names(r)
+
+        def shown(state: StateNow) -> bytes:
+            return to_bytes(
+                json_output.document(r, state, new)
+                if as_json
+                else auto(r, state, new)
+                if plain
+                else page(names, state, new, table)
+            )
+
+        text = shown(state)
+        r.chunked = chunked = len(text) > BUFFER
+
+        def remake() -> bytes:
+            text = shown(State(r, extended))
+            return text if (len(text) > BUFFER) is chunked else b""
+
+        r.body_factory = remake
+        r.write(text)
+        return OK
+
+    return CompiledHook(handle, Reads.HEAD, handlers=frozenset((HANDLER_NAME, TYPE)))
+
+
+def _row22(name: str, field: str, text: str) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        apply=global_only(set_flag(field)),
+        help=text,
+        record=ConfigScope.SERVER,
+        versions=Versions.V22,
+    )
+
+
+MODULE = Module(
+    name="status_module",
+    source="mod_status.c",
+    server_config=StatusServerConfig,
+    directives=(
+        _row22("ExtendedStatus", "extended", '"On" to track extended status information, "Off" to disable'),
+        _row22(
+            "SeeRequestTail",
+            "tail",
+            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+        ),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+)

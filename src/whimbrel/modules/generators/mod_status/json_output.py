@@ -1,0 +1,44 @@
+"""``?json``: what ``?auto`` says as one JSON object, for programs.
+
+Its keys are those of ``?auto``, numbers as numbers, and two more: `Workers`, one object for each row of the page's table (keys as in `state`), and
+`Children`, one for each worker process.  Not of httpd: there the word is ignored, and so it is here unless the query is just that, with or without
+``refresh``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from whimbrel.modules.generators.mod_status.page import auto_22, auto_24
+from whimbrel.modules.generators.mod_status.state import State, normalized
+
+TYPE: Final = "application/json"
+_NUMBER: Final = re.compile(r"-?\d*\.?\d+(?:e[+-]?\d+)?\Z")
+_QUERY: Final = re.compile(r"(?:.*&)?json(?:=[^&]*)?(?:&.*)?\Z")
+
+
+def wanted(args: str | None) -> bool:
+    """Whether the query has the parameter ``json``."""
+    return args is not None and _QUERY.match(args) is not None
+
+
+def document(r: Any, s: State, new: bool) -> str:
+    """The whole answer."""
+    lines = auto_24(r, s) if new else auto_22(r, s)
+    out: dict[str, Any] = {key: _value(value) for key, value in lines}
+    out["Scoreboard"] = s.board
+    out["Workers"] = (
+        [{key: value for key, value in normalized(row).items() if key != "worker"} for row in s.rows]
+        if s.extended
+        else []
+    )
+    out["Children"] = s.processes
+    return json.dumps(out, separators=(",", ":")) + "\n"
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str) and _NUMBER.match(value):
+        return float(value)
+    return value

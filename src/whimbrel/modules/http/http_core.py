@@ -1,0 +1,205 @@
+"""How HTTP is spoken: keep-alive, strictness, methods, TRACE, protocols.
+
+KeepAlive and its kin are http_core.c's, the others core.c's.  Manual: mod/core.html#keepalive, #httpprotocoloptions, #protocols.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.numbers import atoi
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.core.file_options import ON_OFF
+from whimbrel.modules.support.setters import (
+    Forbidden,
+    global_only,
+    not_in,
+    not_in_limit22,
+    own,
+    set_choice,
+    set_flag,
+    set_lower,
+    set_number,
+    timeout,
+)
+
+
+def set_keep_alive(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """KeepAlive: 2.2 takes every word but Off and 0 for On."""
+    word = words[0].lower()
+    conf.keep_alive = word not in ("off", "0") if cmd.dialect.keepalive_any_word else word == "on"
+
+
+def set_keep_alive_timeout(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """KeepAliveTimeout: seconds or a time with a unit; 2.2 knows only the digits."""
+    if cmd.dialect.lenient_values:
+        conf.keep_alive_timeout = float(atoi(words[0]))
+        return
+    time = timeout(words[0])
+    if time is None:
+        raise ConfigError("KeepAliveTimeout has wrong format")
+    conf.keep_alive_timeout = time / 1_000_000
+
+
+_PAIRS = (
+    ("allow_http09", ("Allow0.9", "Require1.0")),
+    ("strict_http", ("Strict", "Unsafe")),
+    ("registered_methods", ("RegisteredMethods", "LenientMethods")),
+)
+_PROTOCOL_WORDS = {word.lower(): (field, word is pair[0]) for field, pair in _PAIRS for word in pair}
+
+
+def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """HttpProtocolOptions: one word of each pair, at most."""
+    found = _PROTOCOL_WORDS.get(words[0].lower())
+    if found is None:
+        raise ConfigError(
+            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), "
+            "and 'Require1.0' or 'Allow0.9' (default)"
+        )
+    field, value = found
+    if getattr(conf, field) is (not value):
+        first, second = next(pair for name, pair in _PAIRS if name == field)
+        raise ConfigError(f"HttpProtocolOptions '{first}' and '{second}' are mutually exclusive")
+    setattr(conf, field, value)
+
+
+def set_method(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """RegisterHttpMethod: names are exact."""
+    conf.registered = [*own(conf, "registered", list), words[0]]
+
+
+def register_methods(configuration: Any) -> None:
+    """Make the methods of RegisterHttpMethod known to the configuration."""
+    for name in configuration.main.config(CoreServerConfig).registered:
+        configuration.methods.register(name)
+
+
+def set_protocols(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """Protocols: identifiers in order of preference; names nobody implements are kept, they never match."""
+    known = own(conf, "protocols", list)
+    if words[0] not in known:
+        conf.protocols = [*known, words[0]]
+
+
+def set_accept_filter(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
+    """AcceptFilter protocol filter: kept; Whimbrel's sockets take none."""
+    conf.accept_filters = {**own(conf, "accept_filters", dict), words[0]: words[1]}
+
+
+HONOR_ORDER = set_choice("protocols_honor_order", ON_OFF, "ProtocolsHonorOrder must be 'on' or 'off'")
+TRACE = set_choice(
+    "trace_enable",
+    {"off": 0, "on": 1, "extended": 2},
+    "TraceEnable must be one of 'on', 'off', or 'extended'",
+)
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(
+        name="HttpProtocolOptions",
+        args=Args.ITERATE,
+        where=Context.RSRC_CONF,
+        apply=set_protocol_options,
+        record=ConfigScope.SERVER,
+        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); 'Unsafe' or 'Strict' "
+        "(default). Sets HTTP acceptance rules",
+    ),
+    Directive(
+        name="RegisterHttpMethod",
+        args=Args.ITERATE,
+        where=Context.RSRC_CONF,
+        apply=global_only(set_method),
+        record=ConfigScope.SERVER,
+        help="Registers non-standard HTTP methods",
+    ),
+    Directive(
+        name="TraceEnable",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=TRACE,
+        record=ConfigScope.SERVER,
+        help="'on' (default), 'off' or 'extended' to trace request body content",
+    ),
+    Directive(
+        name="MergeTrailers",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        apply=set_flag("merge_trailers"),
+        record=ConfigScope.SERVER,
+        help="merge request trailers into request headers or not",
+    ),
+    Directive(
+        name="Protocols",
+        args=Args.ITERATE,
+        where=Context.RSRC_CONF,
+        apply=set_protocols,
+        record=ConfigScope.SERVER,
+        versions=Versions.V24,
+        help="Controls which protocols are allowed",
+    ),
+    Directive(
+        name="ProtocolsHonorOrder",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=HONOR_ORDER,
+        record=ConfigScope.SERVER,
+        versions=Versions.V24,
+        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection",
+    ),
+    Directive(
+        name="Protocol",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=not_in_limit22(set_lower("protocol")),
+        record=ConfigScope.SERVER,
+        help="Set the Protocol for httpd to use.",
+    ),
+    Directive(
+        name="AcceptFilter",
+        args=Args.TAKE2,
+        where=Context.RSRC_CONF,
+        apply=global_only(set_accept_filter),
+        record=ConfigScope.SERVER,
+        help="Set the Accept Filter to use for a protocol",
+    ),
+)
+
+HTTP_DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(
+        name="KeepAliveTimeout",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=not_in_limit22(set_keep_alive_timeout),
+        record=ConfigScope.SERVER,
+        help="Keep-Alive timeout duration (sec)",
+    ),
+    Directive(
+        name="MaxKeepAliveRequests",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        apply=not_in_limit22(set_number("max_keep_alive")),
+        help="Maximum number of Keep-Alive requests per connection, or 0 for infinite",
+    ),
+    Directive(
+        name="KeepAlive",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        apply=set_keep_alive,
+        record=ConfigScope.SERVER,
+        versions=Versions.V24,
+        help="Whether persistent connections should be On or Off",
+    ),
+    Directive(
+        name="KeepAlive",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.SERVER,
+        versions=Versions.V22,
+        apply=not_in(Forbidden.LIMIT, set_keep_alive),
+        help="Whether persistent connections should be On or Off",
+    ),
+)

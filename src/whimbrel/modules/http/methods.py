@@ -1,0 +1,94 @@
+"""OPTIONS and TRACE (httpd's http_core.c)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import lower
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.registry.methods import NAMES
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_NUMBER = {name: number for number, name in enumerate(NAMES)}
+# What the default handler says it can do.
+DELIVERED = 1 << _NUMBER["GET"] | 1 << _NUMBER["OPTIONS"] | 1 << _NUMBER["POST"]
+_TRACE, _OPTIONS = _NUMBER["TRACE"], _NUMBER["OPTIONS"]
+TRACE_BODY_LIMIT = 65536
+
+
+def options(r: Request) -> HookStatus:
+    """An answer without a body that names the methods (ap_send_http_options)."""
+    if r.assbackwards:
+        return DECLINED
+    from whimbrel.engine.pipeline.error import (
+        allow_value,
+    )  # the whole answering side: a check of a configuration does without
+
+    r.headers_out.set("Content-Length", "0")
+    r.headers_out.set("Allow", allow_value(r))
+    return OK
+
+
+def make_options_star(_scope: Scope) -> CompiledHook:
+    """OPTIONS * is answered at once, before anything is looked up."""
+
+    def options_star(r: Request) -> HookStatus:
+        if r.method_number != _OPTIONS or r.uri != "*":
+            return DECLINED
+        r.headers_out.set("Content-Length", "0")
+        return DONE
+
+    return CompiledHook(options_star, Reads.HEAD, methods=1 << _OPTIONS)
+
+
+def make_trace(scope: Scope) -> CompiledHook:
+    """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
+    mode = scope.server_config(CoreServerConfig).trace_enable
+    level = "error" if scope.dialect.missing_is_error else "info"
+
+    async def trace(r: Request) -> HookStatus:
+        if r.method_number != _TRACE:
+            return DECLINED
+        first = r
+        while first.prev is not None:
+            first = first.prev
+        if mode == 0:
+            first.notes["error-notes"] = "TRACE denied by server configuration"
+            return 405
+        coding = r.headers_in.get("Transfer-Encoding")
+        if coding is not None and lower(coding) != "chunked":
+            r.log(level, f"Unknown Transfer-Encoding {coding}", code="AH01592", module="http")
+            return 501
+        if mode != 2 and (
+            coding is not None or not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None
+        ):
+            r.log(level, f"TRACE with body is not allowed for {r.uri}", code="AH01595", module="http")
+            return 413
+        try:
+            body = await r.body_in.read_all(TRACE_BODY_LIMIT)
+        except BodyError as problem:
+            if problem.status == 413:
+                first.notes["error-notes"] = "Extended TRACE request bodies cannot exceed 64k\n"
+            return problem.status
+        r.content_type = "message/http"
+        r.stream = _echo(to_bytes(_head(first)) + body)
+        r.set_uncacheable()
+        return DONE
+
+    return CompiledHook(trace, Reads.HEAD, is_async=True, methods=1 << _TRACE)
+
+
+def _head(r: Request) -> str:
+    lines = [f"{name}: {value}\r\n" for name, value in r.headers_in.items()]
+    return f"{r.the_request}\r\n{''.join(lines)}\r\n"
+
+
+async def _echo(data: bytes) -> AsyncIterator[bytes]:
+    yield data

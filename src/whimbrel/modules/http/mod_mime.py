@@ -1,0 +1,427 @@
+"""mod_mime: content type, language, encoding, character set, handler and filters by the extensions of a file's name.
+
+Manual: mod/mod_mime.html.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from stat import S_IFDIR
+from typing import Any, Final
+
+from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
+from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import note_handler
+from whimbrel.config.model import confs
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.deps.files import KIND
+from whimbrel.modules.core.filters import note_missing
+from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
+from whimbrel.registry.settings import setting
+
+DIRECTORY_TYPE = "httpd/unix-directory"
+EXCEPTIONS: Final = "ap-mime-exceptions-list"
+ATTRIBUTES = ("type", "encoding", "language", "charset", "handler", "input_filters", "output_filters")
+Extensions = dict[str, dict[str, str]]
+
+
+def _overlaid(base: Extensions, over: Extensions) -> Extensions:
+    """Per extension and attribute the inner value wins; "" is what Remove... leaves behind and wins too."""
+    return {**base, **{ext: {**base.get(ext, {}), **own} for ext, own in over.items()}}
+
+
+@dataclass(slots=True)
+class MimeDirConfig:
+    """Per-directory settings.
+
+    *extensions* maps an extension (lower case, no dot) to its attributes; the value "" says that the attribute was removed, so that not even the
+    file of types gives it.  *match* holds the words of MultiviewsMatch.
+    """
+
+    extensions: Extensions = setting(make=dict, merge=_overlaid)
+    default_language: str | None = setting(None)
+    use_path_info: bool = setting(False)
+    match: frozenset[str] = setting(frozenset())
+
+
+@dataclass(slots=True)
+class MimeServerConfig:
+    """Per-server settings: the file of types, and once the configuration is complete its content, extension to type."""
+
+    types_config: str | None = setting(None)
+    types: dict[str, str] = setting(make=dict)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def _extension(word: str) -> str:
+    return word.removeprefix(".").lower()
+
+
+def _store(conf: MimeDirConfig, word: str, attribute: str, value: str) -> None:
+    known = conf.extensions if isinstance(conf.extensions, dict) else {}
+    ext = _extension(word)
+    conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
+
+
+def _add(attribute: str) -> Any:
+    def add(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
+        if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
+            note_handler(state_of(cmd), words[0], is_type=attribute == "type")
+        _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
+
+    return add
+
+
+def _add_filter(attribute: str) -> Any:
+    """The same for filters, which a module without behaviour may bring."""
+    add = _add(attribute)
+
+    def apply(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
+        note_missing(cmd, words[0])
+        add(cmd, conf, words)
+
+    return apply
+
+
+def _remove(attribute: str) -> Any:
+    def remove(_cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
+        _store(conf, words[0], attribute, "")
+
+    return remove
+
+
+def set_match(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
+    """One word of MultiviewsMatch; some exclude each other."""
+    check_context(
+        cmd, Forbidden.LOCATION | (Forbidden.NOTHING if cmd.dialect.contexts_22 else Forbidden.LIMIT)
+    )
+    word = words[0].lower()
+    known = conf.match if isinstance(conf.match, frozenset) else frozenset()
+    if word not in ("any", "negotiatedonly", "filters", "handlers"):
+        raise ConfigError(f"Unrecognized option '{words[0]}'")
+    if word in ("filters", "handlers"):
+        if known & {"any", "negotiatedonly"}:
+            raise ConfigError(f"{word.capitalize()} is incompatible with Any and NegotiatedOnly")
+        conf.match = known | {word}
+    elif known - {word}:
+        others = "NegotiatedOnly" if word == "any" else "Any"
+        name = "Any" if word == "any" else "NegotiatedOnly"
+        raise ConfigError(f"{name} is incompatible with {others}, Filters and Handlers")
+    else:
+        conf.match = frozenset({word})
+
+
+# The file of types ----------------------------------------------------------------------------------------------------------------------------------
+def read_types(data: str) -> dict[str, str]:
+    """Extension (lower case) to type, of a file with lines ``type extension ...``; a later line wins."""
+    types = {}
+    for line in data.split("\n"):
+        parts = [] if line[:1] == "#" else split_words(line)
+        for extension in parts[1:]:
+            types[extension.lower()] = parts[0]
+    return types
+
+
+def load_types(finished: Any) -> None:
+    """Read the main server's TypesConfig once for all servers; a file that can't be read ends the start."""
+    servers = list(finished.servers())
+    path = servers[0].config(MimeServerConfig).types_config or os.path.join(finished.root, "conf/mime.types")
+    try:
+        with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
+            types = read_types(file.read())
+    except OSError as problem:
+        text = f"could not open mime types config file {path}."
+        reason = f"({problem.errno}){os.strerror(problem.errno or 0)}: "
+        coded = finished.dialect.messages_24
+        raise PostConfigError("mime", ("error", reason + "AH01597: " * coded + text), coded=coded) from None
+    for conf in confs(servers, MimeServerConfig):
+        conf.types = types
+
+
+# Finding ------------------------------------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a file's name says.  *others* are the parts of the name that say nothing, None where no part says anything."""
+
+    type: str | None
+    charset: str | None
+    encodings: tuple[str, ...]
+    languages: tuple[str, ...]
+    handler: str | None
+    input_filters: tuple[str, ...]
+    output_filters: tuple[str, ...]
+    others: tuple[str, ...] | None
+
+
+def name_parts(name: str, dots_belong: bool = True) -> list[str]:
+    """The base name and the extensions of a file name, empty ones left out; *dots_belong*: leading dots are part of the base name (2.4)."""
+    bare = name.lstrip(".") if dots_belong else name
+    first, *extensions = bare.split(".")
+    return [name[: len(name) - len(bare)] + first, *(e for e in extensions if e)]
+
+
+def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belong: bool = True) -> Found:
+    """Read the extensions from left to right: the last type, character set and handler win, languages and encodings add up."""
+    kind = charset = handler = None
+    lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
+    base, *extensions = name_parts(name, dots_belong)
+    others, known = [base], False
+    for extension in extensions:
+        own = conf.extensions.get(extension.lower(), {})
+        new = own.get("type", types.get(extension.lower()))
+        found = bool(new or own.get("charset") or own.get("language") or own.get("encoding"))
+        kind, charset, handler = new or kind, own.get("charset") or charset, own.get("handler") or handler
+        for what, values in lists.items():
+            if own.get(what):
+                values.append(own[what])
+        found = found or "any" in conf.match or bool("handlers" in conf.match and own.get("handler"))
+        found = found or bool(
+            "filters" in conf.match and (own.get("input_filters") or own.get("output_filters"))
+        )
+        known = known or found
+        if not found:
+            others.append(extension)
+    ins, outs = (
+        tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters")
+    )
+    return Found(
+        kind,
+        charset,
+        tuple(lists["encoding"]),
+        tuple(lists["language"]),
+        handler,
+        ins,
+        outs,
+        tuple(others) if known else None,
+    )
+
+
+_MEDIA = compile(r"\s*([^\s/;]+)\s*/\s*([^\s;]+)\s*", re.ASCII)
+_PARAMETER = compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)', re.S | re.ASCII)
+
+
+def with_charset(kind: str, charset: str | None) -> str | None:
+    """The media type with its parameters in one spelling and *charset* in place of its own; None when it is no media type."""
+    media = _MEDIA.match(kind)
+    if media is None:
+        return None
+    out, done = f"{media[1]}/{media[2]}", False
+    for parameter in _PARAMETER.finditer(kind, media.end()):
+        if charset and parameter[1] == "charset":
+            if not done:
+                out, done = f"{out}; charset={charset}", True
+        else:
+            out += f"; {parameter[1]}={parameter[2]}"
+    return f"{out}; charset={charset}" if charset and not done else out
+
+
+def _finder(
+    conf: MimeDirConfig, types: dict[str, str], dots_belong: bool, memory: dict[str, tuple[str, str]]
+) -> Callable[[str], Found]:
+    """`look_at` with a memory of the last names.
+
+    In *memory* it leaves, by the extensions of names that say nothing but a media type: that type as it will be told, and with a NUL before each the
+    extensions that say nothing.
+    """
+    names: dict[str, Found] = {}
+
+    def find(name: str) -> Found:
+        found = names.get(name)
+        if found is None:
+            if len(names) > 1000:
+                names.clear()
+                memory.clear()
+            found = names[name] = parse_name(name, conf, types, dots_belong)
+            base, dot, extensions = name.partition(".")
+            more = (
+                found.languages
+                or found.encodings
+                or found.handler is not None
+                or found.input_filters
+                or found.output_filters
+            )
+            if base and dot and not more and found.type is not None and found.others is not None:
+                kind = with_charset(found.type, found.charset)
+                if kind is not None:
+                    memory[extensions] = kind, "".join(["\0" + other for other in found.others[1:]])
+        return found
+
+    return find
+
+
+def make_type(scope: Scope) -> CompiledHook | None:
+    """Set what the name of the request's file says."""
+    conf, types = scope.dir_config(MimeDirConfig), scope.server_config(MimeServerConfig).types
+    dialect = scope.dialect
+    memory: dict[str, tuple[str, str]] = {}
+    find = _finder(conf, types, dialect.leading_dot_is_name, memory)
+
+    def find_type(r: Any) -> HookStatus:
+        info = r.finfo
+        if info is not None and info.st_mode & KIND == S_IFDIR:
+            r.content_type = DIRECTORY_TYPE
+            return OK
+        if r.filename is None:
+            return DECLINED
+        path = r.filename + (r.path_info or "") if conf.use_path_info else r.filename
+        name = path[path.rindex("/") + 1 :] if "/" in path else path
+        base, dot, extensions = name.partition(".")
+        cached = memory.get(extensions) if base and dot else None
+        if cached is not None:
+            r.content_type, r.notes[EXCEPTIONS] = cached[0], base + cached[1]
+        else:
+            _take(r, find(name), dialect.messages_24)
+        if not r.content_languages and conf.default_language is not None:
+            r.content_languages = [conf.default_language]
+        return DECLINED if r.content_type is None else OK
+
+    return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
+
+
+def _take(r: Any, found: Found, new: bool) -> None:
+    if found.type is not None:
+        r.content_type = found.type
+    if found.languages:
+        r.content_languages = [*r.content_languages, *found.languages]
+    if found.encodings:
+        r.content_encodings = [*r.content_encodings, *found.encodings]
+    if found.handler is not None and not r.proxy:
+        r.handler = found.handler
+    for key, names in (
+        ("mime-input-filters", found.input_filters),
+        ("mime-output-filters", found.output_filters),
+    ):
+        if names:
+            r.notes[key] = ";".join(names)
+    if found.others is not None:
+        r.notes[EXCEPTIONS] = "\0".join(found.others)
+    if r.content_type is not None:
+        kind = with_charset(r.content_type, found.charset)
+        if kind is not None:
+            r.content_type = kind
+        else:
+            text = f"annot get media type from '{r.content_type}'"
+            r.log(
+                "warn", f"C{text}" if new else f"mod_mime: analyze_ct: c{text}", code="AH01599", module="mime"
+            )
+
+
+def make_insert(scope: Scope) -> CompiledHook | None:
+    """Adds the output filters that a file's extensions named; unknown ones are logged.  None where no extension names any."""
+    named = {
+        own[key]
+        for own in scope.dir_config(MimeDirConfig).extensions.values()
+        for key in ("input_filters", "output_filters")
+        if own.get(key)
+    }
+    if not named:
+        return None
+    from whimbrel.modules.core.filters import known_filters, unknown_filter
+
+    memory: dict[
+        tuple[str, str], tuple[list[Any], list[str]]
+    ] = {}  # of the filters that notes name, those that are known, and the names of others
+
+    def insert(r: Any) -> HookStatus:
+        notes = r.notes
+        if "mime-output-filters" not in notes and "mime-input-filters" not in notes:
+            return OK
+        key = (notes.get("mime-output-filters", ""), notes.get("mime-input-filters", ""))
+        if key not in memory:
+            if len(memory) > 1000:
+                memory.clear()
+            found, lost = known_filters(scope, key[0])
+            memory[key] = found, lost + known_filters(scope, key[1])[1]
+        added, unknown = memory[key]
+        for name in unknown:
+            unknown_filter(r, name)
+        if not r.proxy:
+            for one in added:
+                r.add_filter(one)
+        return OK
+
+    return CompiledHook(insert, Reads.HEAD)
+
+
+EXTENSIONS = "followed by one or more file extensions"
+
+
+def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
+    apply = _add_filter(attribute) if "filters" in attribute else _add(attribute)
+    return Directive(name=name, args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=apply, help=text)
+
+
+def _remover(name: str, attribute: str) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=Args.ITERATE,
+        where=Context.OR_FILEINFO,
+        apply=_remove(attribute),
+        help="one or more file extensions",
+    )
+
+
+MODULE = Module(
+    name="mime_module",
+    source="mod_mime.c",
+    dir_config=MimeDirConfig,
+    server_config=MimeServerConfig,
+    directives=(
+        _adder("AddCharset", "charset", f"a charset (e.g., iso-2022-jp), {EXTENSIONS}"),
+        _adder("AddEncoding", "encoding", f"an encoding (e.g., gzip), {EXTENSIONS}"),
+        _adder("AddHandler", "handler", f"a handler name {EXTENSIONS}"),
+        _adder("AddInputFilter", "input_filters", f"input filter name (or ; delimited names) {EXTENSIONS}"),
+        _adder("AddLanguage", "language", f"a language (e.g., fr), {EXTENSIONS}"),
+        _adder(
+            "AddOutputFilter", "output_filters", f"output filter name (or ; delimited names) {EXTENSIONS}"
+        ),
+        _adder("AddType", "type", f"a mime type {EXTENSIONS}"),
+        Directive(
+            name="DefaultLanguage",
+            args=Args.TAKE1,
+            where=Context.OR_FILEINFO,
+            apply=set_text("default_language"),
+            help="language to use for documents with no other language file extension",
+        ),
+        Directive(
+            name="MultiviewsMatch",
+            args=Args.ITERATE,
+            where=Context.OR_FILEINFO,
+            apply=set_match,
+            help="NegotiatedOnly (default), Handlers and/or Filters, or Any",
+        ),
+        _remover("RemoveCharset", "charset"),
+        _remover("RemoveEncoding", "encoding"),
+        _remover("RemoveHandler", "handler"),
+        _remover("RemoveInputFilter", "input_filters"),
+        _remover("RemoveLanguage", "language"),
+        _remover("RemoveOutputFilter", "output_filters"),
+        _remover("RemoveType", "type"),
+        Directive(
+            name="TypesConfig",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            apply=set_path("types_config"),
+            record=ConfigScope.SERVER,
+            help="the MIME types config file",
+        ),
+        Directive(
+            name="ModMimeUsePathInfo",
+            args=Args.FLAG,
+            where=Context.ACCESS_CONF,
+            apply=set_flag("use_path_info"),
+            help="Set to 'yes' to allow mod_mime to use path info for type checking",
+        ),
+    ),
+    hooks=(Hook(TYPE_CHECKER, make_type, Order.MIDDLE), Hook(INSERT_FILTER, make_insert, Order.FIRST)),
+    post_config=(load_types,),
+)

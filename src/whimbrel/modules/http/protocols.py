@@ -1,0 +1,103 @@
+"""Changing the protocol of a connection: what Protocols allows, the announcement in first answers, the switch itself (RFC 9110, 7.8).
+
+A module that can speak another protocol registers ("protocol", "propose"): a function of the request and the offered names that gives one of these or
+None.  An answer of status 101 whose connection carries the note `SWITCHED` is the server's sign to hand the connection over.
+Manual: mod/core.html#protocols.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whimbrel.base.numbers import strip
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.http.syntax.fields import has_token
+from whimbrel.registry.methods import NAMES
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, DONE, HookStatus
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+HTTP1 = "http/1.1"
+SWITCHED = "switched-to"
+_UPGRADE = frozenset(("upgrade",))
+_OPTIONS = list(NAMES).index("OPTIONS")
+
+
+def announced(protocols: list[str]) -> str:
+    """The names that an answer over HTTP/1.1 announces: those preferred to it."""
+    before = protocols[: protocols.index(HTTP1)] if HTTP1 in protocols else protocols
+    return ",".join(before)
+
+
+def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str | None) -> str | None:
+    """The protocol to change to, None to stay (ap_select_protocol)."""
+    candidates = [
+        name
+        for name in (proposal, HTTP1 if HTTP1 in offers else None)
+        if name is not None and name in protocols
+    ]
+    order = protocols if honor else offers
+    chosen = min(
+        candidates, key=lambda name: order.index(name) if name in order else len(order), default=HTTP1
+    )
+    return None if chosen == HTTP1 else chosen
+
+
+def make_upgrade(scope: Scope) -> CompiledHook | None:
+    """Announce other protocols on the first answer of a connection, or change to one that the client asks for."""
+    core = scope.server_config(CoreServerConfig)
+    protocols, honor = core.protocols, core.protocols_honor_order
+    names, propose = announced(protocols), scope.provider("protocol", "propose")
+    if not protocols:
+        return None
+
+    def upgrade(r: Request) -> HookStatus:
+        if r.proto >= (2, 0):
+            return DECLINED
+        requested = None if r.headers_in.has_none(_UPGRADE) else r.headers_in.get("Upgrade")
+        if requested:
+            return _switched(r, requested)
+        if names and not r.connection.served:
+            r.headers_out.set("Upgrade", names)
+            r.headers_out.set("Connection", "Upgrade")
+            r.set_uncacheable()
+        return DECLINED
+
+    def _switched(r: Request, requested: str) -> HookStatus:
+        if (
+            not has_token(r.headers_in.get("Connection"), "upgrade")
+            or propose is None
+            or r.main is not None
+            or r.prev is not None
+        ):
+            return DECLINED
+        offers = [strip(word) for word in requested.split(",")]
+        chosen = choose(protocols, honor, offers, propose(r, offers))
+        if chosen is None:
+            return DECLINED
+        r.status = 101
+        r.connection.notes[SWITCHED] = chosen
+        r.connection.is_draining = True
+        r.set_uncacheable()
+        return DONE
+
+    return CompiledHook(upgrade, Reads.HEAD)
+
+
+def make_upgrade_star(scope: Scope) -> CompiledHook | None:
+    """The same for OPTIONS *, which no handler sees."""
+    hook = make_upgrade(scope)
+    if hook is None:
+        return None
+    upgrade = hook.fn
+
+    def star(r: Request) -> HookStatus:
+        if r.method_number != _OPTIONS or r.uri != "*":
+            return DECLINED
+        answer = upgrade(r)
+        assert isinstance(answer, int)
+        return answer
+
+    return CompiledHook(star, Reads.HEAD, methods=1 << _OPTIONS)

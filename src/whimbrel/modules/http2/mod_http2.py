@@ -1,0 +1,315 @@
+"""mod_http2: what is asked of HTTP/2 connections; server/http2.py speaks it.
+
+Whoever accepts connections asks the provider ("http2", "settings") for the `Http2Server` of a server.  Nothing is pushed and no 103 is sent: both are
+offers that a client need not take.  Numbers of workers mean nothing where one loop answers all streams.  Manual: mod/mod_http2.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, is_digits, strip
+from whimbrel.config.configuration import STREAM_TAGS
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.support.setters import Setter, timeout
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+NOTE_ID, NOTE_TAG, NOTE_PUSH = "http2-id", "http2-tag", "http2-push"  # notes of a stream's connection
+_MISSING = "http2 missing"
+
+
+@dataclass(slots=True)
+class Http2ServerConfig:
+    """Per-server settings: sizes in bytes, times in seconds; None where the kind of connection decides."""
+
+    direct: bool | None = setting(None)
+    max_streams: int = setting(100)
+    window: int = setting(65535)
+    push: bool = setting(True)
+    padding: int = setting(0)  # bits: up to 2**bits - 1 bytes are added to a frame
+    max_data: int = setting(0)  # of one DATA frame, 0: what the client takes
+    stream_timeout: float = setting(0.0)  # 0: Timeout
+
+
+@dataclass(slots=True)
+class Http2DirConfig:
+    """Per-directory settings."""
+
+    upgrade: bool | None = setting(None)
+
+
+# setters ------------------------------------------------------------------------------------------------------------------------------------------
+def switch(name: str = "") -> Setter:
+    """On or Off, in any case, into *name* of the server's record or of the directory's; "" for what has no effect."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        word = words[0].lower()
+        if word not in ("on", "off"):
+            raise ConfigError("value must be On or Off")
+        if name:
+            setattr(record, name, word == "on")
+
+    return apply
+
+
+def number(name: str, least: int, reason: str) -> Setter:
+    """A number as C reads it, at least *least*, into *name* ("" for what has no effect)."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = atoi(words[0])
+        if value < least:
+            raise ConfigError(reason)
+        if name:
+            setattr(record, name, value)
+
+    return apply
+
+
+def time(name: str, reason: str) -> Setter:
+    """A time with or without unit into *name* ("" for what has no effect)."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = timeout(words[0])
+        if value is None:
+            raise ConfigError(reason)
+        if name:
+            setattr(record, name, value / 1_000_000)
+
+    return apply
+
+
+def set_padding(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
+    """H2Padding: 0 to 8 bits."""
+    bits = atoi(words[0])
+    if bits < 0:
+        raise ConfigError("number of bits must be >= 0")
+    if bits > 8:
+        raise ConfigError("number of bits must be <= 8")
+    conf.padding = bits
+
+
+def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
+    """H2PushDiarySize: a power of two below 65536."""
+    value = atoi(words[0])
+    if value < 0:
+        raise ConfigError("value must be >= 0")
+    if value & (value - 1):
+        raise ConfigError("value must a power of 2")
+    if value >= 65536:
+        raise ConfigError("value must <= 65536")
+
+
+def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
+    """H2PushPriority: a media type, how it depends, and a weight that Before has none of; a number alone is a weight."""
+    kind = words[1].lower()
+    has_no_weight = len(words) == 2 and is_digits(kind[:1])
+    if not has_no_weight and kind not in ("after", "before", "interleaved"):
+        raise ConfigError("dependency must be one of 'After', 'Before' or 'Interleaved'")
+    weight = words[1] if has_no_weight else words[2] if len(words) > 2 else None
+    if weight is not None and kind == "before":
+        raise ConfigError("dependency 'Before' does not allow a weight")
+    if weight is not None and atoi(weight) < 1:
+        raise ConfigError("weight must be a number >= 1")
+
+
+def check_resource(_cmd: Command, _conf: Http2DirConfig, words: list[str]) -> None:
+    """H2PushResource: ``[add] path [critical]``."""
+    rest = words[1:] if words[0].lower() == "add" and len(words) > 1 else words
+    if len(rest) > 2:
+        raise ConfigError("too many parameter")
+    if len(rest) == 2 and rest[1].lower() != "critical":
+        raise ConfigError("unknown last parameter")
+
+
+def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
+    """H2SerializeHeaders: without effect in httpd, too."""
+    if words[0].lower() == "on":
+        cmd.warn(
+            "H2SerializeHeaders: this feature has been disabled and the directive to enable it is ignored.",
+            code="AH10307",
+        )
+
+
+def accepted(_cmd: Command, _conf: Any, _words: list[str]) -> None:
+    """Any word."""
+
+
+# hooks --------------------------------------------------------------------------------------------------------------------------------------------
+def variables(notes: dict[str, str]) -> dict[str, str]:
+    """The environment of a request on the stream that *notes* of its connection tell of."""
+    push = notes.get(NOTE_PUSH, "off")
+    return {
+        "HTTP2": "on",
+        "H2PUSH": push,
+        "H2_PUSH": push,
+        "H2_PUSHED": "",
+        "H2_PUSHED_ON": "",
+        "H2_STREAM_ID": notes[NOTE_ID],
+        "H2_STREAM_TAG": notes[NOTE_TAG],
+    }
+
+
+def make_fixups(_scope: Scope) -> CompiledHook:
+    """Variables for the requests of HTTP/2 connections."""
+
+    def fixups(r: Request) -> HookStatus:
+        notes = r.connection.notes
+        if NOTE_ID not in notes:
+            return DECLINED
+        r.env.update(variables(notes))
+        if STREAM_TAGS in r.engine.configuration.declared_names:
+            r.set_uncacheable()
+        return OK
+
+    return CompiledHook(fixups, needs_file=True)
+
+
+def note_tags(configuration: Any) -> None:
+    """Note whether a line looks at the number of a stream: answers that may show it can't be given again.  .htaccess files: when read."""
+
+    def found(nodes: Iterable[Any]) -> bool:
+        return any("h2_stream" in node.args.lower() or found(node.children) for node in nodes)
+
+    if found(configuration.tree):
+        configuration.declare(STREAM_TAGS, "yes")
+
+
+def check_library(configuration: Any) -> None:
+    """Say once that nothing can speak HTTP/2 where the optional package is missing."""
+    if find_spec("hpack") is None:
+        configuration.declare(_MISSING, "yes")
+        configuration.warn(
+            "the package hpack is not installed: clients get HTTP/1.1", module="http2", level="warn"
+        )
+
+
+def settings_of(configuration: Any, server: Any) -> Http2ServerConfig | None:
+    """The settings of the connections to *server*; None where HTTP/2 can't be spoken."""
+    found: Http2ServerConfig = server.config(Http2ServerConfig)
+    return None if _MISSING in configuration.declared_names else found
+
+
+def propose(r: Request, offers: list[str]) -> str | None:
+    """What an HTTP/1.1 request with an Upgrade field may change to: h2c, without a body and with settings (RFC 7540, 3.2)."""
+    wanted = "h2c"
+    tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
+    length = r.headers_in.get("Content-Length")
+    body = length != "0" if length is not None else "Transfer-Encoding" in r.headers_in
+    if (
+        wanted not in offers
+        or _MISSING in r.engine.configuration.declared_names
+        or r.proto != (1, 1)
+        or r.dir_config(Http2DirConfig).upgrade is False
+    ):
+        return None
+    if "HTTP2-Settings" not in r.headers_in or "http2-settings" not in tokens or body:
+        return None
+    return wanted
+
+
+_S, _B = Context.RSRC_CONF, Context.OR_AUTHCFG | Context.RSRC_CONF
+_POSITIVE, _WINDOW, _ZERO = "value must be > 0", "value must be >= 1024", "value must be 0 or larger"
+
+
+def _row(
+    name: str, apply: Callable[..., None], help: str, *, where: Context = _S, args: Args = Args.TAKE1
+) -> AnyDirective:
+    record = ConfigScope.SERVER if where == _S or name == "H2Push" else ConfigScope.DIRECTORY
+    return Directive(
+        name=name, args=args, where=where, apply=apply, record=record, versions=Versions.V24, help=help
+    )
+
+
+MODULE = Module(
+    name="http2_module",
+    source="mod_http2.c",
+    versions=Versions.V24,
+    server_config=Http2ServerConfig,
+    dir_config=Http2DirConfig,
+    directives=(
+        _row(
+            "H2MaxSessionStreams",
+            number("max_streams", 1, _POSITIVE),
+            "maximum number of open streams per session",
+        ),
+        _row("H2WindowSize", number("window", 1024, _WINDOW), "window size on client DATA"),
+        _row("H2MinWorkers", number("", 1, _POSITIVE), "minimum number of worker threads per child"),
+        _row("H2MaxWorkers", number("", 1, _POSITIVE), "maximum number of worker threads per child"),
+        _row(
+            "H2MaxWorkerIdleSeconds",
+            time("", "Invalid idle limit value"),
+            "maximum number of idle seconds before a worker shuts down",
+        ),
+        _row(
+            "H2StreamMaxMemSize",
+            number("", 1024, _WINDOW),
+            "maximum number of bytes buffered in memory for a stream",
+        ),
+        _row("H2SerializeHeaders", warn_serialize, "disabled, this directive has no longer an effect."),
+        _row("H2ModernTLSOnly", switch(), "off to not impose RFC 7540 restrictions on TLS"),
+        _row("H2Upgrade", switch("upgrade"), "on to allow HTTP/1 Upgrades to h2/h2c", where=_B),
+        _row("H2Direct", switch("direct"), "on to enable direct HTTP/2 mode"),
+        _row("H2SessionExtraFiles", accepted, "number of extra file a session might keep open (obsolete)"),
+        _row("H2TLSWarmUpSize", accepted, "number of bytes on TLS connection before doing max writes"),
+        _row("H2TLSCoolDownSecs", accepted, "seconds of idle time on TLS before shrinking writes"),
+        _row("H2Push", switch("push"), "off to disable HTTP/2 server push", where=_B),
+        _row(
+            "H2PushPriority",
+            check_priority,
+            "define priority of PUSHed resources per content type",
+            args=Args.TAKE23,
+        ),
+        _row("H2PushDiarySize", check_diary, "size of push diary"),
+        _row("H2CopyFiles", switch(), "on to perform copy of file data", where=Context.OR_FILEINFO),
+        _row(
+            "H2PushResource",
+            check_resource,
+            "add a resource to be pushed in this location/on this server.",
+            where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
+            args=Args.TAKE123,
+        ),
+        _row("H2EarlyHints", switch(), "on to enable interim status 103 responses"),
+        _row("H2Padding", set_padding, "set payload padding"),
+        _row("H2OutputBuffering", switch(), "set stream output buffer on/off"),
+        _row("H2StreamTimeout", time("stream_timeout", "Invalid timeout value"), "set stream timeout"),
+        _row(
+            "H2MaxDataFrameLen",
+            number("max_data", 0, _ZERO),
+            "maximum number of bytes in a single HTTP/2 DATA frame",
+        ),
+        _row(
+            "H2MaxHeaderBlockLen", number("", 0, _ZERO), "maximum number of bytes in a response header block"
+        ),
+        _row("H2MaxStreamErrors", number("", 0, _ZERO), "maximum number of flow control errors tolerated"),
+        _row(
+            "H2EarlyHint",
+            accepted,
+            "add a a 'Link:' header for a 103 Early Hints response.",
+            where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
+            args=Args.TAKE2,
+        ),
+        _row(
+            "H2ProxyRequests",
+            switch(),
+            "Enables forward proxy requests via HTTP/2",
+            where=Context.OR_FILEINFO,
+        ),
+        _row("H2WebSockets", switch(), "off to disable WebSockets over HTTP/2"),
+    ),
+    hooks=(Hook(FIXUPS, make_fixups, Order.LAST),),
+    providers=(
+        Provider("http2", "settings", settings_of),
+        Provider("protocol", "propose", propose),
+    ),
+    post_config=(note_tags, check_library),
+)

@@ -1,0 +1,267 @@
+"""mod_log_config: access logs.
+
+CustomLog and TransferLog of a virtual host replace those of the main server, a GlobalLog of the main server stays.  A format's name is looked up
+when everything was read, so it may be defined later; a name that nobody defines is taken for the line itself.
+Manual: mod/mod_log_config.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.errors import ConfigError, SourceLocation, StartError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.model import LogSink, Server, confs
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.expr.api import compile_condition
+from whimbrel.expr.errors import ExprError
+from whimbrel.modules.core.log import directory_problem, log_sink
+from whimbrel.modules.loggers.mod_log_config.items import KINDS, ItemKind
+from whimbrel.modules.loggers.mod_log_config.writer import (
+    AccessLogger,
+    Condition,
+    ExprCondition,
+    KindOf,
+    Piece,
+    parse_format,
+)
+from whimbrel.modules.support.setters import global_only, own, set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.phases import LOG_TRANSACTION, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+COMMON = '%h %l %u %t "%r" %>s %b'
+COOKIES = '%{Cookie}n "%r" %t'
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLog:
+    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default format."""
+
+    sink: LogSink
+    written: str
+    place: SourceLocation
+    format: str | None
+    items: tuple[Piece, ...]
+    condition: Condition | ExprCondition | None = None
+    everywhere: bool = False
+
+
+@dataclass(slots=True)
+class LogServerConfig:
+    """The access logs of a server; *outer* is the main server's record where this is a virtual host's."""
+
+    logs: list[AccessLog] = setting(make=list)
+    formats: dict[str, tuple[Piece, ...]] = setting(make=dict)
+    default_format: tuple[Piece, ...] | None = setting(None)
+    buffered: bool = setting(False)
+    outer: LogServerConfig | None = setting(None)
+
+    def merge_onto(self, base: LogServerConfig) -> LogServerConfig:
+        """A virtual host's record with the main server's below it."""
+        default = base.default_format if self.default_format is UNSET else self.default_format
+        formats = {**own(base, "formats", dict), **own(self, "formats", dict)}
+        return LogServerConfig(own(self, "logs", list), formats, default, base.buffered, base)
+
+
+def kind_of(cmd: Command) -> KindOf:
+    """The letters of this version, then those of other modules."""
+    old = not cmd.dialect.keywords_24
+
+    def find(letter: str) -> ItemKind | None:
+        kind = KINDS.get(letter)
+        if kind is not None:
+            return kind if not old or kind.versions & Versions.V22 else None
+        found: ItemKind | None = cmd.provider("log_item", letter)
+        if found is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
+            return _OF_TLS  # mod_ssl's own, which are empty on connections without TLS
+        return found
+
+    return find
+
+
+def set_format(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
+    """LogFormat: with a name, or as the default of the TransferLog lines."""
+    items = parse_format(words[0], kind_of(cmd))
+    if len(words) == 1:
+        conf.default_format = items
+    else:
+        conf.formats = {**own(conf, "formats", dict), words[1]: items}
+
+
+def _add(
+    cmd: Command,
+    conf: LogServerConfig,
+    written: str,
+    form: str | None,
+    condition: str = "",
+    *,
+    everywhere: bool = False,
+) -> None:
+    items = () if form is None else parse_format(form, kind_of(cmd))
+    target = written if written.startswith("|") else cmd.server_path(written)
+    sink = log_sink("", target, shell_default=cmd.dialect.pipes_by_shell)
+    log = AccessLog(
+        sink, written, cmd.place, form, items, _condition(cmd, condition) if condition else None, everywhere
+    )
+    conf.logs = [*own(conf, "logs", list), log]
+
+
+_OF_TLS: Final = ItemKind(lambda _r, _a: None)
+
+
+def _condition(cmd: Command, text: str) -> Condition | ExprCondition:
+    low = text.lower()
+    if low.startswith("env="):
+        name = text[4:]
+        if name in ("", "!"):
+            raise ConfigError("missing environment variable name")
+        return Condition(name.removeprefix("!"), name.startswith("!"))
+    if low.startswith("expr=") and cmd.dialect.expressions:
+        if not text[5:]:
+            raise ConfigError("missing condition")
+        try:
+            return ExprCondition(
+                compile_condition(text[5:], lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}")
+            )
+        except ExprError as problem:
+            raise ConfigError(problem.reason) from None
+    raise ConfigError("error in condition clause")
+
+
+def set_custom(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
+    """CustomLog: file or program, format or its name, condition."""
+    _add(cmd, conf, *words)
+
+
+def set_global(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
+    """GlobalLog: a CustomLog that virtual hosts can't get rid of."""
+    _add(cmd, conf, *words, everywhere=True)
+
+
+def set_transfer(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
+    """TransferLog: in the default format."""
+    _add(cmd, conf, words[0], None)
+
+
+def set_cookie(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
+    """CookieLog of 2.2."""
+    _add(cmd, conf, words[0], COOKIES)
+
+
+# lines --------------------------------------------------------------------------------------------------------------------------------------------
+def writers_of(conf: LogServerConfig) -> tuple[AccessLogger, ...]:
+    """The compiled logs of a server."""
+    logs, outer = own(conf, "logs", list), conf.outer if isinstance(conf.outer, LogServerConfig) else None
+    mine = tuple(_writer(conf, log) for log in logs)
+    if outer is None:
+        return mine
+    return mine + tuple(_writer(outer, log) for log in own(outer, "logs", list) if log.everywhere or not mine)
+
+
+def _writer(conf: LogServerConfig, log: AccessLog) -> AccessLogger:
+    if log.format is None:
+        items = (
+            conf.default_format if isinstance(conf.default_format, tuple) else parse_format(COMMON, KINDS.get)
+        )
+    else:
+        formats: dict[str, tuple[Piece, ...]] = own(conf, "formats", dict)
+        items = formats.get(log.format, parse_format(COMMON, KINDS.get) if log.format == "CLF" else log.items)
+    return AccessLogger(log.sink, items, log.condition)
+
+
+def server_writers(server: Server) -> tuple[AccessLogger, ...]:
+    """The access logs of *server*, for answers that are given without running the phases."""
+    return writers_of(server.config(LogServerConfig))
+
+
+def access_sinks(configuration: Any) -> list[LogSink]:
+    """Where the access logs of all servers go; servers whose settings are the same are asked once."""
+    return [
+        writer.sink for conf in confs(configuration.servers(), LogServerConfig) for writer in writers_of(conf)
+    ]
+
+
+def make_log(scope: Scope) -> CompiledHook | None:
+    """Writes the lines of a finished request; None where nothing is logged."""
+    writers = writers_of(scope.server_config(LogServerConfig))
+    if not writers:
+        return None
+
+    def log(r: Request) -> HookStatus:
+        write = r.engine.runtime.write_log
+        for writer in writers:
+            if writer.condition is None or writer.matches(r):
+                write(writer.sink, writer.line(r))
+        return OK
+
+    return CompiledHook(log, Reads.NOTHING)
+
+
+def check_directories(configuration: Any) -> None:
+    """2.4 looks for the folders of all logs before anything starts."""
+    if not configuration.dialect.checks_log_directories_first:
+        return
+    main, *hosts = configuration.servers()
+    lines = []
+    for conf in confs((main, *reversed(hosts)), LogServerConfig):
+        for log in conf.logs:
+            problem, directory = ("", "") if log.sink.piped else directory_problem(log.sink.target)
+            if problem:
+                lines.append(
+                    f"{problem}: AH02297: Cannot access directory '{directory}' for log file '{log.written}' "
+                    f"defined at {log.place.path}:{log.place.line}"
+                )
+    if lines:
+        raise StartError(*dict.fromkeys(lines), "AH00014: Configuration check failed")
+
+
+def _row(
+    name: str, args: Args, apply: Any, text: str, versions: Versions = Versions.BOTH
+) -> Directive[LogServerConfig]:
+    return Directive(
+        name=name,
+        args=args,
+        where=Context.RSRC_CONF,
+        apply=apply,
+        record=ConfigScope.SERVER,
+        versions=versions,
+        help=text,
+    )
+
+
+_CLAUSE = 'a file name, a custom log format string or format name, and an optional "env=" '
+
+MODULE = Module(
+    name="log_config_module",
+    source="mod_log_config.c",
+    server_config=LogServerConfig,
+    directives=(
+        _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + 'or "expr=" clause (see docs)', Versions.V24),
+        _row("CustomLog", Args.TAKE23, set_custom, _CLAUSE + "clause (see docs)", Versions.V22),
+        _row(
+            "GlobalLog",
+            Args.TAKE23,
+            global_only(set_global),
+            "Same as CustomLog, but forces virtualhosts to inherit the log",
+            Versions.V24,
+        ),
+        _row("TransferLog", Args.TAKE1, set_transfer, "the filename of the access log"),
+        _row(
+            "LogFormat", Args.TAKE12, set_format, "a log format string (see docs) and an optional format name"
+        ),
+        _row("CookieLog", Args.TAKE1, set_cookie, "the filename of the cookie log", Versions.V22),
+        _row("BufferedLogs", Args.FLAG, set_flag("buffered"), "Enable Buffered Logging (experimental)"),
+    ),
+    hooks=(Hook(LOG_TRANSACTION, make_log, Order.MIDDLE),),
+    providers=(
+        Provider("log", "writers", server_writers),
+        Provider("log", "access_sinks", access_sinks),
+        Provider("log", "buffered", lambda server: server.config(LogServerConfig).buffered),
+    ),
+    check_config=(check_directories,),
+)

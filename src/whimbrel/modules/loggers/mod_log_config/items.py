@@ -1,0 +1,277 @@
+"""What ``%X`` stands for in an access-log line: one function for each letter of mod_log_config.
+
+A function gets a request (or a kept answer's view of one) and the text between braces; it gives the text, or None for ``-``.
+Manual: mod/mod_log_config.html#formats.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import BLANKS
+from whimbrel.directives.spec import Versions
+from whimbrel.engine.identity import server_name
+from whimbrel.http.semantics.dates import log_time
+from whimbrel.http.syntax.target import unsplit
+from whimbrel.http.syntax.url import escape_logitem
+
+ItemFn = Callable[[Any, str], "str | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKind:
+    """One letter.
+
+    *original*: it looks at the request as it came in, not at what internal redirects made of it.  *dynamic*: its text may differ between two
+    requests that a kept answer serves; *steady*: not between those of one client within one second whose heads are the same;
+    *sized*: nor is this, where the heads of the answers have the same length.
+    """
+
+    fn: ItemFn
+    original: bool = False
+    dynamic: bool = False
+    versions: Versions = Versions.BOTH
+    is_stable: bool = False
+    sized: bool = False
+
+
+def _escaped(value: str | None) -> str | None:
+    return None if value is None else escape_logitem(value)
+
+
+# who ----------------------------------------------------------------------------------------------------------------------------------------------
+def remote_host(r: Any, argument: str) -> str | None:
+    """%h: the name when one was looked up, else the address."""
+    connection = r.connection
+    if argument != "c" or not r.plan.dialect.keywords_24:
+        name = connection.notes.get("remote-host")
+        if name:
+            return str(name)
+    return remote_address(r, argument)
+
+
+def remote_address(r: Any, argument: str) -> str | None:
+    """%a: the user's address; %{c}a: that of the connection."""
+    connection = r.connection
+    address: str = (
+        connection.client_ip if argument == "c" or not connection.useragent_ip else connection.useragent_ip
+    )
+    return address
+
+
+def remote_user(r: Any, _argument: str) -> str | None:
+    """%u: two quotes for an empty name."""
+    if r.user is None:
+        return None
+    return escape_logitem(r.user) or '""'
+
+
+# when ---------------------------------------------------------------------------------------------------------------------------------------------
+def _clock(r: Any) -> float:
+    now: float = r.engine.runtime.now()
+    return now
+
+
+def request_time(r: Any, argument: str) -> str | None:
+    """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning (``begin:``) or the end (``end:``)."""
+    if not argument:
+        return log_time(r.time)
+    if not r.plan.dialect.keywords_24:
+        return time.strftime(argument, time.localtime(int(r.time)))
+    moment = _clock(r) if argument.startswith("end:") else r.time
+    wanted = argument[argument.index(":") + 1 :] if argument.startswith(("begin:", "end:")) else argument
+    micros = int(moment * 1_000_000)
+    special = _TIMES.get(wanted)
+    if special is not None:
+        return special(micros)
+    if not wanted:
+        return log_time(moment)
+    return time.strftime(_with_fractions(wanted, micros), time.localtime(int(moment)))
+
+
+_TIMES: Final[dict[str, Callable[[int], str]]] = {
+    "sec": lambda us: str(us // 1_000_000),
+    "msec": lambda us: str(us // 1000),
+    "usec": str,
+    "msec_frac": lambda us: f"{us // 1000 % 1000:03}",
+    "usec_frac": lambda us: f"{us % 1_000_000:06}",
+}
+
+
+def _with_fractions(wanted: str, micros: int) -> str:
+    return wanted.replace("%{msec_frac}", _TIMES["msec_frac"](micros)).replace(
+        "%{usec_frac}", _TIMES["usec_frac"](micros)
+    )
+
+
+def duration_micros(r: Any, _argument: str) -> str | None:
+    """%D: microseconds."""
+    return str(_micros(r))
+
+
+def _micros(r: Any) -> int:
+    micros: int = round((_clock(r) - r.time) * 1_000_000)
+    return max(0, micros)
+
+
+_UNITS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
+
+
+def duration(r: Any, argument: str) -> str | None:
+    """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as it stands."""
+    unit = _UNITS.get(argument) if r.plan.dialect.keywords_24 else 1_000_000
+    return argument if unit is None else str(_micros(r) // unit)
+
+
+# what ---------------------------------------------------------------------------------------------------------------------------------------------
+def request_line(r: Any, _argument: str) -> str | None:
+    """%r; a password in the target is not shown.  Kept answers, whose heads may be forgotten, are to none with a password."""
+    line = r.the_request
+    if line is not None and "@" in line:
+        while r.prev is not None:
+            r = r.prev
+        head = r.head
+        url = None if head is None else head.url
+        if url is not None and url.password is not None:
+            line = f"{head.method} {unsplit(url)}" + ("" if head.version == (0, 9) else f" {head.protocol}")
+    return _escaped(line)
+
+
+def query(r: Any, _argument: str) -> str | None:
+    """%q: with its question mark, "" without a query."""
+    return "" if r.args is None else "?" + escape_logitem(r.args)
+
+
+def status(r: Any, _argument: str) -> str | None:
+    """%s."""
+    return str(r.status) if r.status > 0 else None
+
+
+def common_bytes(r: Any, _argument: str) -> str | None:
+    """%b: the body's bytes, ``-`` for none."""
+    return str(r.bytes_sent) if r.bytes_sent else None
+
+
+def field_in(r: Any, argument: str) -> str | None:
+    """%{Name}i."""
+    return _escaped(r.headers_in.get(argument))
+
+
+def field_out(r: Any, argument: str) -> str | None:
+    """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
+    low = argument.lower()
+    if low == "content-type":
+        from whimbrel.engine.output.headers import (
+            content_type,
+        )  # the whole answering side: a check of a configuration does without
+
+        kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
+        return None if not kind else escape_logitem(kind.partition(";")[0].rstrip(BLANKS))
+    if low == "set-cookie":
+        values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
+        return escape_logitem(", ".join(dict.fromkeys(values))) if values else None
+    found = r.headers_out.get(argument)
+    return _escaped(r.err_headers_out.get(argument) if found is None else found)
+
+
+def cookie(r: Any, argument: str) -> str | None:
+    """%{name}C: names in any case, blanks around the value dropped."""
+    for pair in (r.headers_in.get("Cookie") or "").split(";"):
+        name, equals, value = pair.partition("=")
+        if equals and name.strip(" \t").lower() == argument.lower():
+            return escape_logitem(value.strip(" \t"))
+    return None
+
+
+def port(r: Any, argument: str) -> str | None:
+    """%p: the server's own port; %{local}p, %{remote}p those of the connection; anything else is written as it stands."""
+    kind = argument.lower()
+    if kind == "remote":
+        return str(r.connection.user_port or r.connection.client_port)
+    if kind == "local":
+        return str(r.connection.local_port)
+    if kind in ("", "canonical"):
+        return str(r.server.port or (443 if r.server.scheme == "https" else 80))
+    return argument
+
+
+def process(r: Any, argument: str) -> str | None:
+    """%P: the process; %{tid}P, %{hextid}P: the thread."""
+    runtime = r.engine.runtime
+    kind = argument.lower()
+    if kind == "tid":
+        return str(runtime.tid)
+    if kind == "hextid":
+        return f"{runtime.tid:x}"
+    return str(runtime.pid) if kind in ("", "pid") else argument
+
+
+def connection_state(r: Any, _argument: str) -> str | None:
+    """%X: ``X`` broken off, ``+`` may stay open, ``-`` will be closed."""
+    if r.connection.aborted:
+        return "X"
+    closes = "close" in (r.headers_out.get("Connection") or "").lower()
+    return "-" if closes or r.assbackwards else "+"
+
+
+def nothing(_r: Any, _argument: str) -> str | None:
+    """%l (nobody asks identd), %^FB without LogIOTrackTTFB, and %^to: no answer has fields behind its body."""
+    return None
+
+
+def log_id(r: Any, argument: str) -> str | None:
+    """%L: what the error log calls the request, %{c}L the connection, where it has said something about them."""
+    return (r.connection.log_id if argument == "c" else r.log_id) or None
+
+
+def variable(r: Any, argument: str) -> str | None:
+    """%{NAME}e."""
+    return _escaped(r.env.get(argument))
+
+
+def trailer_in(r: Any, argument: str) -> str | None:
+    """%{Name}^ti: a field behind the request's body."""
+    found = r.body_in.trailers
+    return _escaped(found.get(argument)) if found is not None else None
+
+
+_Q = ItemKind
+_24 = Versions.V24
+KINDS: Final[dict[str, ItemKind]] = {
+    "h": _Q(remote_host, dynamic=True, is_stable=True),
+    "a": _Q(remote_address, dynamic=True, is_stable=True),
+    "A": _Q(lambda r, _a: r.connection.local_ip),
+    "l": _Q(nothing),
+    "u": _Q(remote_user),
+    "t": _Q(request_time, dynamic=True),
+    "T": _Q(duration, original=True, dynamic=True),
+    "D": _Q(duration_micros, original=True, dynamic=True),
+    "r": _Q(request_line, original=True),
+    "f": _Q(lambda r, _a: _escaped(r.filename)),
+    "U": _Q(lambda r, _a: _escaped(r.uri), original=True),
+    "q": _Q(query),
+    "m": _Q(lambda r, _a: _escaped(r.method)),
+    "H": _Q(lambda r, _a: _escaped(r.protocol)),
+    "s": _Q(status, original=True),
+    "b": _Q(common_bytes, dynamic=True, is_stable=True),
+    "B": _Q(lambda r, _a: str(r.bytes_sent), dynamic=True, is_stable=True),
+    "i": _Q(field_in, dynamic=True, is_stable=True),
+    "o": _Q(field_out),
+    "C": _Q(cookie, dynamic=True, is_stable=True),
+    "n": _Q(lambda r, a: _escaped(r.notes.get(a))),
+    "e": _Q(variable),
+    "v": _Q(lambda r, _a: _escaped(r.server.name)),
+    "V": _Q(lambda r, _a: _escaped(server_name(r))),
+    "p": _Q(port, dynamic=True),
+    "P": _Q(process),
+    "X": _Q(connection_state, dynamic=True),
+    "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),
+    "R": _Q(lambda r, _a: _escaped(r.handler)),
+    "L": _Q(log_id, original=True, dynamic=True, versions=_24),
+    "^ti": _Q(trailer_in),
+    "^to": _Q(nothing),
+    "^FB": _Q(nothing, versions=_24),
+}

@@ -1,0 +1,411 @@
+"""Access-log lines, compiled: a format becomes a list of items once, a kept answer's line a template with a few slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.numbers import upper
+from whimbrel.config.model import LogSink
+from whimbrel.engine.expressions import evaluate
+from whimbrel.engine.log.error_log_line import REQUEST_LINE
+from whimbrel.expr.errors import EvalError
+from whimbrel.http.semantics.dates import log_time
+from whimbrel.http.syntax.url import LOG_CHARS, escape_logitem
+from whimbrel.modules.loggers.mod_log_config.items import (
+    ItemFn,
+    ItemKind,
+    common_bytes,
+    cookie,
+    field_in,
+    field_out,
+    nothing,
+    query,
+    remote_host,
+    remote_user,
+    request_line,
+    request_time,
+    status,
+    variable,
+)
+
+if TYPE_CHECKING:
+    from whimbrel.engine.cache.key import LogTemplate
+    from whimbrel.expr.api import CompiledCondition as Expression
+
+RAN_OFF = "Ran off end of LogFormat parsing args to some directive"
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_FIELD = compile(r"(?P<head>(?:[!<>,]|\d+|\{[^}]*\})*)(?P<letter>\^(?:ti|to|FB)|[^!<>,\d{])", re.DOTALL)
+_HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem:
+    """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written.
+
+    *dynamic*, *steady* and *sized* as in ItemKind.
+    """
+
+    fn: ItemFn
+    argument: str = ""
+    original: bool = False
+    dynamic: bool = False
+    is_stable: bool = False
+    sized: bool = False
+    statuses: frozenset[int] = frozenset()
+    negated: bool = False
+
+    def text(self, original: Any, final: Any) -> str:
+        """What stands in the line."""
+        if self.statuses and (final.status in self.statuses) is self.negated:
+            return "-"
+        found = self.fn(original if self.original else final, self.argument)
+        return "-" if found is None else found
+
+
+Slot = Callable[[Any], str]
+Fill = Callable[[Any], bytes]
+Piece = str | LogItem
+KindOf = Callable[[str], "ItemKind | None"]
+
+
+def parse_format(text: str, kind_of: KindOf) -> tuple[Piece, ...]:
+    """The pieces of a LogFormat; raises ConfigError in httpd's words."""
+    pieces: list[Piece] = []
+    at = 0
+    while at < len(text):
+        if text[at] != "%":
+            plain, at = _plain(text, at)
+            pieces.append(plain)
+        elif text[at + 1 : at + 2] == "%":
+            pieces.append("%")
+            at += 2
+        else:
+            item, at = _item(text, at + 1, kind_of)
+            pieces.append(item)
+    return _joined(pieces)
+
+
+def _joined(pieces: list[Piece]) -> tuple[Piece, ...]:
+    out: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) and out and isinstance(out[-1], str):
+            out[-1] += piece
+        else:
+            out.append(piece)
+    return tuple(out)
+
+
+def _plain(text: str, at: int) -> tuple[str, int]:
+    """Text up to the next percent sign; of the backslash sequences only a few are known, others stay as they are."""
+    out = []
+    while at < len(text) and text[at] != "%":
+        following = text[at + 1 : at + 2]
+        if text[at] == "\\" and following in _ESCAPES and following:
+            out.append(_ESCAPES[following])
+            at += 2
+        else:
+            out.append(text[at])
+            at += 1
+    return "".join(out), at
+
+
+def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
+    found = _FIELD.match(text, at)
+    if found is None:
+        raise ConfigError(RAN_OFF)
+    kind = kind_of(found["letter"])
+    if kind is None:
+        raise ConfigError(f"Unrecognized LogFormat directive %{found['letter'][0]}")
+    original, argument, negated = kind.original, "", False
+    statuses: set[int] = set()
+    for mark in _HEAD.findall(found["head"]):
+        if mark[0] == "{":
+            argument = mark[1:-1]
+        elif mark == "!":
+            negated = not negated
+        elif mark in "<>":
+            original = mark == "<"
+        else:
+            statuses.add(int(mark))
+    is_stable = kind.is_stable or (kind.fn is request_time and not argument)
+    return LogItem(
+        kind.fn, argument, original, kind.dynamic, is_stable, kind.sized, frozenset(statuses), negated
+    ), found.end()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``env=name`` or ``env=!name`` of a CustomLog."""
+
+    name: str
+    negated: bool = False
+
+    def holds(self, original: Any) -> bool:
+        """Whether the line is written."""
+        return (self.name in original.env) is not self.negated
+
+
+@dataclass(frozen=True, slots=True)
+class ExprCondition:
+    """``expr=condition`` of a CustomLog (2.4)."""
+
+    test: Expression
+
+    def holds(self, original: Any) -> bool:
+        """Whether the line is written: not where the condition can't be evaluated."""
+        try:
+            return evaluate(original, self.test, "log_config", varies=False)
+        except EvalError as problem:
+            original.log(
+                "warn",
+                f"Error evaluating log condition: {problem.reason}",
+                code="AH00644",
+                module="log_config",
+            )
+            original.outside()
+            return False
+
+
+def first_request(r: Any) -> Any:
+    """The request as it came in."""
+    while r.prev is not None:
+        r = r.prev
+    return r
+
+
+def last_request(r: Any) -> Any:
+    """What internal redirects made of it."""
+    while r.next is not None:
+        r = r.next
+    return r
+
+
+class PerSecond:
+    """%t of requests in time order: the text is made once a second."""
+
+    __slots__ = ("_second", "_text")
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def __call__(self, view: Any) -> str:
+        second = int(view.time)
+        if second != self._second:
+            self._second, self._text = second, log_time(second)
+        return self._text
+
+
+def _client(view: Any) -> str:
+    """%h and %a of a connection about which no module found out more."""
+    connection = view.connection
+    if connection.useragent_ip or connection.notes:
+        return remote_host(view, "") or "-"
+    address: str = connection.client_ip
+    return address
+
+
+def _body_bytes(view: Any) -> str:
+    """%b."""
+    count = view.bytes_sent
+    return str(count) if count else "-"
+
+
+def _user(view: Any) -> str:
+    """%u."""
+    return "-" if view.user is None else remote_user(view, "") or "-"
+
+
+def _request(view: Any) -> str:
+    """%r."""
+    line: str | None = view.the_request
+    if line is not None and "@" not in line and LOG_CHARS.search(line) is None:
+        return line
+    shown = request_line(view, "")
+    return "-" if shown is None else shown
+
+
+def _status(view: Any) -> str:
+    """%s."""
+    return str(view.status) if view.status > 0 else "-"
+
+
+_OF_THE_LINE: Final = (request_line, query)
+
+
+def _field(low: str) -> Slot:
+    """%{Name}i of a request, whose name is *low* in lower case."""
+
+    def slot(r: Any) -> str:
+        found = r.headers_in.entries().get(low)
+        if found is None:
+            return "-"
+        value: str = found[1]
+        return value if LOG_CHARS.search(value) is None else escape_logitem(value)
+
+    return slot
+
+
+class CachedLine(NamedTuple):
+    """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is; *sized*: some of it is.
+
+    *outline* (see request/raw_head.py) has holes for what is told of a request; None where that is more than its line and fields.
+    """
+
+    fill: Fill
+    is_stable: bool
+    shows_size: bool
+    outline: LogTemplate | None
+
+
+class AccessLogger:
+    """One access log of a server: where its lines go, and how they are made."""
+
+    __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
+
+    def __init__(
+        self, sink: LogSink, items: tuple[Piece, ...], condition: Condition | ExprCondition | None = None
+    ) -> None:
+        self.sink, self.items, self.condition = sink, items, condition
+        self._second = PerSecond()
+        self._template, slots = "", []
+        for item in items:
+            if isinstance(item, str) or (item.fn is nothing and not item.statuses):
+                self._template += (item if isinstance(item, str) else "-").replace("%", "%%")
+            else:
+                self._template += "%s"
+                slots.append(self._whole_item(item))
+        self._template += "\n"
+        self._slots = tuple(slots)
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The request fields, in lower case, that the line tells."""
+        items = [item for item in self.items if isinstance(item, LogItem)]
+        found = [item.argument.lower() for item in items if item.fn is field_in] + [
+            "cookie" for item in items if item.fn is cookie
+        ]
+        return frozenset(found + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
+
+    @property
+    def logs_response_fields(self) -> bool:
+        """Whether the line tells fields of the answer."""
+        return any(isinstance(item, LogItem) and item.fn is field_out for item in self.items)
+
+    def matches(self, r: Any) -> bool:
+        """Whether this request is logged here."""
+        return self.condition is None or self.condition.holds(first_request(r))
+
+    def line(self, r: Any) -> bytes:
+        """The line for a request whose answer is out, with its end."""
+        if r.prev is None and r.next is None:
+            return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
+        original, final = first_request(r), last_request(r)
+        return ("".join([self._piece(item, original, final) for item in self.items]) + "\n").encode("latin-1")
+
+    def _piece(self, item: Piece, original: Any, final: Any) -> str:
+        if isinstance(item, str):
+            return item
+        if item.fn is request_time and not item.argument and not item.statuses:
+            return self._second(final)
+        return item.text(original, final)
+
+    def freeze(self, r: Any, *, any_query: bool = False) -> CachedLine:
+        """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
+        original, final = first_request(r), last_request(r)
+        template, is_stable, sized, slots = "", True, False, list[Slot]()
+        cuts: list[tuple[bytes, int, int]] | None = []
+        for item in self.items:
+            own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
+            if (
+                isinstance(item, LogItem)
+                and (own or item.dynamic or _is_own(item, final))
+                and not _left_out(item, final)
+            ):
+                if cuts is not None and (own or item.fn in (field_in, cookie)):
+                    hole = (
+                        b""
+                        if item.fn is request_line
+                        else to_bytes(item.argument.lower())
+                        if item.fn is field_in
+                        else None
+                    )
+                    cuts = (
+                        None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
+                    )
+                template += "%s"
+                slots.append(_request if own and item.fn is request_line else self._slot(item))
+                is_stable, sized = is_stable and (own or item.is_stable), sized or item.sized
+            else:
+                template += self._piece(item, original, final).replace("%", "%%")
+        template += "\n"
+        return CachedLine(
+            _filler(template, tuple(slots)),
+            is_stable,
+            sized,
+            None if cuts is None else _outline(template, slots, cuts),
+        )
+
+    def _whole_item(self, item: LogItem) -> Slot:
+        """What an item says of a request that is both the original and the final one."""
+        if item.statuses:
+            return lambda r: item.text(r, r)
+        if item.fn is field_in:
+            return _field(item.argument.lower())
+        quick: dict[ItemFn, Slot] = {remote_user: _user, request_line: _request, status: _status}
+        return quick[item.fn] if item.fn in quick else self._slot(item)
+
+    def _slot(self, item: LogItem) -> Slot:
+        """The function that fills one slot; the frequent items have quick ones."""
+        if not item.argument:
+            quick: dict[ItemFn, Slot] = {
+                request_time: self._second,
+                remote_host: _client,
+                common_bytes: _body_bytes,
+            }
+            if item.fn in quick:
+                return quick[item.fn]
+        fn, argument = item.fn, item.argument
+
+        def slot(view: Any) -> str:
+            value = fn(view, argument)
+            return "-" if value is None else value
+
+        return slot
+
+
+def _is_own(item: LogItem, final: Any) -> bool:
+    """Whether the item tells what no other request has."""
+    if item.fn is not variable:
+        return False
+    from whimbrel.engine.env import (
+        UNIQUE_ID_NAME,
+        LazyEnv,
+    )  # the answering side: a check of a configuration does without
+
+    return upper(item.argument) == UNIQUE_ID_NAME and isinstance(final.env, LazyEnv)
+
+
+def _left_out(item: LogItem, final: Any) -> bool:
+    return bool(item.statuses) and (final.status in item.statuses) is item.negated
+
+
+def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> LogTemplate:
+    """The line cut at its holes: each with where it stands in *template*, and in *slots*."""
+    fills, at, first = [], 0, 0
+    for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:
+        fills.append(_filler(template[at:place], tuple(slots[first:index])))
+        at, first = place + 2, index + 1
+    return tuple(fills), tuple(hole for hole, _place, _index in cuts)
+
+
+def _filler(template: str, slots: tuple[Slot, ...]) -> Fill:
+    def fill(view: Any) -> bytes:
+        return (template % tuple([slot(view) for slot in slots])).encode("latin-1")
+
+    return fill

@@ -1,0 +1,68 @@
+"""mod_logio: the bytes of whole messages, %I, %O and %S.
+
+They need the sizes of heads: `Request.head` has the request's, ``head_bytes`` the answer's.  Manual: mod/mod_logio.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.loggers.mod_log_config.items import ItemKind
+from whimbrel.modules.loggers.mod_log_config.writer import first_request
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class LogIoDirConfig:
+    """LogIOTrackTTFB."""
+
+    track: bool = setting(False)
+
+
+def bytes_in(r: Any) -> int:
+    """Request line, fields and body as they came from the network."""
+    first = first_request(r)
+    head = len(first.head.raw) if first.head is not None else 0
+    received: int = first.body_in.received
+    return head + received
+
+
+def bytes_out(r: Any) -> int:
+    """Head and body as they went out."""
+    total: int = getattr(r, "head_bytes", 0) + r.bytes_sent
+    return total
+
+
+MODULE = Module(
+    name="logio_module",
+    source="mod_logio.c",
+    dir_config=LogIoDirConfig,
+    directives=(
+        Directive(
+            name="LogIOTrackTTFB",
+            args=Args.FLAG,
+            where=Context.OR_ALL,
+            apply=set_flag("track"),
+            versions=Versions.V24,
+            help="Set to 'ON' to enable tracking time to first byte",
+        ),
+    ),
+    providers=(
+        Provider("log_item", "I", ItemKind(lambda r, _a: str(bytes_in(r)), dynamic=True)),
+        Provider(
+            "log_item",
+            "O",
+            ItemKind(lambda r, _a: str(bytes_out(r)), dynamic=True, is_stable=True, sized=True),
+        ),
+        Provider(
+            "log_item",
+            "S",
+            ItemKind(lambda r, _a: str(bytes_in(r) + bytes_out(r)), dynamic=True),
+            Versions.V24,
+        ),
+    ),
+)

@@ -1,0 +1,100 @@
+"""mod_actions: scripts that stand in for the request's own file, by handler, media type or method.
+
+Manual: mod/mod_actions.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.execute import state_of
+from whimbrel.config.handlers import ACTIONS
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.support.setters import own
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, HookStatus
+from whimbrel.registry.settings import overlaid, setting
+
+_GET = 0
+
+
+@dataclass(slots=True)
+class ActionsDirConfig:
+    """Per-directory settings: handler or media type (lower case) -> (script, whether the file may be missing); method number -> script."""
+
+    types: dict[str, tuple[str, bool]] = setting(make=dict, merge=overlaid)
+    methods: dict[int, str] = setting(make=dict, merge=overlaid)
+
+
+def add_action(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
+    """Action TYPE SCRIPT [virtual]."""
+    if len(words) > 2 and words[2].lower() != "virtual":
+        raise ConfigError(f"unrecognized option '{words[2]}'")
+    state_of(cmd).configuration.declare(ACTIONS, words[0].lower())
+    conf.types = {**own(conf, "types", dict), words[0].lower(): (words[1], len(words) > 2)}
+
+
+def add_script(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
+    """Script METHOD SCRIPT; methods that nobody knows share one place."""
+    number = state_of(cmd).configuration.methods.number(words[0])
+    conf.methods = {**own(conf, "methods", dict), number: words[1]}
+
+
+def make_handler(scope: Scope) -> CompiledHook | None:
+    """Let the script answer; its PATH_INFO is this request's URL."""
+    conf = scope.dir_config(ActionsDirConfig)
+    if not (conf.types or conf.methods):
+        return None
+    missing = "error" if scope.dialect.missing_is_error else "info"
+
+    async def handler(r: Any) -> HookStatus:
+        for number in conf.methods:
+            r.allowed |= 1 << number
+        script = conf.methods.get(r.method_number) if r.method_number != _GET or r.args else None
+        if script is not None and r.prev is not None and r.prev.prev is not None:
+            return DECLINED
+        action = r.handler or ""
+        if action == "default-handler" and scope.dialect.default_type:
+            action = "text/plain"
+        found = conf.types.get(action.lower())
+        if found is not None:
+            if not found[1] and r.finfo is None:
+                r.log(missing, f"File does not exist: {r.filename}", code="AH00652", module="actions")
+                return 404
+            script = found[0]
+            r.env["HANDLER"] = action
+        if script is None:
+            return DECLINED
+        target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
+        answer: HookStatus = await r.engine.internal_redirect(target, r)
+        return answer
+
+    return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+MODULE = Module(
+    name="actions_module",
+    source="mod_actions.c",
+    dir_config=ActionsDirConfig,
+    directives=(
+        Directive(
+            name="Action",
+            args=Args.TAKE23,
+            where=Context.OR_FILEINFO,
+            apply=add_action,
+            help="a media type followed by a script name",
+        ),
+        Directive(
+            name="Script",
+            args=Args.TAKE2,
+            where=Context.ACCESS_CONF | Context.RSRC_CONF,
+            apply=add_script,
+            help="a method followed by a script name",
+        ),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.LAST),),
+)

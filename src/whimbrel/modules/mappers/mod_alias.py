@@ -1,0 +1,454 @@
+"""mod_alias: URLs to other folders, and redirects.
+
+Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when the URL is translated, redirects first; those of sections and
+.htaccess files in the fix-up phase.  A Redirect or Alias without URL path (2.4) takes an expression string.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.config.execute import root_relative
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.engine.expressions import StringExpression, read_string
+from whimbrel.expr.errors import EvalError
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.support.setters import Forbidden, check_context, set_flag
+from whimbrel.modules.support.substitution import Substitution, compiled, is_url
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, TRANSLATE_NAME, HookStatus
+from whimbrel.registry.settings import prepended, setting
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Regex
+
+REGEX_REASON = "Regular expression could not be compiled."
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """One Alias or Redirect line.
+
+    *fake* is the URL path, or *regex* matches the whole URL path.  *real* is the folder or URL, None for a status without one.
+    """
+
+    fake: str
+    real: str | None
+    regex: Regex | None = None
+    target: Substitution | None = None
+    status: int = 0
+    handler: str | None = None
+    name: str = "Alias"
+
+
+@dataclass(slots=True)
+class AliasServerConfig:
+    """Per-server settings; a virtual host's own lines come before the main server's."""
+
+    aliases: list[Mapping] = setting(make=list, merge=prepended)
+    redirects: list[Mapping] = setting(make=list, merge=prepended)
+
+
+@dataclass(slots=True)
+class AliasDirConfig:
+    """Per-directory settings.
+
+    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None): the forms without URL path.
+    """
+
+    redirects: list[Mapping] = setting(make=list, merge=prepended)
+    alias: tuple[StringExpression, str, str | None] | None = setting(None)
+    redirect: tuple[int, StringExpression | None] | None = setting(None)
+    relative: bool = setting(False)
+    preserve: bool = setting(False)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def _added(known: Any, one: Mapping) -> list[Mapping]:
+    return [*(known if isinstance(known, list) else []), one]
+
+
+def _absolute(cmd: Command, path: str) -> str:
+    """*path* taken from the server root; a slash at its end stays."""
+    if path.startswith("/"):
+        return path
+    full = cmd.server_path(path)
+    return full + "/" if path.endswith("/") and not full.endswith("/") else full
+
+
+def _alias_setter(handler: str | None) -> Any:
+    def alias(cmd: Command, conf: AliasDirConfig, args: list[str]) -> None:
+        if len(args) == 1 and not cmd.path:
+            raise ConfigError("Alias must have two arguments when used globally")
+        if len(args) == 1:
+            check_context(cmd, Forbidden.DIRECTORY | Forbidden.FILES)
+            cmd.dir_config(AliasDirConfig).alias = (
+                read_string(cmd, args[0], f"Cannot parse alias expression '{args[0]}'"),
+                cmd.path,
+                handler,
+            )
+            return
+        if not cmd.dialect.contexts_22:
+            check_context(cmd, Forbidden.DIR_CONTEXT)
+        server = cmd.server_config(AliasServerConfig)
+        fake, real = args[0], _absolute(cmd, args[1])
+        _warn_of_overlap(cmd, server, fake)
+        server.aliases = _added(server.aliases, Mapping(fake, real, handler=handler, name=cmd.name))
+
+    return alias
+
+
+def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None:
+    for earlier in server.aliases if isinstance(server.aliases, list) else []:
+        hit = (
+            earlier.regex.search(fake) is not None if earlier.regex else alias_length(fake, earlier.fake) > 0
+        )
+        if hit:
+            cmd.warn(
+                f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never match because it overlaps an "
+                f"earlier {earlier.name}.",
+                code="AH00671",
+            )
+            return
+
+
+def _match_setter(handler: str | None) -> Any:
+    def match(cmd: Command, server: AliasServerConfig, args: list[str]) -> None:
+        regex = compiled(cmd, args[0], REGEX_REASON)
+        target = Substitution(_absolute(cmd, args[1]), ampersand=cmd.dialect.ampersand_is_match)
+        server.aliases = _added(
+            server.aliases, Mapping(args[0], args[1], regex, target, handler=handler, name=cmd.name)
+        )
+
+    return match
+
+
+_STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
+
+
+def _status_word(word: str) -> int | None:
+    """The status that the first word of Redirect names; None when it is no status."""
+    if word.lower() in _STATUS:
+        return _STATUS[word.lower()]
+    return atoi(word) if is_digits(word[:1]) else None
+
+
+def _redirect_setter(default: int) -> Any:
+    def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
+        """[status] [path] [URL]; RedirectTemp and RedirectPermanent take a status, too, in the place of the path."""
+        status = _status_word(args[0])
+        if len(args) == 3 and status is None:
+            raise ConfigError("Redirect: invalid first argument (of three)")
+        if status is None:
+            status, rest = default, args
+        else:
+            rest = args[1:]
+        moves = 300 <= status < 400
+        if (
+            (not rest or (moves and len(rest) == 1))
+            and (cmd.path or not moves)
+            and cmd.dialect.sections_give_paths
+        ):
+            _redirect_section(cmd, status, rest)
+            return
+        _add_redirect(
+            cmd,
+            status,
+            rest[0] if rest else "",
+            rest[1] if len(rest) > 1 else None,
+            cmd.name.lower() == "redirectmatch",
+        )
+
+    return redirect
+
+
+def _redirect_section(cmd: Command, status: int, rest: list[str]) -> None:
+    """The form without URL path: everything in this section is redirected."""
+    if not rest and 300 <= status < 400:
+        raise ConfigError("URL to redirect to is missing")
+    url = read_string(cmd, rest[0], f"Cannot parse redirect expression '{rest[0]}'") if rest else None
+    cmd.dir_config(AliasDirConfig).redirect = (status, url)
+
+
+def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_regex: bool) -> None:
+    regex = compiled(cmd, fake, REGEX_REASON) if by_regex else None
+    if 300 <= status < 400:
+        if url is None:
+            raise ConfigError("URL to redirect to is missing")
+        if not by_regex and not is_url(url) and not url.startswith("/"):
+            raise ConfigError("Redirect to non-URL")
+    elif url is not None:
+        raise ConfigError("Redirect URL not valid for this status")
+    target = Substitution(url or "", ampersand=cmd.dialect.ampersand_is_match) if by_regex else None
+    record: Any = cmd.dir_config(AliasDirConfig) if cmd.path else cmd.server_config(AliasServerConfig)
+    record.redirects = _added(
+        record.redirects, Mapping(fake, url, regex, target, status=status, name=cmd.name)
+    )
+
+
+# Matching -------------------------------------------------------------------------------------------------------------------------------------------
+def alias_length(uri: str, fake: str) -> int:
+    """How much of *uri* the URL path *fake* covers, 0 when it doesn't match; any number of slashes equals any other."""
+    if "//" not in uri and "//" not in fake:
+        if not uri.startswith(fake):
+            return 0
+        size = len(fake)
+        return size if fake.endswith("/") or len(uri) == size or uri[size] == "/" else 0
+    u = f = 0
+    while f < len(fake):
+        if fake[f] == "/":
+            if uri[u : u + 1] != "/":
+                return 0
+            f, u = _past_slashes(fake, f), _past_slashes(uri, u)
+        elif uri[u : u + 1] == fake[f]:
+            u, f = u + 1, f + 1
+        else:
+            return 0
+    return u if fake.endswith("/") or u >= len(uri) or uri[u] == "/" else 0
+
+
+def _past_slashes(text: str, at: int) -> int:
+    while text[at : at + 1] == "/":
+        at += 1
+    return at
+
+
+def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mapping, str] | None:
+    """The first line that covers *uri* and what the URL becomes; *for_url*: as a URL, with what was added escaped."""
+    for one in mappings:
+        if one.regex is not None:
+            found = one.regex.search(uri)
+            if found is None or one.target is None:
+                continue
+            path = one.target.apply(found)
+            return one, _escaped_url(path) if for_url else path
+        size = alias_length(uri, one.fake)
+        if size > 0:
+            rest = uri[size:]
+            return one, (one.real or "") + (escape_uri(rest) if for_url else rest)
+    return None
+
+
+def _escaped_url(url: str) -> str:
+    """The URL with its path escaped; query and fragment stay as they are."""
+    at = min((i for i in (url.find("?"), url.find("#")) if i >= 0), default=len(url))
+    return escape_uri(url[:at]) + url[at:]
+
+
+def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
+    """Answer with *status*; for redirects with the absolute form of *url*, the request's own query added where it has none."""
+    if not 300 <= status < 400:
+        return status
+    if url.startswith("/") and not relative:
+        url = r.engine.construct_url(r, url)
+    elif not is_url(url) and not url.startswith("/"):
+        r.log(
+            "error",
+            f"cannot redirect '{r.uri}' to '{url}'; target is not a valid absoluteURI or abs_path",
+            code="AH00674",
+            module="alias",
+        )
+        return 500
+    if r.args and "?" not in url:
+        url = f"{url}?{r.args}"
+    r.headers_out.set("Location", url)
+    return status
+
+
+# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: bool) -> HookStatus:
+    """The form without URL path; its URL is escaped once it is evaluated."""
+    status, template = redirect
+    if template is None:
+        return send_away(r, status, "", relative)
+    try:
+        return send_away(r, status, _escaped_url(template.text(r, "alias")), relative)
+    except EvalError as problem:
+        r.log(
+            "error", f"Can't evaluate redirect expression: {problem.reason}", code="AH02826", module="alias"
+        )
+        return 500
+
+
+def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
+    def go(r: Any) -> HookStatus:
+        if conf.redirect is not None:
+            return _send_all(r, conf.redirect, conf.relative)
+        found = first_match(redirects, r.uri, True) if redirects else None
+        return DECLINED if found is None else send_away(r, found[0].status, found[1], conf.relative)
+
+    return go
+
+
+def make_translate(scope: Scope) -> CompiledHook | None:
+    """Server-level redirects, then the section's own alias, then the server's aliases."""
+    server, conf = scope.server_config(AliasServerConfig), scope.dir_config(AliasDirConfig)
+    if not (server.aliases or server.redirects or conf.alias or conf.redirect):
+        return None
+    away = _make_redirects(conf, server.redirects)
+
+    def translate(r: Any) -> HookStatus:
+        if r.uri and not r.uri.startswith("/"):
+            return DECLINED
+        status: HookStatus = away(r)
+        if status != DECLINED:
+            return status
+        if conf.alias is not None:
+            return _map_all(r, conf.alias, conf.preserve)
+        found = first_match(server.aliases, r.uri, False)
+        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0]))
+
+    return CompiledHook(translate)
+
+
+def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
+    """The one-argument form: one file for all, or under AliasPreservePath (*preserve*) what follows the section's path.
+
+    The file is taken from the server root, which is also what stands for an expression that can't be evaluated.
+    """
+    template, section, handler = alias
+    try:
+        path = template.text(r, "alias")
+    except EvalError as problem:
+        r.log("error", f"Can't evaluate alias expression: {problem.reason}", code="AH02825", module="alias")
+        path, preserve = "", False
+    size = alias_length(r.uri, section) if preserve else 0
+    full = path + r.uri[size:] if size > 0 else path
+    return _map(
+        r, root_relative(r.engine.configuration.root, full), handler, (section, path) if size > 0 else None
+    )
+
+
+def _context(one: Mapping) -> tuple[str, str] | None:
+    """The URL path and the folder that the line puts together, as programs see them (CONTEXT_PREFIX); an expression has none."""
+    return (one.fake, one.real or "") if one.regex is None else None
+
+
+def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
+    """The request stands for the file *path*."""
+    r.filename, r.context = path, context
+    if handler is not None:
+        r.handler = r.notes["alias-forced-type"] = handler
+    return OK
+
+
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """Redirects of sections and .htaccess files."""
+    conf = scope.dir_config(AliasDirConfig)
+    if not conf.redirects and conf.redirect is None:
+        return None
+    return CompiledHook(_make_redirects(conf, conf.redirects))
+
+
+ANYWHERE = Context.OR_FILEINFO
+BY_REGEX = "an optional status, then a regular expression and destination URL"
+BY_PATH = "an optional status, then document to be redirected and destination URL"
+PLAIN = "a document to be redirected, then the destination URL"
+CGI = "cgi-script"
+LOCATIONS = Context.RSRC_CONF | Context.ACCESS_CONF
+
+MODULE = Module(
+    name="alias_module",
+    source="mod_alias.c",
+    dir_config=AliasDirConfig,
+    server_config=AliasServerConfig,
+    directives=(
+        Directive(
+            name="Alias",
+            args=Args.TAKE12,
+            where=LOCATIONS,
+            apply=_alias_setter(None),
+            versions=Versions.V24,
+            help="a fakename and a realname, or a realname in a Location",
+        ),
+        Directive(
+            name="ScriptAlias",
+            args=Args.TAKE12,
+            where=LOCATIONS,
+            apply=_alias_setter(CGI),
+            versions=Versions.V24,
+            help="a fakename and a realname, or a realname in a Location",
+        ),
+        Directive(
+            name="Alias",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=_alias_setter(None),
+            versions=Versions.V22,
+            help="a fakename and a realname",
+        ),
+        Directive(
+            name="ScriptAlias",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=_alias_setter(CGI),
+            versions=Versions.V22,
+            help="a fakename and a realname",
+        ),
+        Directive(
+            name="Redirect",
+            args=Args.TAKE123,
+            where=ANYWHERE,
+            apply=_redirect_setter(302),
+            versions=Versions.V24,
+            help=BY_PATH,
+        ),
+        Directive(
+            name="Redirect",
+            args=Args.TAKE23,
+            where=ANYWHERE,
+            apply=_redirect_setter(302),
+            versions=Versions.V22,
+            help=BY_PATH,
+        ),
+        Directive(
+            name="AliasMatch",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=_match_setter(None),
+            record=ConfigScope.SERVER,
+            help="a regular expression and a filename",
+        ),
+        Directive(
+            name="ScriptAliasMatch",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=_match_setter(CGI),
+            record=ConfigScope.SERVER,
+            help="a regular expression and a filename",
+        ),
+        Directive(
+            name="RedirectMatch", args=Args.TAKE23, where=ANYWHERE, apply=_redirect_setter(302), help=BY_REGEX
+        ),
+        Directive(
+            name="RedirectTemp", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(302), help=PLAIN
+        ),
+        Directive(
+            name="RedirectPermanent", args=Args.TAKE2, where=ANYWHERE, apply=_redirect_setter(301), help=PLAIN
+        ),
+        Directive(
+            name="RedirectRelative",
+            args=Args.FLAG,
+            where=ANYWHERE,
+            apply=set_flag("relative"),
+            versions=Versions.V24,
+            help="Set to ON to allow relative redirect targets to be issued as-is",
+        ),
+        Directive(
+            name="AliasPreservePath",
+            args=Args.FLAG,
+            where=ANYWHERE,
+            apply=set_flag("preserve"),
+            versions=Versions.V24,
+            help="Set to ON to map the full path after the fakename to the realname.",
+        ),
+    ),
+    hooks=(
+        Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, before=("mod_userdir.c", "mod_vhost_alias.c")),
+        Hook(FIXUPS, make_fixup, Order.MIDDLE),
+    ),
+)

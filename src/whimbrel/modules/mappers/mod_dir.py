@@ -1,0 +1,236 @@
+"""mod_dir: index files, the slash after a folder's name, the fallback for what isn't there.
+
+Manual: mod/mod_dir.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from stat import S_IFDIR
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.deps.files import KIND, is_file
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+DIRECTORY_HANDLER = "httpd/unix-directory"
+REWRITE_HANDLER = "redirect-handler"
+
+
+@dataclass(slots=True)
+class DirDirConfig:
+    """Per-directory settings.
+
+    *names* None means that DirectoryIndex was never given, *redirect* is 0 or the status of DirectoryIndexRedirect.
+    """
+
+    names: list[str] | None = setting(None)
+    add_slash: bool = setting(True)
+    check_handler: bool = setting(False)
+    redirect: int = setting(0)
+    fallback: str | None = setting(None)
+
+
+def add_names_24(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
+    """Every word of the line; ``disabled`` as the only word forgets the names of this section."""
+    found = []
+    for word in split_words(args[0]):
+        if not word:
+            break
+        found.append(word)
+    known = [] if conf.names is UNSET or conf.names is None else conf.names
+    conf.names = [] if [w.lower() for w in found] == ["disabled"] else [*known, *found]
+
+
+def add_name_22(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
+    """One name; 2.2 knows no ``disabled``."""
+    known = [] if conf.names is UNSET or conf.names is None else conf.names
+    conf.names = [*known, args[0]]
+
+
+_REDIRECTS = {"on": 302, "off": 0, "permanent": 301, "temp": 302, "seeother": 303}
+
+
+def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
+    """On, Off, a word or a number from 300 to 399."""
+    word = args[0]
+    if word.lower() in _REDIRECTS:
+        conf.redirect = _REDIRECTS[word.lower()]
+    elif is_digits(word[:1]):
+        conf.redirect = atoi(word)
+        if not 300 <= conf.redirect < 400:
+            raise ConfigError(f"{cmd.name} only accepts values between 300 and 399")
+    else:
+        raise ConfigError(f"{cmd.name} ON|OFF|permanent|temp|seeother|3xx")
+
+
+def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
+    """A URL path, or ``disabled``."""
+    conf.fallback = None if args[0].lower() == "disabled" else args[0]
+
+
+def _serves(sub: Any) -> bool:
+    """Whether the sub-request found something that may stand for the folder: a file, not just an address with path information."""
+    return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.finfo))
+
+
+def _take_over(r: Any, sub: Any) -> HookStatus:
+    """Send the client what the sub-request would have sent: its redirect, its refusal."""
+    r.notes = {**sub.notes, **r.notes}
+    r.headers_out = sub.headers_out.overlay(r.headers_out)
+    r.err_headers_out = sub.err_headers_out.overlay(r.err_headers_out)
+    status: int = sub.status
+    return status
+
+
+def _make_fallback(conf: DirDirConfig) -> Any:
+    async def fall_back(r: Any) -> HookStatus:
+        sub = await r.engine.lookup_uri(r, conf.fallback or "", with_query=True)
+        if _serves(sub):
+            r.engine.fast_redirect(sub, r)
+            return OK
+        if 300 <= sub.status < 400:
+            return _take_over(r, sub)
+        return sub.status if sub.status not in (200, 404) else DECLINED
+
+    return fall_back
+
+
+def _make_slash(conf: DirDirConfig) -> Any:
+    def slash(r: Any) -> HookStatus:
+        """301 to the name with a slash; whoever can't follow redirects of other methods is left alone."""
+        if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
+            return DECLINED
+        path = escape_uri(r.uri) + "/"
+        r.headers_out.set(
+            "Location", r.engine.construct_url(r, path if r.args is None else f"{path}?{r.args}")
+        )
+        return 301
+
+    return slash
+
+
+def _make_index(conf: DirDirConfig) -> Any:
+    names = ["index.html"] if conf.names is None else conf.names
+    last = len(names) - 1
+
+    async def index(r: Any) -> HookStatus:
+        """Try the names in order; the first file becomes the answer, the first redirect or the last refusal is passed on."""
+        failure = 0
+        for at, name in enumerate(names):
+            sub = await r.engine.lookup_uri(r, name, with_query=True)
+            if _serves(sub):
+                if conf.redirect:
+                    r.headers_out.set("Location", r.engine.construct_url(r, sub.uri))
+                    return conf.redirect
+                r.engine.fast_redirect(sub, r)
+                return OK
+            if 300 <= sub.status < 400 or (at == last and sub.status in (401, 406)):
+                return _take_over(r, sub)
+            if sub.status not in (404, 200):
+                failure = sub.status
+        if failure:
+            return failure
+        r.notes["dir-index-names"] = ", ".join(names)
+        return DECLINED
+
+    return index
+
+
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """What a folder's URL becomes: the name with a slash, an index file, or nothing (then a listing may follow)."""
+    conf = scope.dir_config(DirDirConfig)
+    fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
+
+    async def fixup(r: Any) -> HookStatus:
+        if r.finfo is None:
+            answer: HookStatus = await fall_back(r) if r.handler is None else DECLINED
+            return answer
+        if not r.uri.endswith("/"):
+            found: HookStatus = slash(r)
+            return found
+        if r.handler == REWRITE_HANDLER:
+            return DECLINED
+        if r.handler is None:
+            r.handler = DIRECTORY_HANDLER
+        if r.path_info or (conf.check_handler and r.handler != DIRECTORY_HANDLER):
+            return DECLINED
+        tried: HookStatus = await index(r)
+        return tried
+
+    def unless_file(r: Any) -> HookStatus | Awaitable[HookStatus]:
+        info = r.finfo
+        if conf.fallback is None if info is None else info.st_mode & KIND != S_IFDIR:
+            return DECLINED
+        return fixup(r)
+
+    return CompiledHook(
+        unless_file, Reads.HEAD | Reads.FILES, is_async=True, needs_file=conf.fallback is None
+    )
+
+
+INDEXES = Context.OR_INDEXES
+
+MODULE = Module(
+    name="dir_module",
+    source="mod_dir.c",
+    dir_config=DirDirConfig,
+    directives=(
+        Directive(
+            name="FallbackResource",
+            args=Args.TAKE1,
+            where=INDEXES,
+            apply=set_fallback,
+            help="Set a default handler",
+        ),
+        Directive(
+            name="DirectoryIndex",
+            args=Args.RAW_ARGS,
+            where=INDEXES,
+            apply=add_names_24,
+            help="a list of file names",
+            versions=Versions.V24,
+        ),
+        Directive(
+            name="DirectoryIndex",
+            args=Args.ITERATE,
+            where=INDEXES,
+            apply=add_name_22,
+            help="a list of file names",
+            versions=Versions.V22,
+        ),
+        Directive(
+            name="DirectorySlash",
+            args=Args.FLAG,
+            where=INDEXES,
+            apply=set_flag("add_slash"),
+            help="On or Off",
+        ),
+        Directive(
+            name="DirectoryCheckHandler",
+            args=Args.FLAG,
+            where=INDEXES,
+            apply=set_flag("check_handler"),
+            help="On or Off",
+            versions=Versions.V24,
+        ),
+        Directive(
+            name="DirectoryIndexRedirect",
+            args=Args.TAKE1,
+            where=INDEXES,
+            apply=set_redirect,
+            help="On, Off, or a 3xx status code.",
+            versions=Versions.V24,
+        ),
+    ),
+    hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
+)

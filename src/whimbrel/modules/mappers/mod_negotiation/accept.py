@@ -1,0 +1,132 @@
+"""Accept... fields as mod_negotiation reads them: names with qualities, and what a client says about transparent negotiation.
+
+RFC 9110, section 12.5; RFC 2295; RFC 2296.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import BLANKS, atoi, is_blank, is_digits, lower, split, strip
+
+CGI_TYPE: Final = "application/x-httpd-cgi"
+_LEVELS: Final = {"text/html": 2.0, "text/x-server-parsed-html": 2.0, "text/x-server-parsed-html3": 3.0}
+PSEUDO_HTML: Final = frozenset(_LEVELS)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One member of an Accept... field, or a media type with parameters; names are in lower case."""
+
+    name: str
+    quality: float = 1.0
+    level: float = 0.0
+    charset: str = ""
+
+
+def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
+    """The next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest; quoted parts are not looked into (ap_get_token)."""
+    text = text.lstrip(" \t\n\v\f\r")
+    at = 0
+    while at < len(text) and text[at] not in ";,":
+        if text[at] == '"':
+            closing = text.find('"', at + 1)
+            at = len(text) if closing < 0 else closing
+            if at == len(text):
+                break
+        elif not with_blanks and is_blank(text[at]):
+            break
+        at += 1
+    return text[:at], text[at:].lstrip(" \t\n\v\f\r")
+
+
+def quality(text: str) -> float:
+    """A quality value, at most three digits; what is none counts as 1."""
+    text = text.lstrip(BLANKS)
+    if not text or text[0] not in ".0":
+        return 1.0
+    text = text.lstrip("0") if text[0] == "0" and text[1:2] == "." else text[1:] if text[0] == "0" else text
+    if not text.startswith("."):
+        return 0.0
+    value = 0
+    for digit, factor in zip(text[1:4], (100, 10, 1), strict=False):
+        if not is_digits(digit):
+            break
+        value += int(digit) * factor
+    return value / 1000
+
+
+def entry(text: str) -> tuple[Entry, str]:
+    """The first member of *text* and what follows it."""
+    name, rest = get_token(text)
+    name = lower(name)
+    grade, level, charset = 1.0, _LEVELS.get(name, 0.0), ""
+    while rest.startswith(";"):
+        parameter, rest = get_token(rest[1:], with_blanks=True)
+        key, value = _parameter(parameter)
+        if key in ("q", "qs"):
+            grade = quality(value)
+        elif key == "level":
+            level = float(max(0, atoi(value)))
+        elif key == "charset":
+            charset = value
+    return Entry(name, grade, level, charset), rest.removeprefix(",")
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Name and value of a parameter in lower case; ("", "") for one without ``=``."""
+    end = next((i for i, c in enumerate(text) if is_blank(c) or c == "="), len(text))
+    if end == len(text):
+        return "", ""
+    value = text[end + 1 :].lstrip(" \t\n\v\f\r=")
+    if value.startswith('"'):
+        value = value[1:].partition('"')[0]
+    else:
+        value = (split(value, 1) or [""])[0]
+    return lower(text[:end]), lower(value)
+
+
+def members(field: str | None) -> list[Entry] | None:
+    """All members of a field, None without the field."""
+    if field is None:
+        return None
+    out = []
+    while field:
+        one, rest = entry(field)
+        if rest == field:
+            break
+        out.append(one)
+        field = rest
+    return out
+
+
+@dataclass(slots=True)
+class Transparency:
+    """What the Negotiate field asks for.
+
+    *supported*: the client understands lists of variants; *may_choose*: the server may pick one; *rvsa*: by RVSA/1.0; *literal*: Accept... fields are
+    taken literally, without allowances for old browsers.
+    """
+
+    supported: bool = False
+    alternates: bool = False
+    may_choose: bool = True
+    rvsa: bool = False
+    literal: bool = False
+
+
+def transparency(negotiate: str | None, agent: str | None) -> Transparency:
+    """Read a Negotiate field; Lynx says ``trans`` without meaning it."""
+    out = Transparency()
+    if negotiate is None or (negotiate == "trans" and (agent or "").startswith("Lynx")):
+        return out
+    out.may_choose = False
+    for word in (lower(strip(w)) for w in negotiate.split(",")):
+        if word in ("trans", "vlist", "guess-small", "*") or is_digits(word[:1]):
+            out.supported = out.alternates = True
+            if word == "1.0":
+                out.may_choose = out.rvsa = out.literal = True
+            elif word == "*":
+                out.may_choose = out.literal = True
+    return out

@@ -1,0 +1,205 @@
+"""mod_rewrite: URLs rewritten by rules.
+
+Manual: mod/mod_rewrite.html and the pages under rewrite/.  `settings` says what a configuration leaves behind, `setters` with `words` and `flags`
+how it is read; `compiled`, `conditions`, `template`, `variables` and `maps` make it ready to run, `engine` runs it, `hooks` says when; `log` tells
+of it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whimbrel.base.errors import PostConfigError
+from whimbrel.base.latin1 import to_text
+from whimbrel.config.model import LogSink
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.mappers.mod_rewrite import setters
+from whimbrel.modules.mappers.mod_rewrite.compiled import compile_ahead
+from whimbrel.modules.mappers.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
+from whimbrel.modules.mappers.mod_rewrite.log import log_sink
+from whimbrel.modules.mappers.mod_rewrite.maps import ProgramMap, needs_engine
+from whimbrel.modules.mappers.mod_rewrite.program_map import Program
+from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
+from whimbrel.registry.module import Hook, Module, Order, Provider
+from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
+
+
+def rewrite_logs(configuration: Any) -> list[LogSink]:
+    """2.2: the files and programs of RewriteLog."""
+    written = [
+        server.config(RewriteServerConfig).log
+        for server in configuration.servers()
+        if RewriteServerConfig in server.records
+    ]
+    return [log_sink(one) for one in written if one]
+
+
+def start_programs(configuration: Any) -> list[Program]:
+    """Start the programs of all servers whose own engine is on, for the process that forks the workers.  Raises PostConfigError."""
+    started: list[Program] = []
+    records = [
+        server.config(RewriteServerConfig)
+        for server in configuration.servers()
+        if RewriteServerConfig in server.records
+    ]
+    maps = [
+        found
+        for record in records
+        if record.engine
+        for found in record.maps.values()
+        if isinstance(found, ProgramMap)
+    ]
+    for program in dict.fromkeys(found.program for found in maps):
+        try:
+            program.start()
+        except OSError as problem:
+            for one in started:
+                one.release(at_once=True)
+            why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", to_text(program.command[0])
+            coded = "AH00654: " if configuration.dialect.messages_24 else ""
+            line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
+            raise PostConfigError("rewrite", ("error", line), repeat_in_log=True) from None
+        started.append(program)
+    return started
+
+
+def warn_of_programs(finished: Any) -> None:
+    """2.2: programs want a RewriteLock."""
+    if not finished.dialect.rewrite_22:
+        return
+    records = [
+        server.config(RewriteServerConfig)
+        for server in finished.servers()
+        if RewriteServerConfig in server.records
+    ]
+    if (
+        any(record.engine and any(map(needs_engine, record.maps.values())) for record in records)
+        and not finished.main.config(RewriteServerConfig).lock
+    ):
+        finished.warn(
+            "mod_rewrite: Running external rewrite maps without defining a RewriteLock is DANGEROUS!"
+        )
+
+
+def _row(
+    name: str,
+    args: Args,
+    where: Context,
+    apply: Any,
+    help: str,
+    record: ConfigScope,
+    versions: Versions = Versions.BOTH,
+) -> Directive[Any]:
+    return Directive(
+        name=name, args=args, where=where, apply=apply, help=help, record=record, versions=versions
+    )
+
+
+_ANY = Context.OR_FILEINFO
+_SERVER = Context.RSRC_CONF
+
+MODULE = Module(
+    name="rewrite_module",
+    source="mod_rewrite.c",
+    dir_config=RewriteDirConfig,
+    server_config=RewriteServerConfig,
+    directives=(
+        _row(
+            "RewriteEngine",
+            Args.FLAG,
+            _ANY,
+            setters.set_engine,
+            "On or Off to enable or disable (default) the whole rewriting engine",
+            ConfigScope.DIRECTORY,
+        ),
+        _row(
+            "RewriteOptions",
+            Args.ITERATE,
+            _ANY,
+            setters.set_options,
+            "List of option strings to set",
+            ConfigScope.DIRECTORY,
+        ),
+        _row(
+            "RewriteBase",
+            Args.TAKE1,
+            _ANY,
+            setters.set_base,
+            "the base URL of the per-directory context",
+            ConfigScope.DIRECTORY,
+        ),
+        _row(
+            "RewriteCond",
+            Args.RAW_ARGS,
+            _ANY,
+            setters.add_condition,
+            "an input string and a to be applied regexp-pattern",
+            ConfigScope.DIRECTORY,
+        ),
+        _row(
+            "RewriteRule",
+            Args.RAW_ARGS,
+            _ANY,
+            setters.add_rule,
+            "an URL-applied regexp-pattern and a substitution URL",
+            ConfigScope.DIRECTORY,
+        ),
+        _row(
+            "RewriteMap",
+            Args.TAKE23,
+            _SERVER,
+            setters.add_map,
+            "a mapname and a filename and options",
+            ConfigScope.SERVER,
+            Versions.V24,
+        ),
+        _row(
+            "RewriteMap",
+            Args.TAKE2,
+            _SERVER,
+            setters.add_map,
+            "a mapname and a filename",
+            ConfigScope.SERVER,
+            Versions.V22,
+        ),
+        _row(
+            "RewriteLock",
+            Args.TAKE1,
+            _SERVER,
+            setters.set_lock,
+            "the filename of a lockfile used for inter-process synchronization",
+            ConfigScope.NONE,
+            Versions.V22,
+        ),
+        _row(
+            "RewriteLog",
+            Args.TAKE1,
+            _SERVER,
+            setters.set_log,
+            "the filename of the rewriting logfile",
+            ConfigScope.SERVER,
+            Versions.V22,
+        ),
+        _row(
+            "RewriteLogLevel",
+            Args.TAKE1,
+            _SERVER,
+            setters.set_log_level,
+            "the level of the rewriting logfile verbosity (0=none, 1=std, .., 9=max)",
+            ConfigScope.SERVER,
+            Versions.V22,
+        ),
+    ),
+    hooks=(
+        Hook(TRANSLATE_NAME, make_translate, Order.FIRST),
+        Hook(FIXUPS, make_fixup, Order.FIRST, after=("mod_proxy.c",)),
+        Hook(FIXUPS, make_types, Order.LAST),
+        Hook(HANDLER, make_handler, Order.MIDDLE),
+    ),
+    providers=(
+        Provider("log", "rewrite_sinks", rewrite_logs),
+        Provider("programs", "rewrite", start_programs),
+    ),
+    post_config=(warn_of_programs, compile_ahead),
+)

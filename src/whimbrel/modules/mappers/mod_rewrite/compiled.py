@@ -1,0 +1,175 @@
+"""Rules made ready to run: patterns, substitutions and conditions compiled once for one list of rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+from whimbrel.config.model import Server, unique_by
+from whimbrel.modules.mappers.mod_rewrite.conditions import Condition
+from whimbrel.modules.mappers.mod_rewrite.context import LogFn
+from whimbrel.modules.mappers.mod_rewrite.log import log_function, log_level
+from whimbrel.modules.mappers.mod_rewrite.maps import RewriteMap, needs_engine
+from whimbrel.modules.mappers.mod_rewrite.prefilter import Prefilter, literal_inside, literal_prefix
+from whimbrel.modules.mappers.mod_rewrite.settings import (
+    Flag,
+    RewriteDirConfig,
+    RewriteServerConfig,
+    Rule,
+    Rules,
+)
+from whimbrel.modules.mappers.mod_rewrite.template import Compiler, Template, escaping
+from whimbrel.registry.module import Reads, Scope
+from whimbrel.registry.settings import with_defaults
+
+R = TypeVar("R")
+MAX_COMPILED: Final = 512
+INDEX_THRESHOLD: Final = 100  # rules from which on a server's list is compiled before the first request
+MAX_LOOKAHEAD: Final = 2000  # rules that are compiled then: ten milliseconds for a thousand
+PATTERNS_LOGGED: Final = 3  # the level from which on every pattern that is tried has a line
+
+
+class CompiledRule:
+    """One rule ready to run; *output* is None for one that substitutes nothing."""
+
+    __slots__ = (
+        "conds",
+        "cookies",
+        "env",
+        "flags",
+        "forced_handler",
+        "forced_type",
+        "negated",
+        "output",
+        "reads",
+        "rule",
+        "search",
+        "waits",
+    )
+
+    def __init__(self, rule: Rule, compiler: Compiler) -> None:
+        self.rule, self.flags = rule, rule.flags
+        self.search: Any = rule.regex.search
+        self.negated = bool(rule.flags & Flag.NEGATED)
+        self.conds = tuple([Condition(cond, compiler) for cond in rule.conds])
+        self.output: Template | None = None
+        if not rule.flags & Flag.NO_SUBSTITUTION:
+            self.output = compiler.template(rule.output, escaping(rule))
+        self.env = tuple([compiler.template(text) for text in rule.env])
+        self.cookies = tuple([compiler.template(text) for text in rule.cookies])
+        escape = escaping(rule)
+        self.forced_type = compiler.template(rule.forced_type, escape) if rule.forced_type else None
+        self.forced_handler = compiler.template(rule.forced_handler, escape) if rule.forced_handler else None
+        single = [
+            template
+            for template in (self.output, self.forced_type, self.forced_handler)
+            if template is not None
+        ]
+        parts: list[Template | Condition] = [*self.conds, *self.env, *self.cookies, *single]
+        self.waits = any(part.waits for part in parts)
+        self.reads = Reads.HEAD
+        for part in parts:
+            self.reads |= part.reads
+
+
+class RuleList:
+    """A list of rules for one folder ("" for a server's), with what it depends on."""
+
+    __slots__ = (
+        "after_chain",
+        "every",
+        "directory",
+        "log",
+        "prefilter",
+        "reads",
+        "rules",
+        "version22",
+        "waits",
+    )
+
+    def __init__(
+        self, rules: Rules, directory: str, compiler: Compiler, log: LogFn | None, every: bool
+    ) -> None:
+        self.directory, self.log, self.version22 = directory, log, compiler.version22
+        self.rules = [CompiledRule(rule, compiler) for rule in rules]
+        self.every = range(len(rules)) if every else None
+        self.waits = any(rule.waits for rule in self.rules)
+        self.reads = Reads.HEAD
+        for rule in self.rules:
+            self.reads |= rule.reads
+        self.after_chain = _after_chains(rules)
+        sure = [rule.pattern if _may_be_left_out(rules, i) else "" for i, rule in enumerate(rules)]
+        prefixes = [literal_prefix(pattern) for pattern in sure]
+        insides = [
+            "" if prefix else literal_inside(pattern) for prefix, pattern in zip(prefixes, sure, strict=True)
+        ]
+        self.prefilter = Prefilter(prefixes, insides)
+
+
+def _may_be_left_out(rules: Rules, i: int) -> bool:
+    """Whether rule *i* does nothing where its pattern does not match: not so for negated ones and for all that belong to a chain."""
+    return not rules[i].flags & (Flag.NEGATED | Flag.CHAIN) and not (i and rules[i - 1].flags & Flag.CHAIN)
+
+
+def _after_chains(rules: Rules) -> list[int]:
+    """For each rule where to go on when it doesn't match: behind the chain that it begins."""
+    out = []
+    for i in range(len(rules)):
+        end = i
+        while end < len(rules) and rules[end].flags & Flag.CHAIN:
+            end += 1
+        out.append(end + 1)
+    return out
+
+
+def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
+    """The compiled form of *rules* under *scope*; the same rules under the same logging are compiled once."""
+    server = scope.server_config(RewriteServerConfig)
+    level = log_level(scope)
+    key = (rules, directory, level)
+    found: RuleList | None = server.compiled.get(key)
+    if found is None:
+        if len(server.compiled) >= MAX_COMPILED:
+            server.compiled.clear()
+        compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
+        found = server.compiled[key] = RuleList(
+            rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED
+        )
+    return found
+
+
+class _ServerScope:
+    """A server's settings as requests see them that no section is about."""
+
+    def __init__(self, configuration: Any, server: Server) -> None:
+        self.dialect, self.loaded, self.provider = (
+            configuration.dialect,
+            configuration.loaded,
+            configuration.provider,
+        )
+        self._server = server
+
+    def server_config(self, kind: type[R]) -> R:
+        return self._server.config(kind)
+
+    def dir_config(self, kind: type[R]) -> R:
+        own = self._server.defaults.records.get(kind)
+        return with_defaults(kind() if own is None else own)
+
+
+def compile_ahead(configuration: Any) -> None:
+    """Compile the long lists of servers in the process that all others come from: they share the memory, and the first request need not wait."""
+    left = MAX_LOOKAHEAD
+    for server in unique_by(configuration.servers(), RewriteServerConfig):
+        rules = server.config(RewriteServerConfig).rules
+        if INDEX_THRESHOLD <= len(rules) <= left:
+            scope = _ServerScope(configuration, server)
+            if scope.dir_config(RewriteDirConfig).engine or scope.server_config(RewriteServerConfig).engine:
+                rule_list(scope, rules, "")
+                left -= len(rules)
+
+
+def usable_maps(server: RewriteServerConfig, scope: Scope) -> dict[str, RewriteMap]:
+    """The maps of a server; programs answer only where its own engine is on."""
+    if server.engine:
+        return server.maps
+    return {name: found for name, found in server.maps.items() if not needs_engine(found)}

@@ -1,0 +1,58 @@
+"""The CO flag: ``NAME:VALUE:DOMAIN[:minutes[:path[:secure[:httponly[:samesite]]]]]``; with a ``;`` in front the parts are divided by ``;``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from whimbrel.base.numbers import atoi
+from whimbrel.http.semantics.dates import MONTHS
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_TRUE = ("true", "1")
+
+
+def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str] | None:
+    """The cookie's name and the value of its Set-Cookie field; None where a part that it needs is missing.  Empty parts don't count."""
+    separator = ":"
+    if text.startswith(";") and not version22:
+        separator, text = ";", text[1:]
+    parts = [part for part in text.split(separator) if part]
+    if len(parts) < 3:
+        return None
+    name, value, domain, minutes, path, secure, http_only, same_site = (*parts[:8], *[""] * (8 - len(parts)))
+    out = f"{name}={value}; path={path or '/'}; domain={domain}"
+    if minutes and atoi(minutes):
+        out += f"; expires={_date(now + 60 * atoi(minutes))}"
+    if secure.lower() in (*_TRUE, "secure"):
+        out += "; secure"
+        if http_only.lower() in (*_TRUE, "httponly"):  # httpd drops it where the cookie is not a secure one
+            out += "; HttpOnly"
+    if not version22 and same_site and same_site != "0" and same_site.lower() != "false":
+        out += f"; SameSite={same_site}"
+    return name, out
+
+
+def _date(seconds: float) -> str:
+    t = time.gmtime(int(seconds))
+    return f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+
+
+def main_request(r: Any) -> Any:
+    """The request that *r* is, however deep, a sub-request of."""
+    while r.main is not None:
+        r = r.main
+    return r
+
+
+def send(r: Any, name: str, value: str) -> bool:
+    """Add a Set-Cookie field to the main request, each name once for all its redirects; False where that name was sent before."""
+    first = r = main_request(r)
+    while first.prev is not None:
+        first = first.prev
+    note = f"{name}_rewrite"
+    if note in first.notes:
+        return False
+    first.notes[note] = "set"
+    r.err_headers_out.add("Set-Cookie", value)
+    return True

@@ -1,0 +1,357 @@
+"""Running a list of rules: what httpd's apply_rewrite_list and apply_rewrite_rule do.
+
+The work is written once, as a coroutine; a list in which nothing waits is run to its end at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.mappers.mod_rewrite.compiled import CompiledRule, RuleList
+from whimbrel.modules.mappers.mod_rewrite.context import Context
+from whimbrel.modules.mappers.mod_rewrite.cookies import cookie, main_request, send
+from whimbrel.modules.mappers.mod_rewrite.query import split_query, unsafe_question_mark
+from whimbrel.modules.mappers.mod_rewrite.self_referential import fully_qualified, reduced
+from whimbrel.modules.mappers.mod_rewrite.settings import Flag
+from whimbrel.modules.mappers.mod_rewrite.trace import Step, steps_of
+from whimbrel.modules.mappers.mod_rewrite.urls import absolute
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Match
+
+T = TypeVar("T")
+
+TYPE_NOTE: Final = "rewrite-forced-mimetype"
+HANDLER_NOTE: Final = "rewrite-forced-handler"
+PROXY: Final = "proxy:"
+PASS_THROUGH: Final = "passthrough:"
+_ENDS: Final = Flag.PROXY | Flag.LAST
+_SKIPPED_ON_SUB: Final = Flag.NOT_ON_SUB | Flag.FORCE_REDIRECT
+
+
+class Outcome(Enum):
+    """What became of the request; *status* in the request says which answer a STATUS is."""
+
+    NOTHING = 0
+    CHANGED = 1
+    CHANGED_NO_ESCAPE = 2
+    STATUS = 3
+
+
+class RewriteRun:
+    """One run through a list: *last* is the rule that last put something in the URL's place, *end* is set by the END flag,
+    *refused* by a substitution that may not stand; *original* and *args* are file and query as they were before."""
+
+    __slots__ = ("args", "c", "end", "last", "original", "refused", "rules", "steps")
+
+    def __init__(self, rules: RuleList, r: Any) -> None:
+        self.rules = rules
+        self.c = Context(r, rules.directory, rules.log)
+        self.original, self.args = r.filename, r.untracked_args
+        self.last: CompiledRule | None = None
+        self.end = self.refused = False
+        self.steps = steps_of(r)
+
+    # finding the next rule ------------------------------------------------------------------------------------------------------------------------
+    def _subject(self) -> str:
+        """What patterns are matched with: in a folder the file with its path info, without the folder."""
+        c, r = self.c, self.c.r
+        text: str = r.filename
+        if not c.directory:
+            return text
+        if r.path_info:
+            c.log_step(3, f"add path info postfix: {text} -> {text}{r.path_info}")
+            text += r.path_info
+        if text.startswith(c.directory) and not (r.proxy and text.startswith(PROXY)):
+            c.log_step(3, f"strip per-dir prefix: {text} -> {text[len(c.directory) :]}")
+            return text[len(c.directory) :]
+        return text
+
+    def _next(self, start: int) -> tuple[int, Match | None]:
+        """The next rule from *start* on whose pattern fits, and the match; -1 when none does."""
+        rules = self.rules
+        if rules.every is not None:
+            return self._next_logged(start)
+        subject = self.c.subject = self._subject()
+        sub = self.c.r.main is not None
+        ready = rules.rules
+        for i in rules.prefilter.candidates(subject):
+            if i < start:
+                continue
+            rule = ready[i]
+            if sub and rule.flags & _SKIPPED_ON_SUB:
+                continue
+            found = rule.search(subject)
+            if (found is None) is rule.negated:
+                return i, found
+            if rule.flags & Flag.CHAIN:
+                start = rules.after_chain[i]
+        return -1, None
+
+    def _next_logged(self, start: int) -> tuple[int, Match | None]:
+        """`_next` with a line for each pattern that is tried."""
+        rules, c = self.rules, self.c
+        i = start
+        while i < len(rules.rules):
+            rule = rules.rules[i]
+            if c.r.main is not None and rule.flags & _SKIPPED_ON_SUB:
+                i += 1
+                continue
+            subject = c.subject = self._subject()
+            c.log_step(3, f"applying pattern '{rule.rule.pattern}' to uri '{subject}'")
+            found = rule.search(subject)
+            if (found is None) is rule.negated:
+                return i, found
+            i = rules.after_chain[i]
+        return -1, None
+
+    # the list -------------------------------------------------------------------------------------------------------------------------------------
+    async def all(self) -> Outcome:
+        """Apply every rule in its turn."""
+        changed, i, rounds, r = Outcome.NOTHING, 0, 1, self.c.r
+        while True:
+            i, found = self._next(i)
+            if i < 0:
+                return changed
+            rule = self.rules.rules[i]
+            if self.steps is not None:
+                self._begin_step(i)
+            if not await self._apply(rule, found):
+                i = self.rules.after_chain[i]
+                continue
+            if self.c.step is not None:
+                self.c.step.applied, self.c.step.result = True, r.filename if rule.output is not None else ""
+            outcome = self._matched(rule)
+            if outcome is Outcome.STATUS:
+                return outcome
+            changed = changed if outcome is Outcome.NOTHING else outcome
+            flags = rule.flags
+            if flags & Flag.PASS_THROUGH:
+                self.c.log_step(
+                    2, f"forcing '{r.filename}' to get passed through to next API URI-to-filename handler"
+                )
+                r.filename = PASS_THROUGH + r.filename
+                return Outcome.CHANGED
+            if flags & Flag.END:
+                self.c.log_step(8, "Rule has END flag, no further rewriting for this request")
+                self.end = True
+                return changed
+            if flags & _ENDS:
+                return changed
+            if flags & Flag.NEXT:
+                rounds += 1
+                if rounds >= rule.rule.rounds:
+                    return self._too_many(rule)
+                i = 0
+            else:
+                i += 1 + max(0, rule.rule.skip)
+
+    def _begin_step(self, i: int) -> None:
+        """Tell of rule *i*, whose pattern fits."""
+        rule, subject = self.rules.rules[i].rule, self.c.subject
+        also = tuple(
+            later.rule.place
+            for later in self.rules.rules[i + 1 :]
+            if not later.negated and later.search(subject) is not None
+        )
+        self.c.step = Step(rule.place, rule.pattern, subject, self.c.directory, also=also)
+        if self.steps is not None:
+            self.steps.append(self.c.step)
+
+    def _matched(self, rule: CompiledRule) -> Outcome:
+        """What a rule that applied means for the rest; NOTHING for one without substitution."""
+        c, r, flags = self.c, self.c.r, rule.flags
+        if rule.output is not None:
+            if not self.rules.version22:
+                c.log_step(2, f"setting lastsub to rule with output {rule.rule.output}")
+            self.last = rule
+            if r.filename is not None and len(r.filename) > 2 * r.plan.server_core.limit_line:
+                r.status = 500
+                return Outcome.STATUS
+        for name in c.vary:
+            r.headers_out.merge("Vary", name)
+        if flags & Flag.STATUS or self.refused:
+            return Outcome.STATUS
+        if rule.output is None:
+            return Outcome.NOTHING
+        return Outcome.CHANGED_NO_ESCAPE if flags & Flag.NO_ESCAPE else Outcome.CHANGED
+
+    def _too_many(self, rule: CompiledRule) -> Outcome:
+        r = self.c.r
+        text = f"RewriteRule '{rule.rule.pattern}' and URI '{r.uri}' exceeded maximum number of rounds ({rule.rule.rounds}) via the [N] flag"
+        r.log("error", text, code="AH02596", module="rewrite")
+        r.status = 500
+        return Outcome.STATUS
+
+    # one rule -------------------------------------------------------------------------------------------------------------------------------------
+    async def _apply(self, rule: CompiledRule, found: Match | None) -> bool:
+        """Apply a rule whose pattern fits; False when a condition fails."""
+        c, r = self.c, self.c.r
+        c.rule, c.cond = (None if rule.negated else found), None
+        c.vary, c.condition_traces = [], []
+        if rule.conds and not await self._conditions(rule):
+            return False
+        values = None
+        if rule.output is not None:
+            values = await rule.output.values_later(c) if rule.output.waits else rule.output.values(c)
+            if c.log is not None:
+                c.log_step(2, f"rewrite '{c.subject}' -> '{''.join(values)}'")
+        if (
+            values is not None
+            and rule.output is not None
+            and not self.rules.version22
+            and unsafe_question_mark(rule.flags, rule.output, values)
+        ):
+            r.log(
+                "error",
+                "Unsafe URL with %3f URL rewritten without UnsafeAllow3F",
+                code="AH10508",
+                module="rewrite",
+            )
+            r.status = 403
+            self.refused = True
+            return True
+        if rule.env or rule.cookies:
+            await self._side_effects(rule)
+        if values is None:
+            await self._force(rule)
+            if rule.flags & Flag.STATUS:
+                c.log_step(2, f"forcing responsecode {rule.rule.status} for {r.filename}")
+                r.status = rule.rule.status
+            return True
+        await self._substitute(rule, "".join(values))
+        return True
+
+    async def _conditions(self, rule: CompiledRule) -> bool:
+        c, conds = self.c, rule.conds
+        i = 0
+        while i < len(conds):
+            cond = conds[i]
+            holds = await cond.holds_later(c) if cond.waits else cond.holds(c)
+            i += 1
+            if cond.or_next:
+                if not holds:
+                    c.condition_traces.clear()
+                    continue
+                while cond.or_next and i < len(conds):
+                    cond = conds[i]
+                    i += 1
+            elif not holds:
+                return False
+            c.vary += c.condition_traces
+            c.condition_traces = []
+        return True
+
+    async def _side_effects(self, rule: CompiledRule) -> None:
+        """Variables (E) and cookies (CO)."""
+        c, r = self.c, self.c.r
+        for template in rule.env:
+            _set_variable(c, await template.text_later(c))
+        for template in rule.cookies:
+            cookie_field = cookie(await template.text_later(c), r.time, version22=self.rules.version22)
+            if cookie_field is not None:
+                r.set_uncacheable()
+                sent = send(r, *cookie_field)
+                if c.log is not None:
+                    c.log(
+                        main_request(r),
+                        5,
+                        "",
+                        f"setting cookie '{cookie_field[1]}'"
+                        if sent
+                        else f"skipping already set cookie '{cookie_field[0]}'",
+                    )
+
+    async def _force(self, rule: CompiledRule) -> None:
+        """Remember the type and the handler of the flags T and H."""
+        c, r = self.c, self.c.r
+        for template, note, what in (
+            (rule.forced_type, TYPE_NOTE, "MIME-type"),
+            (rule.forced_handler, HANDLER_NOTE, "Content-handler"),
+        ):
+            if template is not None:
+                value = (await template.text_later(c)).lower()
+                if value:
+                    c.log_step(2, f"remember {r.filename} to have {what} '{value}'")
+                    r.notes[note] = value
+
+    async def _substitute(self, rule: CompiledRule, uri: str) -> None:
+        """Put *uri* in the place of what was asked for."""
+        c, r, flags = self.c, self.c.r, rule.flags
+        old = self.rules.version22
+        by_proxy = r.proxy and isinstance(r.filename, str) and r.filename.startswith(PROXY)
+        if c.directory and flags & Flag.DISCARD_PATH_INFO:
+            r.path_info = None
+        r.filename = uri
+        if old:
+            split_query(c, flags, version22=True)
+        self._qualify(flags, bool(by_proxy and c.directory))
+        if not old:
+            split_query(c, flags, version22=False)
+        if flags & Flag.PROXY:
+            self._to_proxy(flags)
+            return
+        if flags & Flag.FORCE_REDIRECT:
+            r.filename = fully_qualified(r, r.filename, version22=old)
+            c.log_step(2, f"explicitly forcing redirect with {r.filename}")
+            r.status = rule.rule.status
+            return
+        shorter = reduced(r, r.filename)
+        if shorter is not None:
+            c.log_step(3, f"reduce {r.filename} -> {shorter}", in_directory=False)
+            r.filename = shorter
+        if absolute(r.filename, version22=old)[0]:
+            c.log_step(
+                2, f"implicitly forcing redirect (rc={rule.rule.status}{')' if old else ''} with {r.filename}"
+            )
+            r.status = rule.rule.status
+            return
+        if rule.forced_type is not None or rule.forced_handler is not None:
+            await self._force(rule)
+
+    def _qualify(self, flags: int, by_proxy: bool) -> None:
+        """Make a relative result absolute: below the folder, or (2.4) below the root."""
+        c, r = self.c, self.c.r
+        text: str = r.filename
+        if text.startswith("/") or by_proxy or absolute(text, version22=self.rules.version22)[0]:
+            return
+        if c.directory:
+            c.log_step(3, f"add per-dir prefix: {text} -> {c.directory}{text}")
+            r.filename = c.directory + text
+        elif not self.rules.version22 and not flags & (Flag.PROXY | Flag.FORCE_REDIRECT):
+            c.log_step(3, f"add root prefix: {text} -> /{text}")
+            r.filename = "/" + text
+
+    def _to_proxy(self, flags: int) -> None:
+        c, r = self.c, self.c.r
+        if c.directory and not flags & Flag.NO_ESCAPE:
+            before, r.filename = r.filename, escape_uri(r.filename)
+            c.log_step(2, f"escaped URI in per-dir context for proxy, {before} -> {r.filename}")
+        r.filename = fully_qualified(r, r.filename, version22=self.rules.version22)
+        c.log_step(2, f"forcing proxy-throughput with {r.filename}")
+        r.filename = PROXY + r.filename
+        r.notes["rewrite-proxy"] = "1"
+
+
+def _set_variable(c: Context, text: str) -> None:
+    env = c.r.env
+    if text.startswith("!"):
+        c.log_step(5, f"unsetting env variable '{text[1:]}'", in_directory=False)
+        env.pop(text[1:], None)
+        return
+    name, _, value = text.partition(":")
+    c.log_step(5, f"setting env variable '{name}' to '{value}'", in_directory=False)
+    env[name] = value
+
+
+def run_now(work: Coroutine[Any, Any, T]) -> T:
+    """The result of *work*, in which nothing waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    raise RuntimeError("a rule waits that was said not to")

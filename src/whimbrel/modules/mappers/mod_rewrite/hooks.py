@@ -1,0 +1,372 @@
+"""When rules run: a server's when the URL is translated, a folder's in the fix-up phase, whose results go round once more as internal redirects."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
+from whimbrel.engine import identity
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.modules.mappers.mod_rewrite.compiled import RuleList, rule_list
+from whimbrel.modules.mappers.mod_rewrite.engine import (
+    HANDLER_NOTE,
+    PASS_THROUGH,
+    PROXY,
+    TYPE_NOTE,
+    Outcome,
+    RewriteRun,
+    run_now,
+)
+from whimbrel.modules.mappers.mod_rewrite.local_path import as_file
+from whimbrel.modules.mappers.mod_rewrite.log import log_function
+from whimbrel.modules.mappers.mod_rewrite.settings import Options, RewriteDirConfig, RewriteServerConfig
+from whimbrel.modules.mappers.mod_rewrite.urls import (
+    absolute,
+    escape_absolute,
+    has_blank_or_control,
+    replaced_prefix,
+)
+from whimbrel.modules.mappers.mod_rewrite.variables import context, document_root
+from whimbrel.registry.module import CompiledHook, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+REDIRECT: Final = "redirect:"
+REDIRECT_HANDLER: Final = "redirect-handler"
+_END_NOTE: Final = "mod_rewrite_end"
+_ANY_URI_HINT: Final = "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other strings."
+
+
+# Servers --------------------------------------------------------------------------------------------------------------------------------------------
+def make_translate(scope: Scope) -> CompiledHook | None:
+    """A server's rules.  2.4 asks the engine of the folder settings, which <Location> may change; 2.2 that of the server."""
+    server, dir_config = scope.server_config(RewriteServerConfig), scope.dir_config(RewriteDirConfig)
+    new = not scope.dialect.rewrite_22
+    if not (dir_config.engine if new else server.engine):
+        return None
+    rules = rule_list(scope, server.rules, "")
+    any_uri = (dir_config.options if new else server.options) & Options.ANY_URI
+    proxied, virtual = scope.loaded("proxy_module"), server.virtual
+    reads = rules.reads | (Reads.UNCACHEABLE if rules.log is not None and not new else Reads.NOTHING)
+
+    def begin(r: Any) -> RewriteRun | None:
+        if r.server.is_virtual is not virtual or _ended(r, rules):
+            return None
+        if not any_uri and (r.untracked_target == "*" or not r.uri.startswith("/")):
+            if rules.log is not None:
+                rules.log(r, 8, "", f"Declining, request-URI '{r.uri}' is not a URL-path. {_ANY_URI_HINT}")
+            return None
+        _script_variables(r)
+        if r.filename is None:
+            r.filename = r.uri
+            run = RewriteRun(rules, r)
+            run.c.log_step(2, f"init rewrite engine with requested uri {r.filename}")
+            return run
+        run = RewriteRun(rules, r)
+        run.c.log_step(2, f"init rewrite engine with passed filename {r.filename}. Original uri = {r.uri}")
+        return run
+
+    def finish(r: Any, run: RewriteRun, outcome: Outcome) -> HookStatus:
+        _remember_end(r, run)
+        if outcome is Outcome.NOTHING:
+            run.c.log_step(1, f"pass through {r.filename}")
+            r.filename = None
+            return DECLINED
+        return _server_result(r, run, outcome, proxied)
+
+    return _compiled_hook(rules, begin, finish, reads)
+
+
+def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> CompiledHook:
+    """The hook around a run: *begin* makes it or declines, *finish* turns what came of it into an answer."""
+    if rules.waits:
+
+        async def later(r: Any) -> HookStatus:
+            run = begin(r)
+            if run is None:
+                return DECLINED
+            answer: HookStatus = finish(r, run, await run.all())
+            return answer
+
+        return CompiledHook(later, reads, is_async=True)
+
+    def now(r: Any) -> HookStatus:
+        run = begin(r)
+        if run is None:
+            return DECLINED
+        answer: HookStatus = finish(r, run, run_now(run.all()))
+        return answer
+
+    return CompiledHook(now, reads)
+
+
+def _script_variables(r: Any) -> None:
+    """SCRIPT_URL and SCRIPT_URI, the URL as it was before any rule."""
+    if r.main is None:
+        url = r.env.get("REDIRECT_SCRIPT_URL", r.uri)
+    else:
+        url = r.main.env.get("SCRIPT_URL", r.uri)
+    r.env["SCRIPT_URL"] = url
+    r.env["SCRIPT_URI"] = identity.construct_url(r, url)
+
+
+def _ended(r: Any, rules: RuleList) -> bool:
+    """Whether a rule with END has run for this request, or one that was redirected here; sub-requests begin anew, and what one of them noted
+    is nothing to a request that takes its place."""
+    one = r
+    while one is not None:
+        if one.notes.get(_END_NOTE) == _depth(one):
+            if rules.log is not None:
+                rules.log(r, 8, rules.directory, "Declining, no further rewriting due to END flag")
+            return True
+        one = one.prev
+    return False
+
+
+def _depth(r: Any) -> str:
+    """How many requests *r* is a sub-request of, as a note's text."""
+    depth = 0
+    while r.main is not None:
+        depth, r = depth + 1, r.main
+    return str(depth)
+
+
+def _remember_end(r: Any, run: RewriteRun) -> None:
+    if run.end:
+        r.notes[_END_NOTE] = _depth(r)
+
+
+def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus | None:
+    """The answer where the rules have set one, or where the new query can't go out as it is (2.4)."""
+    escapes = scheme and outcome is not Outcome.CHANGED_NO_ESCAPE
+    args = r.untracked_args  # that of a client which asks in a plain way has none
+    if args and not escapes and not run.rules.version22 and has_blank_or_control(args):
+        code = "AH10411" if run.c.directory else "AH10410"
+        r.log(
+            "error",
+            "Rewritten query string contains control characters or spaces",
+            code=code,
+            module="rewrite",
+        )
+        return 403
+    if outcome is Outcome.STATUS:
+        status: HookStatus = r.status
+        r.status = 200
+        return status
+    return None
+
+
+def _server_result(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
+    old = run.rules.version22
+    scheme, _ = absolute(r.filename, version22=old)
+    answer = _refused(r, run, outcome, scheme)
+    if answer is not None:
+        return answer
+    if r.filename.startswith(PROXY):
+        return _to_proxy(r, run, outcome, proxied)
+    if scheme:
+        return _redirect(r, run, outcome, scheme)
+    if r.filename.startswith(PASS_THROUGH):
+        r.uri, r.filename = r.filename[len(PASS_THROUGH) :], None
+        return DECLINED
+    return as_file(r, run)
+
+
+def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
+    """Hand the request to mod_proxy, where it is loaded."""
+    if not proxied:
+        code = "AH10160" if run.c.directory else "AH00669"
+        r.log(
+            "error",
+            f"attempt to make remote request from mod_rewrite without proxy enabled: {r.filename}",
+            code=code,
+            module="rewrite",
+        )
+        return 403
+    if outcome is Outcome.CHANGED_NO_ESCAPE:
+        r.notes["proxy-nocanon"] = "1"
+    if not run.c.directory:
+        r.filename += r.path_info or ""
+    if r.args is not None and (run.c.directory or r.proxy or outcome is Outcome.CHANGED_NO_ESCAPE):
+        r.filename += f"?{r.args}"
+    r.proxy, r.handler = True, "proxy-server"
+    run.c.log_step(1, f"go-ahead with proxy request {r.filename} [OK]")
+    return OK
+
+
+def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
+    """Send the client away.  A query that the rules made is escaped, one that came so from the client is not (2.2 escapes it again)."""
+    c, raw = run.c, outcome is Outcome.CHANGED_NO_ESCAPE
+    if not raw:
+        c.log_step(1, f"escaping {r.filename} for redirect")
+        r.filename = escape_absolute(r.filename, scheme)
+    if r.args is not None:
+        raw = raw or (r.args == run.args and not run.rules.version22)
+        escaped = "" if raw else escape_uri(r.args)
+        if not run.rules.version22:
+            c.log_step(
+                1, f"{'copying' if raw else 'escaping'} {r.args} to query string for redirect {escaped}"
+            )
+        r.filename += f"?{r.args if raw else escaped}"
+    status: HookStatus = r.status if 300 <= r.status < 400 else 302
+    r.status = 200
+    r.headers_out.set("Location", r.filename)
+    c.log_step(1, f"redirect to {r.filename} [REDIRECT/{status}]")
+    return status
+
+
+# Folders --------------------------------------------------------------------------------------------------------------------------------------------
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """The rules of a folder."""
+    dir_config = scope.dir_config(RewriteDirConfig)
+    if dir_config.directory is None or not dir_config.engine:
+        return None
+    if not scope.dir_config(CoreDirConfig).options.value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
+        return CompiledHook(_links_are_off(not scope.dialect.rewrite_22))
+    rules = rule_list(scope, dir_config.rules, dir_config.directory)
+    if not dir_config.rules and rules.log is None:
+        return None
+    slashless = None if dir_config.options & Options.NO_SLASH else dir_config.directory.removesuffix("/")
+    proxied = scope.loaded("proxy_module")
+
+    def begin(r: Any) -> RewriteRun | None:
+        if (slashless is not None and r.filename == slashless) or _ended(r, rules):
+            return None
+        run = RewriteRun(rules, r)
+        if r.filename is None:
+            r.filename = r.uri
+            run.c.log_step(2, f"init rewrite engine with requested uri {r.filename}")
+        return run
+
+    def finish(r: Any, run: RewriteRun, outcome: Outcome) -> HookStatus:
+        _remember_end(r, run)
+        if outcome is Outcome.NOTHING:
+            run.c.log_step(1, f"pass through {r.filename}")
+            r.filename = run.original
+            return DECLINED
+        return _directory_result(r, run, outcome, dir_config, proxied)
+
+    reads = rules.reads | (
+        Reads.UNCACHEABLE if rules.log is not None and scope.dialect.rewrite_22 else Reads.NOTHING
+    )
+    return _compiled_hook(rules, begin, finish, reads)
+
+
+def _links_are_off(new: bool) -> Any:
+    which = (
+        "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also forbidden "
+        if new
+        else "Options FollowSymLinks or SymLinksIfOwnerMatch is off which implies that RewriteRule directive is forbidden"
+    )
+
+    def refuse(r: Any) -> HookStatus:
+        tail = (
+            f"due to its similar ability to circumvent directory restrictions : {r.filename}"
+            if new
+            else f": {r.filename}"
+        )
+        r.log("error", which + tail, code="AH00670", module="rewrite")
+        return 403
+
+    return refuse
+
+
+def _directory_result(
+    r: Any, run: RewriteRun, outcome: Outcome, dir_config: RewriteDirConfig, proxied: bool
+) -> HookStatus:
+    scheme, _ = absolute(r.filename, version22=run.rules.version22)
+    answer = _refused(r, run, outcome, scheme)
+    if answer is not None:
+        return answer
+    if r.filename.startswith(PROXY):
+        return _to_proxy(r, run, outcome, proxied)
+    if scheme:
+        if dir_config.base is not None:
+            _based(r, run, dir_config, scheme)
+        return _redirect(r, run, outcome, scheme)
+    r.filename = r.filename.removeprefix(PASS_THROUGH)
+    if not r.filename.startswith("/"):
+        return 400
+    if r.filename == run.original:
+        run.c.log_step(1, f"initial URL equal rewritten URL: {r.filename} [IGNORING REWRITE]")
+        return OK
+    _back_to_url(r, run, dir_config)
+    if not run.rules.version22:
+        r.notes["redirect-keeps-vary"] = ""
+    run.c.log_step(1, f"internal redirect with {r.filename} [INTERNAL REDIRECT]")
+    r.filename, r.handler = REDIRECT + r.filename, REDIRECT_HANDLER
+    return OK
+
+
+def _based(r: Any, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -> None:
+    """RewriteBase in the place of the folder's path, where that stands behind the host of a redirect."""
+    slash = r.filename.find("/", scheme)
+    if slash < 0 or slash + 1 == len(r.filename):
+        return
+    run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
+    directory, base = dir_config.directory or "", dir_config.base or ""
+    rest = r.filename[slash + 1 :]
+    r.filename = r.filename[: slash + 1] + _replaced(run, rest, directory.removeprefix("/"), base[1:])
+
+
+def _back_to_url(r: Any, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
+    """Make a URL of the file that the rules came to: by RewriteBase, else by taking away the document root or the folder of an Alias."""
+    before: str = r.filename
+    if dir_config.base is not None:
+        run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
+        r.filename = _replaced(run, before, dir_config.directory or "", dir_config.base)
+    else:
+        root = document_root(r).removesuffix("/")
+        if before.startswith(root + "/"):
+            run.c.log_step(2, f"strip document_root prefix: {before} -> {before[len(root) :]}")
+            r.filename = before[len(root) :]
+    if r.filename == before and not run.rules.version22 and not dir_config.options & Options.IGNORE_CONTEXT:
+        prefix, place = context(r)
+        run.c.log_step(2, f"trying to replace context docroot {place} with context prefix {prefix}")
+        r.filename = _replaced(run, before, place, prefix)
+
+
+def _replaced(run: RewriteRun, text: str, old: str, new: str) -> str:
+    out = replaced_prefix(text, old, new)
+    if run.c.log is not None and out is not text:
+        rest = text[len(old.removesuffix("/")) + 1 :]
+        run.c.log_step(5, f"strip matching prefix: {text} -> {rest}", in_directory=False)
+        run.c.log_step(4, f"add subst prefix: {rest} -> {out}", in_directory=False)
+    return out
+
+
+# Types and handlers ---------------------------------------------------------------------------------------------------------------------------------
+def make_types(scope: Scope) -> CompiledHook | None:
+    """The types and handlers that rules have chosen (T, H)."""
+    dir_config, server = scope.dir_config(RewriteDirConfig), scope.server_config(RewriteServerConfig)
+    log = log_function(scope)
+
+    def force(r: Any) -> HookStatus:
+        kind, handler = r.notes.get(TYPE_NOTE), r.notes.get(HANDLER_NOTE)
+        if kind is not None:
+            if log is not None:
+                log(r, 1, "", f"force filename {r.filename} to have MIME-type '{kind}'")
+            r.content_type = kind
+        if handler is not None:
+            if log is not None:
+                log(r, 1, "", f"force filename {r.filename} to have the Content-handler '{handler}'")
+            r.handler = handler
+        return OK
+
+    forces = any(rule.forced_type or rule.forced_handler for rule in (*dir_config.rules, *server.rules))
+    return CompiledHook(force) if forces else None
+
+
+def make_handler(scope: Scope) -> CompiledHook | None:
+    """The internal redirect that a folder's rules asked for."""
+    dir_config = scope.dir_config(RewriteDirConfig)
+    if dir_config.directory is None or not dir_config.engine:
+        return None
+
+    async def go(r: Any) -> HookStatus:
+        if r.handler != REDIRECT_HANDLER or not (r.filename or "").startswith(REDIRECT):
+            return DECLINED
+        query = "" if r.args is None else f"?{r.args}"
+        await r.engine.internal_redirect(r.filename[len(REDIRECT) :] + query, r)
+        return OK
+
+    return CompiledHook(go, is_async=True, handlers=frozenset((REDIRECT_HANDLER,)))

@@ -1,0 +1,81 @@
+"""A server's rules that came to a path: as it stands on disk, or below the document root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.modules.core.handler import joined
+from whimbrel.modules.mappers.mod_rewrite.engine import RewriteRun
+from whimbrel.modules.mappers.mod_rewrite.settings import Flag
+from whimbrel.modules.mappers.mod_rewrite.variables import context, document_root
+from whimbrel.registry.phases import OK, HookStatus
+
+
+def as_file(r: Any, run: RewriteRun) -> HookStatus:
+    """Take the path in `r.filename` as a file where its first folder exists and the rule may mean that, else as a URL path."""
+    c = run.c
+    old = run.rules.version22
+    if (
+        not old
+        and run.last is not None
+        and not run.last.flags & Flag.UNC
+        and not run.last.rule.output.startswith("//")
+    ):
+        while r.filename.startswith("//"):
+            r.filename = r.filename[1:]
+    c.log_step(2, f"local path result: {r.filename}")
+    if not r.filename.startswith("/"):
+        return 400
+    if not _exists(r, run):
+        path = joined(document_root(r), _below(r, r.filename))
+        if path is None:
+            c.log_step(1, f"prefixing with document_root of {r.filename} FAILED")
+            return 403
+        r.filename = r.canonical_filename = path
+        c.log_step(2, f"prefixed with document_root to {r.filename}")
+    c.log_step(1, f"go-ahead with {r.filename} [OK]")
+    return OK
+
+
+def _below(r: Any, path: str) -> str:
+    """The path without ServerPath."""
+    prefix: str = r.server.path
+    if (
+        prefix
+        and path.startswith(prefix)
+        and (prefix.endswith("/") or path[len(prefix) : len(prefix) + 1] in ("", "/"))
+    ):
+        return path[len(prefix) :]
+    return path
+
+
+def _exists(r: Any, run: RewriteRun) -> bool:
+    """Whether the first folder of the path is there; 2.4 then wants the rule to name it, or the path to lie below the document root."""
+    path: str = r.filename
+    first = "/" + path.lstrip("/").partition("/")[0]
+    if first in ("/..", "/."):
+        return False
+    if r.deps.stat(first) is None:
+        return False
+    if run.rules.version22:
+        return True
+    c, last = run.c, run.last
+    if last is None:
+        c.log_step(3, f"prefix_stat no lastsub subst prefix {first}")
+        return True
+    output, trusted = last.rule.output, bool(last.flags & Flag.UNSAFE_PREFIX)
+    c.log_step(
+        3,
+        f"prefix_stat compare statpath {first} and lastsub output {output} STATOK {Flag.UNSAFE_PREFIX if trusted else 0} ",
+        in_directory=False,
+    )
+    if trusted or _starts(run, output, first) or _starts(run, path, document_root(r)):
+        return True
+    place = context(r)[1]
+    return place != document_root(r) and _starts(run, path, place)
+
+
+def _starts(run: RewriteRun, text: str, prefix: str) -> bool:
+    found = text.startswith(prefix)
+    run.c.log_step(5, f"prefix_stat startsWith({text}, {prefix}) {int(found)}", in_directory=False)
+    return found

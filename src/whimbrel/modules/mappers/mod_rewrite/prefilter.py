@@ -1,0 +1,122 @@
+"""Which of many rules can match a text at all: most patterns of long lists begin with a literal text that the URL must begin with too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from whimbrel.base.numbers import is_alphanumeric
+
+PREFILTER_THRESHOLD: Final = 8
+_ENDS: Final = frozenset("*?{")
+_SPECIAL: Final = frozenset(".^$|()[]{}*+?\\")
+
+
+def literal_prefix(pattern: str) -> str:
+    """What every text that *pattern* matches begins with, "" where that can't be told; it holds without regard to case."""
+    if not pattern.startswith("^") or "|" in pattern and _alternatives(pattern):
+        return ""
+    out: list[str] = []
+    at, size = 1, len(pattern)
+    while at < size:
+        char = pattern[at]
+        step = 1
+        if char == "\\" and at + 1 < size and not is_alphanumeric(pattern[at + 1]):
+            char, step = pattern[at + 1], 2
+        elif char in _SPECIAL:
+            break
+        if pattern[at + step : at + step + 1] in _ENDS and at + step < size:
+            break
+        if not char.isascii():
+            break
+        out.append(char)
+        at += step
+    return "".join(out).lower()
+
+
+def _alternatives(pattern: str) -> bool:
+    """Whether a ``|`` stands outside all groups."""
+    depth, at, in_class = 0, 0, False
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\":
+            at += 1
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class, at = (
+                True,
+                at + (1 if pattern[at + 1 : at + 2] == "]" else 2 if pattern[at + 1 : at + 3] == "^]" else 0),
+            )
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+        elif char == "|" and depth == 0:
+            return True
+        at += 1
+    return False
+
+
+_SETTINGS = re.compile(r"\(\?[imsxnJUX^-]|\\[QE]|\(\*")
+_TOKEN = re.compile(
+    r"\\(?P<escaped>[^0-9A-Za-z])|\\[dDwWsSbBAzZhHvVR]|(?P<open>\()|(?P<close>\))|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|"
+    r"(?P<counted>[*?]|\{\d+(?:,\d*)?\})[+?]?|(?P<more>\+)[+?]?|(?P<special>[.^$|])|(?P<plain>[^\\\[\](){}*+?.^$|])",
+    re.S | re.ASCII,
+)
+
+
+def literal_inside(pattern: str) -> str:
+    """The longest text that every match of *pattern* holds, "" where that can't be told; it holds without regard to case."""
+    if _SETTINGS.search(pattern) or ("|" in pattern and _alternatives(pattern)):
+        return ""
+    runs, run, depth, at = [""], "", 0, 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at)
+        if found is None:
+            return ""
+        at = found.end()
+        char = found["plain"] or found["escaped"]
+        if char and not depth:
+            run += char
+            continue
+        runs.append(run[:-1] if found["counted"] and not depth else run)
+        run = ""
+        depth += bool(found["open"]) - bool(found["close"])
+    best = max([*runs, run], key=len)
+    return best.lower() if best.isascii() else ""
+
+
+class Prefilter:
+    """The rules that may match a text, by their positions.
+
+    *prefixes* are what texts must begin with, *insides* what they must hold, "" for rules that must always be asked.
+    """
+
+    __slots__ = ("_all", "_always", "_by_size", "_needles")
+
+    def __init__(self, prefixes: Sequence[str], insides: Sequence[str]) -> None:
+        self._all: Sequence[int] | None = (
+            range(len(prefixes)) if len(prefixes) <= PREFILTER_THRESHOLD else None
+        )
+        both = list(zip(prefixes, insides, strict=True))
+        self._always = [i for i, (prefix, inside) in enumerate(both) if not prefix and not inside]
+        self._needles = [(i, inside) for i, (prefix, inside) in enumerate(both) if inside and not prefix]
+        by_size: dict[int, dict[str, list[int]]] = {}
+        for i, prefix in enumerate(prefixes):
+            if prefix:
+                by_size.setdefault(len(prefix), {}).setdefault(prefix, []).append(i)
+        self._by_size = sorted(by_size.items())
+
+    def candidates(self, text: str) -> Sequence[int]:
+        """Positions in their order."""
+        if self._all is not None:
+            return self._all
+        low, size = text.lower(), len(text)
+        found = [i for i, needle in self._needles if needle in low]
+        for length, table in self._by_size:
+            if length > size:
+                break
+            hits = table.get(low[:length])
+            if hits is not None:
+                found += hits
+        return sorted(self._always + found) if found else self._always

@@ -1,0 +1,103 @@
+"""A program that answers lines with lines: RewriteMap prg:."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import select
+import subprocess
+import threading
+import time
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+
+MAX_RESULT: Final = 65536
+
+
+class Program:
+    """One long-lived process, which all workers of a server share; calls come from any thread of any worker and take turns.
+
+    The server starts it before it forks.  Elsewhere (-X, tools, tests) the first call does.  A program that ends gives empty answers from then on, as
+    under httpd.  The shared byte `_owing` is 1 while an answer is due: an answer that its caller could not await, because time ran out or its
+    process ended, is read and dropped by the next one.
+    """
+
+    def __init__(self, command: list[str], directory: str) -> None:
+        self.command, self.directory = [to_bytes(word) for word in command], directory
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the program.  Raises OSError."""
+        self._file_lock = os.memfd_create("rewrite-map")
+        self._owing = mmap.mmap(-1, 1)
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            cwd=to_bytes(self.directory),
+        )
+
+    def lookup(self, line: str, seconds: float) -> str | None:
+        """The answer to *line*; "" from a program that is gone, None where none could be started or no answer came within *seconds*."""
+        with self._lock:
+            if self._process is None:
+                try:
+                    self.start()
+                except OSError:
+                    return None
+            fcntl.lockf(self._file_lock, fcntl.LOCK_EX)
+            try:
+                return self._exchange(line, time.monotonic() + seconds)
+            finally:
+                fcntl.lockf(self._file_lock, fcntl.LOCK_UN)
+
+    def _exchange(self, line: str, until: float) -> str | None:
+        assert (
+            self._process is not None and self._process.stdin is not None and self._process.stdout is not None
+        )
+        answers = self._process.stdout.fileno()
+        if self._owing[0] and _read_line(answers, until) is None:
+            return None
+        self._owing[0] = 1
+        try:
+            self._process.stdin.write(to_bytes(line) + b"\n")
+        except OSError:
+            return ""
+        answer = _read_line(answers, until)
+        if answer is not None:
+            self._owing[0] = 0
+        return answer
+
+    def release(self, *, at_once: bool) -> None:
+        """Let go of the program: it reads the end of its input when the last worker has let go, or is ended *at_once*."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        process.stdin.close()
+        process.stdout.close()
+        os.close(self._file_lock)
+        if at_once:
+            process.terminate()
+        process.returncode = 0  # the server reaps it
+
+
+def _read_line(handle: int, until: float) -> str | None:
+    """What comes before the next line end or the end; None when time runs out."""
+    poller = select.poll()
+    poller.register(handle, select.POLLIN)
+    got = bytearray()
+    while len(got) < MAX_RESULT:
+        left = until - time.monotonic()
+        if left <= 0 or not poller.poll(left * 1000):
+            return None
+        part = os.read(handle, 4096)
+        if not part:
+            break
+        got += part
+        if b"\n" in part:
+            break
+    return to_text(bytes(got).partition(b"\n")[0])

@@ -1,0 +1,52 @@
+"""URLs that lead back to this server."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from whimbrel.base.numbers import strtol
+from whimbrel.config.vhosts import matcher
+from whimbrel.engine import identity
+from whimbrel.modules.mappers.mod_rewrite.urls import absolute
+
+_URL = re.compile(r"(?i)(https?)://([^/:]*)(?::([^/]*))?(.*)", re.S)
+
+
+def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
+    """*uri* with scheme, host and port of this server, unless it has its own."""
+    if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
+        return uri
+    url: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
+    return url
+
+
+def reduced(r: Any, url: str) -> str | None:
+    """The path of a URL that names the server which answers *r*, None for others (reduce_uri, ap_matches_request_vhost)."""
+    if url[:4].lower() != "http":
+        return None
+    found = _URL.fullmatch(url)
+    scheme = identity.scheme(r)
+    if found is None or found[1].lower() != scheme:
+        return None
+    host, written, path = found[2], found[3], found[4]
+    port = identity.DEFAULT_PORTS.get(scheme, 80) if written is None else _number(written)
+    return (path or "/") if _is_own_address(r.server, host, port) else None
+
+
+def _number(text: str) -> int:
+    return strtol(text)[0] & 0xFFFF
+
+
+def _is_own_address(server: Any, host: str, port: int) -> bool:
+    low = host.lower()
+    for address in server.addresses:
+        if address.port in (0, port) and (address.written or address.host).lower() == low:
+            return True
+    if port != server.port:
+        return False
+    return (
+        low == server.name.lower()
+        or low in (name.lower() for name in server.names)
+        or any(matcher(p)(low) for p in server.wild_names)
+    )

@@ -1,0 +1,76 @@
+"""What rewriting knows of URLs: schemes, their escaping, the query behind a path, prefixes put in the place of others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.http.syntax.url import escape_uri
+
+# Scheme -> whether a query string means something in it.
+_SCHEMES: Final = {
+    "ajp://": True,
+    "balancer://": True,
+    "fcgi://": True,
+    "ftp://": False,
+    "gopher://": False,
+    "h2://": True,
+    "h2c://": True,
+    "http://": True,
+    "https://": True,
+    "ldap://": False,
+    "mailto:": True,
+    "news:": False,
+    "nntp:": False,
+    "scgi://": True,
+    "unix:": True,
+    "ws://": True,
+    "wss://": True,
+}
+_ONLY_24: Final = frozenset({"fcgi://", "h2://", "h2c://", "scgi://", "unix:", "ws://", "wss://"})
+_SCHEMES_22: Final = {name: query for name, query in _SCHEMES.items() if name not in _ONLY_24}
+_FIRST_LETTERS: Final = frozenset("abfghlmnsuwABFGHLMNSUW")
+
+
+def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
+    """The length of the scheme that *uri* begins with, its slashes included, and whether it has query strings; (0, True) without one."""
+    if uri[:1] not in _FIRST_LETTERS:
+        return 0, True
+    colon = uri.find(":", 0, 9)
+    if colon < 0:
+        return 0, True
+    table = _SCHEMES_22 if version22 else _SCHEMES
+    for end in (colon + 3, colon + 1):
+        query = table.get(uri[:end].lower())
+        if query is not None:
+            return end, query
+    return 0, True
+
+
+def escape_absolute(uri: str, scheme: int) -> str:
+    """*uri* with its path escaped; scheme and host stay, the parts of an ldap URL are escaped each for itself."""
+    start = scheme
+    if uri[scheme - 1] == "/":
+        slash = uri.find("/", scheme)
+        if slash < 0 or slash + 1 == len(uri):
+            return uri
+        start = slash + 1
+        if uri[:4].lower() == "ldap":
+            return uri[:start] + "?".join(map(escape_uri, uri[start:].split("?", 4)))
+    return uri[:start] + escape_uri(uri[start:])
+
+
+def replaced_prefix(text: str, old: str, new: str) -> str:
+    """*text* with *new* in the place of the folder *old* that it begins with; *text* itself where it doesn't."""
+    size = len(old) - 1 if old.endswith("/") else len(old)
+    if text[:size] != old[:size] or text[size : size + 1] != "/":
+        return text
+    rest = text[size + 1 :]
+    return (new if not new or new.endswith("/") else new + "/") + rest
+
+
+_UNSAFE: Final = frozenset(map(chr, [*range(33), 127]))
+
+
+def has_blank_or_control(text: str) -> bool:
+    """Whether a space or a control character is in *text* (what ap_scan_vchar_obstext stops at)."""
+    return not _UNSAFE.isdisjoint(text)

@@ -1,0 +1,191 @@
+"""mod_speling: files that are spelled nearly as the URL spells them.
+
+Manual: mod/mod_speling.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.time_slices import Slices, names_in
+from whimbrel.http.syntax.url import escape_html, escape_uri
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+REASONS = (
+    "identical",
+    "miscapitalized",
+    "transposed characters",
+    "character missing",
+    "extra character",
+    "mistyped character",
+    "common basename",
+)
+MISCAPITALIZED, TRANSPOSED, MISSING, EXTRA, MISTYPED, BASENAME = range(1, 7)
+
+
+@dataclass(slots=True)
+class SpelingDirConfig:
+    """Per-directory settings."""
+
+    active: bool = setting(False)
+    case_only: bool = setting(False)
+    basename: bool = setting(True)
+
+
+def distance(requested: str, there: str) -> int:
+    """Which single slip leads from *asked* to *there* (MISCAPITALIZED ... MISTYPED), BASENAME where it takes more."""
+    a, b = lower(requested), lower(there)
+    at = 0
+    while at < len(a) and at < len(b) and a[at] == b[at]:
+        at += 1
+    a, b = a[at:], b[at:]
+    if not a and not b:
+        return MISCAPITALIZED
+    if a and b:
+        if len(a) > 1 and len(b) > 1 and a[0] == b[1] and a[1] == b[0] and a[2:] == b[2:]:
+            return TRANSPOSED
+        if a[1:] == b[1:]:
+            return MISTYPED
+    if a and a[1:] == b:
+        return EXTRA
+    return MISSING if b and a == b[1:] else BASENAME
+
+
+async def candidates(
+    conf: SpelingDirConfig, requested: str, names: list[str], slices: Slices
+) -> list[tuple[int, str]] | None:
+    """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
+    out = []
+    base = lower(requested.partition(".")[0])
+    for name in names:
+        if name == requested:
+            return None
+        if lower(name) == lower(requested):
+            out.append((MISCAPITALIZED, name))
+        else:
+            reason = BASENAME if conf.case_only else distance(requested, name)
+            await slices.pause()
+            if reason != BASENAME or (conf.basename and lower(name.partition(".")[0]) == base):
+                out.append((reason, name))
+    return sorted(out, key=lambda one: one[0])
+
+
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """301 to the only good candidate, 300 with a list of several."""
+    conf = scope.dir_config(SpelingDirConfig)
+    if not conf.active:
+        return None
+
+    async def fixup(r: Any) -> HookStatus:
+        if r.method_number != 0 or r.finfo is not None or r.proxy or not r.filename or r.main is not None:
+            return DECLINED
+        directory, slash, requested = r.filename.rpartition("/")
+        after = requested + (r.path_info or "")
+        if not slash or r.uri == "/" or not r.uri.endswith(after):
+            return DECLINED
+        slices = Slices(r.engine.turns)
+        found = await candidates(conf, requested, await _names(r, directory or "/", slices), slices)
+        if not found:
+            return DECLINED if found is None else OK
+        before = r.uri[: len(r.uri) - len(after)]
+        if found[0][0] != BASENAME and (len(found) == 1 or found[0][0] != found[1][0]):
+            return _redirect(r, before + found[0][1] + (r.path_info or ""))
+        return _choices(r, before, found)
+
+    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
+    """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
+    r.deps.stat_directory(directory)
+    try:
+        return [to_text(name) for name in [b".", b"..", *await names_in(to_bytes(directory), slices)]]
+    except OSError:
+        return []
+
+
+def _redirect(r: Any, path: str) -> HookStatus:
+    target = escape_uri(path) + (f"?{r.args}" if r.args is not None else "")
+    r.headers_out.set("Location", r.engine.construct_url(r, target))
+    referer = r.headers_in.get("Referer")
+    tail = f" from {referer}" if referer is not None else ""
+    r.log(
+        "info",
+        f"Fixed spelling: {r.uri} to {target}{tail}",
+        code="AH03224" if referer is not None else "AH03225",
+        module="speling",
+    )
+    return 301
+
+
+def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> HookStatus:
+    query = f"?{r.args}" if r.args is not None else ""
+    paths = [before + name + (r.path_info or "") + query for _reason, name in found]
+    page = [
+        f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this server.\n"
+        "However, we found documents with names similar to the one you requested.<p>Available documents:\n<ul>\n"
+    ]
+    for at, ((reason, _name), path) in enumerate(zip(found, paths, strict=True)):
+        page.append(f'<li><a href="{escape_uri(path)}">{escape_html(path)}</a> ({REASONS[reason]})\n')
+        if 0 < at < len(found) - 1 and reason != BASENAME and found[at + 1][0] == BASENAME:
+            page.append("</ul>\nFurthermore, the following related documents were found:\n<ul>\n")
+    page.append("</ul>\n")
+    referer = r.headers_in.get("Referer")
+    if referer is not None:
+        there = f"referring page <tt>{escape_html(referer)}</tt>"
+        if r.plan.dialect.wire_22:
+            there = f'<a href="{escape_uri(referer)}">referring page</a>'
+        page.append(f"Please consider informing the owner of the {there} about the broken link.\n")
+    r.notes["variant-list"] = "".join(page)
+    variants = ",".join(
+        f'"{escape_uri(path)}";"{REASONS[reason]}"'
+        for (reason, _name), path in zip(found, paths, strict=True)
+    )
+    r.env["VARIANTS"] = f"{r.env['VARIANTS']}, {variants}" if "VARIANTS" in r.env else variants
+    tail = f" from {referer}" if referer is not None else ""
+    r.log(
+        "info",
+        f"Spelling fix: {r.uri}: {len(found)} candidates{tail}",
+        code="AH03226" if referer is not None else "AH03227",
+        module="speling",
+    )
+    return 300
+
+
+MODULE = Module(
+    name="speling_module",
+    source="mod_speling.c",
+    dir_config=SpelingDirConfig,
+    directives=(
+        Directive(
+            name="CheckSpelling",
+            args=Args.FLAG,
+            where=Context.OR_OPTIONS,
+            apply=set_flag("active"),
+            help="whether or not to fix miscapitalized/misspelled requests",
+        ),
+        Directive(
+            name="CheckCaseOnly",
+            args=Args.FLAG,
+            where=Context.OR_OPTIONS,
+            apply=set_flag("case_only"),
+            help="whether or not to fix only miscapitalized requests",
+        ),
+        Directive(
+            name="CheckBasenameMatch",
+            args=Args.FLAG,
+            where=Context.OR_OPTIONS,
+            apply=set_flag("basename"),
+            versions=Versions.V24,
+            help="whether or not to fix files with the same base name",
+        ),
+    ),
+    hooks=(Hook(FIXUPS, make_fixup, Order.LAST),),
+)

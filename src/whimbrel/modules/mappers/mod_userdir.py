@@ -1,0 +1,156 @@
+"""mod_userdir: /~name as a folder of a user.
+
+Manual: mod/mod_userdir.html.
+"""
+
+from __future__ import annotations
+
+import pwd
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import from_system, to_system
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.tokens import getword
+from whimbrel.modules.support.setters import own
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+
+@dataclass(slots=True)
+class UserDirServerConfig:
+    """Per-server settings: the patterns as written, whether users need *enabled*, and lists of users.
+
+    A virtual host does not inherit lists (its own, empty ones count).
+    """
+
+    patterns: str | None = setting(None)
+    disabled_for_all: bool = setting(False)
+    disabled: frozenset[str] = setting(frozenset())
+    enabled: frozenset[str] = setting(frozenset())
+
+    def merge_onto(self, base: UserDirServerConfig) -> UserDirServerConfig:
+        """See the class."""
+        return UserDirServerConfig(
+            base.patterns if self.patterns is UNSET else self.patterns,
+            base.disabled_for_all if self.disabled_for_all is UNSET else self.disabled_for_all,
+            self.disabled,
+            self.enabled,
+        )
+
+
+def set_userdir(_cmd: Command, conf: UserDirServerConfig, words: list[str]) -> None:
+    """``disabled`` or ``enabled`` with users or without, else patterns."""
+    word, rest = getword(words[0])
+    if not word:
+        raise ConfigError("UserDir requires an argument.")
+    low = word.lower()
+    if low not in ("disable", "disabled", "enable", "enabled"):
+        conf.patterns = words[0]
+        return
+    off = low.startswith("dis")
+    if not rest:
+        conf.disabled_for_all = off
+        return
+    name = "disabled" if off else "enabled"
+    users = set(own(conf, name, frozenset))
+    while rest:
+        user, rest = getword(rest)
+        users.add(user.lower())
+    setattr(conf, name, frozenset(users))
+
+
+def _user_of(conf: UserDirServerConfig, uri: str, nobody: tuple[str, ...]) -> str | None:
+    """The user whom the URL names, None where it isn't for us; *nobody* are names that are none."""
+    if not uri.startswith("/~"):
+        return None
+    user = uri[2:].partition("/")[0]
+    if user in nobody:
+        return None
+    low = user.lower()
+    if low in conf.disabled or (conf.disabled_for_all and low not in conf.enabled):
+        return None
+    return user
+
+
+def _home(user: str) -> str | None:
+    try:
+        return from_system(pwd.getpwnam(to_system(user)).pw_dir)
+    except (KeyError, ValueError):
+        return None
+
+
+def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
+    """(the folder, None) that *pattern* gives for *user*, or (None, the URL to send the client to)."""
+    prefix, star, rest = pattern.partition("*")
+    tail = rest if star else pattern
+    if not tail or pattern.startswith("/"):
+        return (prefix + user + tail if star else f"{pattern}/{user}"), None
+    if star and ":" in prefix:
+        return None, prefix + user + below
+    home = _home(user)
+    r.set_uncacheable()  # the database of accounts can change unseen
+    return (None if home is None else f"{home}/{tail}"), None
+
+
+def make_translate(scope: Scope) -> CompiledHook | None:
+    """The first pattern whose folder exists, or the last one."""
+    conf = scope.server_config(UserDirServerConfig)
+    if conf.patterns is None:
+        return None
+    patterns = []
+    rest = conf.patterns
+    while rest:
+        word, rest = getword(rest)
+        patterns.append(word)
+    last = len(patterns) - 1
+    nobody = ("", ".", "..") if scope.dialect.user_dot_refused else ("", "..")
+
+    def translate(r: Any) -> HookStatus:
+        user = _user_of(conf, r.uri, nobody)
+        if user is None:
+            return DECLINED
+        below = r.uri[2 + len(user) :]
+        for at, pattern in enumerate(patterns):
+            directory, url = _expanded(r, pattern, user, below)
+            if url is not None:
+                r.headers_out.set("Location", url)
+                return 302
+            if directory is not None and (at == last or r.deps.stat(directory) is not None):
+                r.filename = directory + below
+                r.context = (r.uri[: 2 + len(user)], directory)
+                r.notes["mod_userdir_user"] = user
+                return OK
+        return DECLINED
+
+    return CompiledHook(translate, Reads.HEAD | Reads.FILES)
+
+
+MODULE = Module(
+    name="userdir_module",
+    source="mod_userdir.c",
+    server_config=UserDirServerConfig,
+    directives=(
+        Directive(
+            name="UserDir",
+            args=Args.RAW_ARGS,
+            where=Context.RSRC_CONF,
+            apply=set_userdir,
+            record=ConfigScope.SERVER,
+            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username username...', "
+            "or 'enabled username username...'",
+        ),
+    ),
+    hooks=(
+        Hook(
+            TRANSLATE_NAME,
+            make_translate,
+            Order.MIDDLE,
+            after=("mod_alias.c",),
+            before=("mod_vhost_alias.c",),
+        ),
+    ),
+)

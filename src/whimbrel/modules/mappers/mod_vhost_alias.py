@@ -1,0 +1,127 @@
+"""mod_vhost_alias: document roots and script folders made of the host's name or address.
+
+Manual: mod/mod_vhost_alias.html.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.engine import identity
+from whimbrel.modules.support.setters import Setter
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
+from whimbrel.registry.settings import setting
+
+MAX_PARTS = 19
+_PIECE = re.compile(r"%(?:%|p|(-?)(\d)(\+?)(?:\.(-?)(\d)(\+?))?)")
+_GOOD = re.compile(r"%(?:%|p|-?\d\+?(?:\.-?\d\+?)?)")
+_HALF = re.compile(r"%-?\d\+?\.(?!-?\d)")
+Map = tuple[str, bool]  # format, whether the address stands for the name
+
+
+@dataclass(slots=True)
+class VhostAliasServerConfig:
+    """Per-server settings; None: not used."""
+
+    root: Map | None = setting(None)
+    scripts: Map | None = setting(None)
+
+
+def _setter(field: str, by_address: bool) -> Setter:
+    def apply(_cmd: Command, conf: Any, words: list[str]) -> None:
+        text = words[0]
+        if lower(text) == "none":
+            setattr(conf, field, None)
+            return
+        if not text.startswith("/"):
+            raise ConfigError("format string must be an absolute path, or 'none'")
+        if "%" in _GOOD.sub("", text) or _HALF.search(text):
+            raise ConfigError("syntax error in format string")
+        setattr(conf, field, (text, by_address))
+
+    return apply
+
+
+def interpolate(text: str, name: str, port: int) -> str:
+    """*text* with the parts of *name* that it asks for: %0 all, %2 the second, %-2+ the second last and all before, %2.1 a letter."""
+    parts = name.split(".", MAX_PARTS - 1)
+
+    def piece(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        if found[0] == "%p":
+            return str(port)
+        chosen = _chosen(parts, int(found[2]), bool(found[1]), bool(found[3]), ".")
+        if found[5] is not None:
+            chosen = _chosen(list(chosen), int(found[5]), bool(found[4]), bool(found[6]), "")
+        return lower(chosen)
+
+    return _PIECE.sub(piece, text)
+
+
+def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: str) -> str:
+    """Part *number* (from 1) of *parts*, or with *and_on* all from there on (away from the end counted from); ``_`` where there is none."""
+    if number == 0:
+        return joint.join(parts)
+    if number > len(parts):
+        return "_"
+    if from_end:
+        at = len(parts) - number
+        return joint.join(parts[: at + 1]) if and_on else parts[at]
+    return joint.join(parts[number - 1 :]) if and_on else parts[number - 1]
+
+
+def make_translate(scope: Scope) -> CompiledHook | None:
+    """URLs below the host's own folder; /cgi-bin/ below its folder of scripts."""
+    conf = scope.server_config(VhostAliasServerConfig)
+    if conf.root is None and conf.scripts is None:
+        return None
+
+    def translate(r: Any) -> HookStatus:
+        uri = r.uri
+        scripts = conf.scripts is not None and uri.startswith("/cgi-bin/")
+        use = conf.scripts if scripts else conf.root
+        if use is None or not uri.startswith("/"):
+            return DECLINED
+        name = r.connection.local_ip if use[1] else identity.server_name(r)
+        root = interpolate(use[0], name, identity.server_port(r)).rstrip("/")
+        r.filename = root + uri[len("/cgi-bin") if scripts else 0 :]
+        r.canonical_filename = ""
+        r.document_root, r.context = root, ("/cgi-bin" if scripts else "", root)
+        if scripts:
+            r.handler = r.notes["alias-forced-type"] = "cgi-script"
+        return OK
+
+    return CompiledHook(translate)
+
+
+def _directive(name: str, field: str, by_address: bool, what: str) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=_setter(field, by_address),
+        record=ConfigScope.SERVER,
+        help=f"how to create {what} based on the host",
+    )
+
+
+MODULE = Module(
+    name="vhost_alias_module",
+    source="mod_vhost_alias.c",
+    server_config=VhostAliasServerConfig,
+    directives=(
+        _directive("VirtualScriptAlias", "scripts", False, "a ScriptAlias"),
+        _directive("VirtualDocumentRoot", "root", False, "the DocumentRoot"),
+        _directive("VirtualScriptAliasIP", "scripts", True, "a ScriptAlias"),
+        _directive("VirtualDocumentRootIP", "root", True, "the DocumentRoot"),
+    ),
+    hooks=(Hook(TRANSLATE_NAME, make_translate, Order.MIDDLE, after=("mod_userdir.c", "mod_alias.c")),),
+)

@@ -1,0 +1,119 @@
+"""mod_cern_meta: header fields from a file beside the one that is sent (``.web/NAME.meta``), as the CERN server had them.
+
+Manual: mod/mod_cern_meta.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.engine.deps.files import is_directory
+from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class CernMetaDirConfig:
+    """Per-directory settings."""
+
+    directory: str = setting(".web")
+    suffix: str = setting(".meta")
+    active: bool = setting(False)
+
+
+def take_fields(r: Any, data: bytes) -> HookStatus:
+    """The fields of a meta file go into the answer; 500 for a line without a colon.
+
+    The last line may be empty.  After another empty line nothing is read, and of what came before it only type and status count.
+    """
+    fields = []
+    lines = to_text(data).split("\n")
+    for line in lines if lines[-1] else lines[:-1]:
+        line = line.removesuffix("\r")
+        if not line:
+            return OK
+        name, colon, value = line.partition(":")
+        if not colon:
+            r.log("error", f"malformed header in meta file: {r.filename}", code="AH01560", module="cern_meta")
+            return 500
+        value = value.lstrip(" \t\n\v\f\r")
+        if name.lower() == "content-type":
+            kind, semicolon, parameters = value.rstrip(" \t\n\v\f\r").partition(";")
+            r.content_type = f"{kind.lower()}{semicolon}{parameters}"
+        elif name.lower() == "status":
+            r.status, r.status_line = atoi(value), value if len(value) > 3 else None
+        else:
+            fields.append((name, value))
+    for name, value in fields:
+        r.headers_out.set(name, value)
+    return OK
+
+
+def make_fields(scope: Scope) -> CompiledHook | None:
+    """Read the meta file of the file that is asked for, if there is one that the client may ask for itself."""
+    conf = scope.dir_config(CernMetaDirConfig)
+    if not conf.active:
+        return None
+
+    async def fixup(r: Any) -> HookStatus:
+        if r.finfo is None or is_directory(r.finfo) or r.uri.endswith("/"):
+            return DECLINED
+        directory, _, name = r.filename.rpartition("/")
+        path = f"{directory}/{conf.directory}/{name}{conf.suffix}"
+        sub = await r.engine.lookup_file(r, path)
+        if sub.status != 200:
+            return DECLINED
+        r.deps.stat(path)
+        try:
+            with open(to_bytes(path), "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            return DECLINED
+        except OSError:
+            r.log(
+                "error",
+                f"meta file permissions deny server access: {path}",
+                code="AH01562",
+                module="cern_meta",
+            )
+            return 403
+        return take_fields(r, data)
+
+    return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+MODULE = Module(
+    name="cern_meta_module",
+    source="mod_cern_meta.c",
+    dir_config=CernMetaDirConfig,
+    directives=(
+        Directive(
+            name="MetaFiles",
+            args=Args.FLAG,
+            where=Context.OR_INDEXES,
+            apply=set_flag("active"),
+            help="Limited to 'on' or 'off'",
+        ),
+        Directive(
+            name="MetaDir",
+            args=Args.TAKE1,
+            where=Context.OR_INDEXES,
+            apply=set_text("directory"),
+            help="the name of the directory containing meta files",
+        ),
+        Directive(
+            name="MetaSuffix",
+            args=Args.TAKE1,
+            where=Context.OR_INDEXES,
+            apply=set_text("suffix"),
+            help="the filename suffix for meta files",
+        ),
+    ),
+    hooks=(Hook(FIXUPS, make_fields, Order.MIDDLE),),
+)

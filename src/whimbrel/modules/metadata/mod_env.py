@@ -1,0 +1,101 @@
+"""mod_env: environment variables of the request from the configuration and from the server's own environment.
+
+Manual: mod/mod_env.html.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from whimbrel.base.latin1 import from_system, to_system
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.engine.env import LazyEnv
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import FIXUPS, OK, HookStatus
+
+
+@dataclass(slots=True)
+class EnvDirConfig:
+    """Per-directory settings: variables to set, and names that an outer section's variables lose here."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    removed: set[str] = field(default_factory=set)
+
+    def merge_onto(self, base: EnvDirConfig) -> EnvDirConfig:
+        """UnsetEnv takes variables away from the outer sections only; the inner section's own are set after that."""
+        remaining = {name: value for name, value in base.values.items() if name not in self.removed}
+        return EnvDirConfig({**remaining, **self.values})
+
+
+def set_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
+    """Without a value the variable is empty."""
+    if "=" in words[0] and cmd.dialect.messages_24:
+        name, _, value = words[0].lstrip("=").partition("=")
+        cmd.warn(
+            f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected instead?",
+            code="AH10032",
+        )
+    conf.values[words[0]] = words[1] if len(words) > 1 else ""
+
+
+def pass_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
+    """Take a variable from the environment that the server was started with; a missing one is only warned of."""
+    value = os.environ.get(to_system(words[0]))
+    if value is None:
+        cmd.warn(f"PassEnv variable {words[0]} was undefined", code="AH01506")
+    else:
+        conf.values[words[0]] = from_system(value)
+
+
+def unset_env(_cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
+    """Take a variable away: of the outer sections, and of this one as far as it is already set."""
+    conf.values.pop(words[0], None)
+    conf.removed.add(words[0])
+
+
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """Set the variables that no earlier phase has set: what SetEnvIf found stays (httpd's table then holds both, the earlier one first)."""
+    values = scope.dir_config(EnvDirConfig).values
+    if not values:
+        return None
+
+    def fixup(r: Any) -> HookStatus:
+        env = r.env
+        r.env = env.over(values) if isinstance(env, LazyEnv) else {**values, **env}
+        return OK
+
+    return CompiledHook(fixup, Reads.NOTHING)
+
+
+MODULE = Module(
+    name="env_module",
+    source="mod_env.c",
+    dir_config=EnvDirConfig,
+    directives=(
+        Directive(
+            name="PassEnv",
+            args=Args.ITERATE,
+            where=Context.OR_FILEINFO,
+            apply=pass_env,
+            help="a list of environment variables to pass to CGI.",
+        ),
+        Directive(
+            name="SetEnv",
+            args=Args.TAKE12,
+            where=Context.OR_FILEINFO,
+            apply=set_env,
+            help="an environment variable name and optional value to pass to CGI.",
+        ),
+        Directive(
+            name="UnsetEnv",
+            args=Args.ITERATE,
+            where=Context.OR_FILEINFO,
+            apply=unset_env,
+            help="a list of variables to remove from the CGI environment.",
+        ),
+    ),
+    hooks=(Hook(FIXUPS, make_fixup, Order.MIDDLE),),
+)

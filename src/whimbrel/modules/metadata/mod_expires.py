@@ -1,0 +1,175 @@
+"""mod_expires: Expires and max-age by media type, counted from the request or from the file's time.
+
+Manual: mod/mod_expires.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, is_digits, strip
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import own, set_flag
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
+from whimbrel.registry.settings import UNSET, setting
+
+DAY = 86400
+_UNITS = (("y", 365 * DAY), ("mo", 30 * DAY), ("w", 7 * DAY), ("d", DAY), ("h", 3600), ("mi", 60), ("s", 1))
+Code = tuple[str, int]  # "A" from the request or "M" from the file's time, seconds
+
+
+@dataclass(slots=True)
+class ExpiresDirConfig:
+    """Per-directory settings; *types* maps a media type (lower case) or ``text/*`` to its code."""
+
+    active: bool = setting(False)
+    default: Code | None = setting(None)
+    types: dict[str, Code] = setting(make=dict)
+    wildcards: bool = setting(False)
+
+    def merge_onto(self, base: ExpiresDirConfig) -> ExpiresDirConfig:
+        """Types add up, yet wildcards count only where this very section has one."""
+        low, high = (t if isinstance(t, dict) else {} for t in (base.types, self.types))
+        return ExpiresDirConfig(
+            base.active if self.active is UNSET else self.active,
+            base.default if self.default is UNSET else self.default,
+            {**low, **high},
+            self.wildcards,
+        )
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def parse_code(text: str) -> Code:
+    """``A600``, ``M-5`` or ``access plus 1 month 2 days``; raises ConfigError in httpd's words."""
+    if text[:1] in ("A", "M"):
+        return text[0], atoi(text[1:])
+    base, *rest = [w for w in split_words(text) if w] or [""]
+    kind = {"n": "A", "a": "A", "m": "M"}.get(base[:1].lower())
+    if kind is None:
+        raise ConfigError(f"bad expires code, unrecognised <base> '{base}'")
+    if rest and rest[0][:1].lower() == "p":
+        rest = rest[1:]
+    seconds = 0
+    for number, unit in zip(rest[::2], [*rest[1::2], ""], strict=False):
+        seconds += _seconds(number, unit)
+    return kind, seconds
+
+
+def _seconds(number: str, unit: str) -> int:
+    if not is_digits(number[:1]):
+        raise ConfigError(f"bad expires code, numeric value expected <num> '{number}'")
+    if not unit:
+        raise ConfigError("bad expires code, missing <type>")
+    factor = next((f for start, f in _UNITS if unit.lower().startswith(start)), None)
+    if factor is None:
+        raise ConfigError(f"bad expires code, unrecognised <type>'{unit}'")
+    return factor * atoi(number)
+
+
+def set_default(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
+    """ExpiresDefault CODE."""
+    try:
+        conf.default = parse_code(words[0])
+    except ConfigError as problem:
+        raise ConfigError(f"'{cmd.name} {words[0]}': {problem.reason}") from None
+
+
+def add_type(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
+    """ExpiresByType TYPE CODE."""
+    kind = words[0]
+    if "/" not in kind:
+        raise ConfigError("Invalid mimetype: should contain a slash")
+    try:
+        code = parse_code(words[1])
+    except ConfigError as problem:
+        raise ConfigError(f"'{cmd.name} {kind} {words[1]}': {problem.reason}") from None
+    conf.types = {**own(conf, "types", dict), kind.lower(): code}
+    if kind.endswith("/*"):
+        conf.wildcards = True
+
+
+# Filter -------------------------------------------------------------------------------------------------------------------------------------------
+def _code_for(conf: ExpiresDirConfig, content_type: str | None) -> Code | None:
+    kind = strip((content_type or "").split(";", 1)[0]).lower()
+    found = conf.types.get(kind)
+    if found is None and conf.wildcards is True and "/" in kind:
+        found = conf.types.get(kind.partition("/")[0] + "/*")
+    return conf.default if found is None else found
+
+
+def make_insert(scope: Scope) -> CompiledHook | None:
+    """Set the fields of answers that have no Expires of their own; not of errors, nor of sub-requests."""
+    conf = scope.dir_config(ExpiresDirConfig)
+    if not conf.active:
+        return None
+
+    def change(r: Any) -> None:
+        code = (
+            None
+            if "Expires" in r.err_headers_out or "Expires" in r.headers_out
+            else _code_for(conf, r.content_type)
+        )
+        if code is None or (code[0] == "M" and r.finfo is None):
+            return
+        now = int(r.time)
+        base = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else now
+        expires = max(base + code[1], now)
+        date, fixed, seconds = r.engine.http_date, code[0] == "M", code[1]
+        r.headers_out.merge("Cache-Control", f"max-age={expires - now}")
+        r.headers_out.set("Expires", date(expires))
+        r.deps.clock_fields += [
+            (
+                f"max-age={expires - now}",
+                lambda now: f"max-age={max((base if fixed else now) + seconds, now) - now}",
+            ),
+            (
+                f"\r\nExpires: {date(expires)}\r\n",
+                lambda now: f"\r\nExpires: {date(max((base if fixed else now) + seconds, now))}\r\n",
+            ),
+        ]
+
+    def insert(r: Any) -> HookStatus:
+        if r.main is None and r.status < 400:
+            r.output_filters.insert(0, change)
+        return OK
+
+    return CompiledHook(insert, Reads.HEAD | Reads.FILES)
+
+
+MODULE = Module(
+    name="expires_module",
+    source="mod_expires.c",
+    dir_config=ExpiresDirConfig,
+    directives=(
+        Directive(
+            name="ExpiresActive",
+            args=Args.FLAG,
+            where=Context.OR_INDEXES,
+            apply=set_flag("active"),
+            help="Limited to 'on' or 'off'",
+        ),
+        Directive(
+            name="ExpiresByType",
+            args=Args.TAKE2,
+            where=Context.OR_INDEXES,
+            apply=add_type,
+            help="a MIME type followed by an expiry date code",
+        ),
+        Directive(
+            name="ExpiresDefault",
+            args=Args.TAKE1,
+            where=Context.OR_INDEXES,
+            apply=set_default,
+            help="an expiry date code",
+        ),
+    ),
+    hooks=(
+        Hook(INSERT_FILTER, make_insert, Order.MIDDLE),
+        Hook(INSERT_ERROR_FILTER, make_insert, Order.MIDDLE),
+    ),
+)

@@ -1,0 +1,131 @@
+"""mod_headers: change the headers of requests and of answers.
+
+Manual: mod/mod_headers.html.  RequestHeader works in the fix-up phase.  Header is an output filter: of an ordinary answer it changes the table
+for all answers (``always``) and then the one for successful answers (``onsuccess``, the default), of an error page only the first.  ``early``
+lines work on the server's own settings as soon as the request has been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.base.numbers import strip
+from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.modules.metadata.mod_headers.actions import compile_lines
+from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig, header, request_header
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import (
+    DECLINED,
+    FIXUPS,
+    INSERT_ERROR_FILTER,
+    INSERT_FILTER,
+    OK,
+    POST_READ_REQUEST,
+    HookStatus,
+)
+
+
+def make_early(scope: Scope) -> CompiledHook | None:
+    """The ``early`` lines of the server."""
+    conf = scope.dir_config(HeadersDirConfig)
+    request, always, success = (
+        compile_lines(lines, True) for lines in (conf.request, conf.always, conf.success)
+    )
+    if request is None and always is None and success is None:
+        return None
+
+    def early(r: Any) -> HookStatus:
+        if request is not None:
+            request(r.headers_in, r)
+        if always is not None:
+            always(r.err_headers_out, r)
+        if success is not None:
+            success(r.headers_out, r)
+        return DECLINED
+
+    return CompiledHook(early)
+
+
+def make_fixup(scope: Scope) -> CompiledHook | None:
+    """RequestHeader."""
+    request = compile_lines(scope.dir_config(HeadersDirConfig).request, False)
+    if request is None:
+        return None
+
+    def fixup(r: Any) -> HookStatus:
+        request(r.headers_in, r)
+        return DECLINED
+
+    return CompiledHook(fixup)
+
+
+def make_insert(scope: Scope) -> CompiledHook | None:
+    """The filter of an ordinary answer."""
+    conf = scope.dir_config(HeadersDirConfig)
+    always, success = compile_lines(conf.always, False), compile_lines(conf.success, False)
+    if always is None and success is None:
+        return None
+
+    def change(r: Any) -> None:
+        handler = r.handler
+        if (
+            handler is None
+        ):  # httpd's filters run while the handler does, which then goes by the name of the type
+            r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
+        if always is not None:
+            always(r.err_headers_out, r)
+        if success is not None:
+            success(r.headers_out, r)
+        r.handler = handler
+
+    return CompiledHook(_inserting(change))
+
+
+def make_insert_error(scope: Scope) -> CompiledHook | None:
+    """The filter of an error page."""
+    always = compile_lines(scope.dir_config(HeadersDirConfig).always, False)
+    if always is None:
+        return None
+
+    def change(r: Any) -> None:
+        always(r.err_headers_out, r)
+
+    return CompiledHook(_inserting(change))
+
+
+def _inserting(change: Callable[[Any], None]) -> Callable[[Any], HookStatus]:
+    def insert(r: Any) -> HookStatus:
+        r.output_filters.append(change)
+        return OK
+
+    return insert
+
+
+MODULE = Module(
+    name="headers_module",
+    source="mod_headers.c",
+    dir_config=HeadersDirConfig,
+    directives=(
+        Directive(
+            name="Header",
+            args=Args.RAW_ARGS,
+            where=Context.OR_FILEINFO,
+            apply=header,
+            help="an optional condition, an action, header and value followed by optional env clause",
+        ),
+        Directive(
+            name="RequestHeader",
+            args=Args.RAW_ARGS,
+            where=Context.OR_FILEINFO,
+            apply=request_header,
+            help="an action, header and value followed by optional env clause",
+        ),
+    ),
+    hooks=(
+        Hook(POST_READ_REQUEST, make_early, Order.FIRST),
+        Hook(FIXUPS, make_fixup, Order.LAST),
+        Hook(INSERT_FILTER, make_insert, Order.LAST),
+        Hook(INSERT_ERROR_FILTER, make_insert_error, Order.LAST),
+    ),
+)

@@ -1,0 +1,157 @@
+"""What each action of Header and RequestHeader does to a table of headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.engine.expressions import evaluate
+from whimbrel.expr.errors import EvalError
+from whimbrel.modules.metadata.mod_headers.lines import Line
+from whimbrel.modules.metadata.mod_setenvif import env_value
+from whimbrel.modules.support.substitution import Substitution
+
+if TYPE_CHECKING:
+    from whimbrel.http.semantics.headers import Headers
+
+
+def _text(line: Line, r: Any) -> str:
+    return "".join(item if isinstance(item, str) else item(r) for item in line.value)
+
+
+def _is_type(line: Line) -> bool:
+    return line.header.lower() == "content-type"
+
+
+def _set(line: Line, headers: Headers, r: Any) -> None:
+    value = _text(line, r)
+    if _is_type(line):
+        r.content_type = value
+    headers.set(line.header, value)
+
+
+def _set_if_empty(line: Line, headers: Headers, r: Any) -> None:
+    if line.header not in headers:
+        _set(line, headers, r)
+
+
+def _unset(line: Line, headers: Headers, r: Any) -> None:
+    if _is_type(line):
+        r.content_type = None
+    headers.unset(line.header)
+
+
+def _echo(line: Line, _headers: Headers, r: Any) -> None:
+    for name, value in r.headers_in.items():
+        if line.regex is not None and line.regex.search(name) is not None:
+            r.headers_out.add(name, value)
+
+
+def _note(line: Line, headers: Headers, r: Any) -> None:
+    value = headers.get(line.header)
+    if value is None:
+        r.notes.pop(_text(line, r), None)
+    else:
+        r.notes[_text(line, r)] = value
+        if r.deps.clock_fields:
+            r.set_uncacheable()  # the field may be one that goes with the clock
+
+
+_TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
+
+
+def _merge(line: Line, headers: Headers, r: Any) -> None:
+    """Append the value unless it is one of the comma-separated values already."""
+    value, known = _text(line, r), headers.get(line.header)
+    if known is None:
+        headers.add(line.header, value)
+        return
+    at = 0
+    while at < len(known):
+        found = _TOKEN.match(known, at)
+        if found is None or found[1] == value:
+            return
+        at = found.end()
+    headers.merge(line.header, value)
+
+
+def _edited(line: Line, value: str, r: Any) -> str:
+    """*value* with the first match replaced, for ``edit*`` every one; items of the replacement come before its groups."""
+    out, rest = [], value
+    template = Substitution(_text(line, r), ampersand=line.ampersand)
+    while line.regex is not None:
+        found = line.regex.search(rest)
+        if found is None:
+            break
+        out += [rest[: found.start()], template.apply(found)]
+        end = found.end()
+        if line.action == "edit" or end == 0:
+            rest = rest[end:]
+            break
+        rest = rest[end:]
+    return "".join(out) + rest
+
+
+def _edit(line: Line, headers: Headers, r: Any) -> None:
+    """Every value of the header, which then stands at the end; the content type has a place of its own, where 2.2 does not look."""
+    if line.edits_type and _is_type(line) and r.content_type:
+        r.content_type = _edited(line, r.content_type, r)
+    values = [_edited(line, value, r) for value in headers.get_all(line.header)]
+    if values:
+        headers.unset(line.header)
+        for value in values:
+            headers.add(line.header, value)
+
+
+_DO: dict[str, Callable[[Line, Headers, Any], None]] = {
+    "add": lambda line, headers, r: headers.add(line.header, _text(line, r)),
+    "append": lambda line, headers, r: headers.merge(line.header, _text(line, r)),
+    "merge": _merge,
+    "set": _set,
+    "setifempty": _set_if_empty,
+    "unset": _unset,
+    "echo": _echo,
+    "note": _note,
+    "edit": _edit,
+    "edit*": _edit,
+}
+
+
+def _holds(line: Line, r: Any) -> bool:
+    """Whether the line's condition is true; one that can't be evaluated does not count."""
+    if line.test is not None:
+        try:
+            return evaluate(r, line.test, "headers")
+        except EvalError as problem:
+            r.log(
+                "error",
+                f"Failed to evaluate expression ({problem.reason}) - ignoring",
+                code="AH01501",
+                module="headers",
+            )
+            return True
+    condition = line.condition
+    if condition.startswith("!"):
+        return env_value(r, condition[1:]) is None
+    return env_value(r, condition) is not None
+
+
+def compile_lines(lines: list[Line], early: bool) -> Callable[[Headers, Any], None] | None:
+    """One function for all lines of one time; None when there are none."""
+    steps = [
+        (_DO[line.action], line, not line.condition and line.test is None)
+        for line in lines
+        if line.early == early
+    ]
+    if not steps:
+        return None
+
+    def run(headers: Headers, r: Any) -> None:
+        for do, line, unconditional in steps:
+            if unconditional or _holds(line, r):
+                if line.timed:
+                    r.set_uncacheable()
+                do(line, headers, r)
+
+    return run

@@ -1,0 +1,218 @@
+"""mod_mime_magic: the type of a file that has none by its name, found by looking at its first bytes.
+
+Manual: mod/mod_mime_magic.html.  Rules come from MimeMagicFile; what they don't know may still be a text that a word gives away, and what is
+compressed is looked into.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from stat import S_ISREG
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.engine.deps.files import is_directory
+from whimbrel.modules.support.magic_file import Matcher, Rule, parse_rules
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
+from whimbrel.registry.settings import setting
+
+LOOKED_AT: Final = 4095  # bytes of a file that rules see
+WORDS_IN: Final = 1024  # bytes that are searched for words
+_WORDS: Final = {
+    **dict.fromkeys("<html> <HTML> <head> <HEAD> <title> <TITLE> <h1> <H1> <!--".split(), "text/html"),
+    **dict.fromkeys(
+        (
+            "/* #include char The the double extern float real struct union CFLAGS LDFLAGS all: .PRECIOUS .ascii .asciiz .byte .even .globl clr "
+            "(input, dcl"
+        ).split(),
+        "text/plain",
+    ),
+    **dict.fromkeys("Received: >From Return-Path: Cc:".split(), "message/rfc822"),
+    **dict.fromkeys("Newsgroups: Path: Organization:".split(), "message/news"),
+}
+_GZIP, _COMPRESS, _PACK = b"\x1f\x8b", b"\x1f\x9d", b"\x1f\x1e"
+_TROFF: Final = re.compile(rb"\.[ \t\n\v\f\r]*[A-Za-z0-9\\][A-Za-z0-9]")
+_RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encoding>\S+\s?)?", re.ASCII)
+
+
+@dataclass(slots=True)
+class MagicServerConfig:
+    """Per-server settings; *rules* are read when the server starts."""
+
+    path: str | None = setting(None)
+    rules: list[Rule] | None = setting(None)
+
+
+def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
+    """The file with the rules."""
+    conf.path = words[0]
+
+
+def read_rules(configuration: Any) -> None:
+    """Read the magic file of each server that has one; what is wrong in it is told, and the rest counts."""
+    known: dict[str, list[Rule]] = {}
+    for server in configuration.servers():
+        conf = server.config(MagicServerConfig)
+        if conf.path is None:
+            continue
+        path = conf.path if conf.path.startswith("/") else f"{configuration.root}/{conf.path}"
+        if path not in known:
+            known[path] = _read(configuration, path)
+        conf.rules = known[path]
+
+
+def _read(configuration: Any, path: str) -> list[Rule]:
+    def complain(code: str, words: str, cause: str = "") -> None:
+        configuration.warn(words, code=code, level="error", module="mime_magic", cause=cause)
+
+    try:
+        with open(to_bytes(path), "rb") as file:
+            return parse_rules(to_text(file.read()), complain)
+    except OSError as problem:
+        complain(
+            "AH01515",
+            f"mod_mime_magic: can't read magic file {path}",
+            f"({problem.errno}){os.strerror(problem.errno or 0)}",
+        )
+        return []
+
+
+def by_words(data: bytes) -> str | None:
+    """The type of a text by its first characters or the first word that only one kind of text has."""
+    if _TROFF.match(data):
+        return "application/x-troff"
+    if re.match(rb"[cC][ \t\n\v\f\r]", data):
+        return "text/plain"
+    piece = data[:WORDS_IN][:-1].partition(b"\0")[0]
+    for word in re.split(rb"[ \t\n\r\f]+", piece):
+        kind = _WORDS.get(to_text(word))
+        if kind is not None:
+            return kind + (" (with escape sequences)" if b"\x1b" in data[:WORDS_IN] else "")
+    return "application/x-tar" if _is_tar(data) else None
+
+
+def _is_tar(data: bytes) -> bool:
+    """Whether the checksum of a tar header is right."""
+    if len(data) < 512:
+        return False
+    field = re.match(rb" *([0-7]+)[ \0]", data[148:156])
+    return field is not None and int(field[1], 8) == sum(data[:148]) + 8 * 32 + sum(data[156:512])
+
+
+def unpacked(data: bytes) -> bytes | None:
+    """The beginning of what *data* holds compressed; None for nothing that can be read."""
+    try:
+        return zlib.decompressobj(31).decompress(data, LOOKED_AT + 1) or None
+    except zlib.error:
+        return None
+
+
+def make_type(scope: Scope) -> CompiledHook | None:
+    """Find type and encoding by content, where the name has not told the type."""
+    conf = scope.server_config(MagicServerConfig)
+    if conf.path is None:
+        return None
+
+    def complain(r: Any, code: str, words: str, cause: str = "") -> None:
+        r.log("error", words, code=code, module="mime_magic", cause=cause)
+
+    def described(r: Any, data: bytes, rules: list[Rule]) -> str | None:
+        found = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
+        return found if found is not None else by_words(data)
+
+    def detect(r: Any) -> str | None:
+        """What the file's content says, "" for nothing."""
+        if not S_ISREG(r.finfo.st_mode):
+            return None
+        if r.finfo.st_size == 0:
+            return "text/plain"
+        try:
+            with open(to_bytes(r.filename), "rb") as file:
+                data = file.read(LOOKED_AT) + b"\0"
+        except OSError as problem:
+            if scope.dialect.messages_24:
+                complain(r, "AH01512", f"mod_mime_magic: can't read `{r.filename}'")
+            else:
+                complain(
+                    r,
+                    "",
+                    f"mod_mime_magic: can't read `{r.filename}'",
+                    f"({problem.errno}){os.strerror(problem.errno or 0)}",
+                )
+            return None
+        if not data.startswith((_GZIP, _COMPRESS, _PACK)):
+            return described(r, data, conf.rules or [])
+        inner = unpacked(data[:-1]) if data.startswith(_GZIP) else None
+        if inner is None:
+            complain(
+                r,
+                "AH01554",
+                f"mod_mime_magic: read failed from uncompress of {r.filename}",
+                "(70014)End of file found",
+            )
+            return described(r, data, conf.rules or [])
+        found = described(r, inner, conf.rules or [])
+        r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
+        return found
+
+    async def find(r: Any) -> HookStatus:
+        if r.finfo is None or not r.filename or r.content_type:
+            return DECLINED
+        if is_directory(r.finfo):
+            r.content_type = "httpd/unix-directory"
+            return OK
+        if await _without_revision(r):
+            return OK
+        found = _RESULT.match(detect(r) or "")
+        if found is None:
+            return DECLINED
+        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", found["type"]):
+            text_of = f"Response header 'Content-Type' value of '{found['type']}' contains invalid characters, aborting request"
+            r.log("error", text_of, code="AH02430", module="http")
+            return 500
+        encoding = found["encoding"]
+        r.content_type = found["type"].lower() + (found["blank"] if encoding else "")
+        if encoding:
+            r.content_encodings = [encoding.lower()]
+        return OK
+
+    return CompiledHook(find, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+async def _without_revision(r: Any) -> bool:
+    """``NAME@12`` is of the type that NAME has, if that has one."""
+    found = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
+    if found is None:
+        return False
+    sub = await r.engine.lookup_file(r, found[1])
+    if not sub.content_type:
+        return False
+    r.content_type = sub.content_type
+    r.content_encodings = r.content_encodings or list(sub.content_encodings)
+    r.content_languages = r.content_languages or list(sub.content_languages)
+    return True
+
+
+MODULE = Module(
+    name="mime_magic_module",
+    source="mod_mime_magic.c",
+    server_config=MagicServerConfig,
+    directives=(
+        Directive(
+            name="MimeMagicFile",
+            args=Args.TAKE1,
+            where=Context.RSRC_CONF,
+            apply=set_file,
+            record=ConfigScope.SERVER,
+            help="Path to MIME Magic file (in file(1) format)",
+        ),
+    ),
+    hooks=(Hook(TYPE_CHECKER, make_type, Order.LAST),),
+    post_config=(read_rules,),
+)

@@ -1,0 +1,298 @@
+"""mod_remoteip: the client's address as trusted proxies tell it.
+
+Manual: mod/mod_remoteip.html.  The address that was found stands in `Connection.useragent_ip` until the request is logged.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.net import InvalidNetwork, Network, Networks, parse_network, parse_written
+from whimbrel.base.numbers import is_digits, strip
+from whimbrel.config.model import confs
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import Setter, own, set_flag, set_text
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
+from whimbrel.registry.phases import DECLINED, LOG_TRANSACTION, OK, POST_READ_REQUEST, HookStatus
+from whimbrel.registry.settings import appended, setting
+
+_PRIVATE = Networks(
+    map(parse_written, ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"))
+)
+_GLOBAL = Networks([parse_written("2000::/3")])
+
+
+@dataclass(slots=True)
+class RemoteIpServerConfig:
+    """Per-server settings; *proxies* are (network, whether it is internal), the first that fits counts."""
+
+    header: str | None = setting(None)
+    proxies_header: str | None = setting(None)
+    proxies: list[tuple[Network, bool]] = setting(make=list, merge=appended)
+    proxy_protocol: bool = setting(False)
+    exceptions: list[Network] = setting(make=list, merge=appended)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+def _networks(word: str, where: str) -> list[Network]:
+    """The network that *word* names, or the addresses of the host."""
+    host, slash, mask = word.partition("/")
+    try:
+        return [parse_network(host, mask if slash else None)]
+    except InvalidNetwork as problem:
+        reason = problem.reason
+    if reason:
+        raise ConfigError(f"RemoteIP: Error parsing IP {word} ({reason} error) for {where}")
+    if slash:
+        raise ConfigError(f"RemoteIP: Error parsing IP {word} the subnet /{mask} is invalid for {where}")
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror as lost:
+        raise ConfigError(f"RemoteIP: Error parsing IP {word} ({lost.strerror} error) for {where}") from None
+    except (OSError, UnicodeError):
+        raise ConfigError(
+            f"RemoteIP: Error parsing IP {word} (Name or service not known error) for {where}"
+        ) from None
+    return [parse_network(str(one[4][0])) for one in found]
+
+
+def _add_proxy(internal: bool) -> Setter:
+    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in _networks(words[0], cmd.name))]
+
+    return apply
+
+
+def _add_list(internal: bool) -> Setter:
+    def apply(cmd: Command, conf: Any, words: list[str]) -> None:
+        path = cmd.server_path(words[0])
+        try:
+            with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
+                lines = file.read().split("\n")
+        except OSError as problem:
+            raise ConfigError(
+                f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}"
+            ) from None
+        found = []
+        for number, line in enumerate(lines, 1):
+            for word in split_words(strip(line)):
+                if word.startswith("#"):
+                    break
+                found += _networks(word, f"{cmd.name} at line {number} of {path}")
+        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in found)]
+
+    return apply
+
+
+def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
+    """Networks that send no PROXY header."""
+    if not words or not words[0]:
+        raise ConfigError("RemoteIPProxyProtocolExceptions requires an argument")
+    for word in words:
+        try:
+            conf.exceptions = [*own(conf, "exceptions", list), parse_written(word)]
+        except InvalidNetwork as problem:
+            reason = f": {problem.reason}" if problem.reason else ""
+            raise ConfigError(
+                f"ip address '{word.partition('/')[0]}' appears to be invalid{reason}"
+            ) from None
+
+
+def any_header(configuration: Any) -> bool:
+    """Whether some server expects connections to begin with a PROXY header."""
+    return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServerConfig))
+
+
+def expects_header(server: Any, client: str) -> bool:
+    """Whether connections of *client* to the address whose default server is *server* must begin with one."""
+    conf: RemoteIpServerConfig = server.config(RemoteIpServerConfig)
+    return conf.proxy_protocol and client not in Networks(conf.exceptions)
+
+
+# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def _plain(text: str) -> str | None:
+    """The address in its usual spelling, None where it is none; IPv4 as C's inet_aton reads it (``1.2.3`` is 1.2.0.3)."""
+    try:
+        if ":" in text:
+            return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
+        return socket.inet_ntoa(socket.inet_aton(text)) if is_digits(text[:1]) and " " not in text else None
+    except (OSError, ValueError):
+        return None
+
+
+def _is_public(address: str) -> bool:
+    return address in _GLOBAL if ":" in address else address not in _PRIVATE
+
+
+class AddressChain:
+    """The way back through a field's addresses, from the last proxy to the client."""
+
+    def __init__(self, address: str, field: str) -> None:
+        self.address, self.rest = address, field
+        self.left: str | None = field
+        self.proxies: list[str] = []
+        self.moved = False
+
+    def go(self, lists: list[tuple[Networks, bool]]) -> str:
+        """Walk as far as proxies are trusted; what stopped it, for the log."""
+        internal = False
+        while self.left is not None:
+            if lists:
+                known = next((kind for networks, kind in lists if self.address in networks), None)
+                if known is None:
+                    return ""
+                internal = known
+            before, comma, last = self.left.rpartition(",")
+            word = last.strip(" ")
+            if not word:
+                return ""
+            address = _plain(word)
+            if address is None:
+                return f"value of {word} cannot be parsed as a client IP"
+            if not internal and not _is_public(address):
+                return f"value of {word} appears to be a private IP or nonsensical.  Ignored"
+            if not internal:
+                self.proxies.append(self.address)
+            self.address, self.moved = address, True
+            self.left = before if comma else None
+        return ""
+
+
+def _as_announced(r: Any) -> HookStatus:
+    """The client is the one that the proxy named at the beginning of the connection, whatever the fields say."""
+    r.set_uncacheable()  # what is kept for one client would answer others, whom the connection's own address can't tell apart
+    if r.connection.proxied is not None:
+        r.connection.useragent_ip, r.connection.user_port = r.connection.proxied
+    return OK
+
+
+def make_address(scope: Scope) -> CompiledHook | None:
+    """Take the address from the field; what could not be used of the field stays in it."""
+    conf = scope.server_config(RemoteIpServerConfig)
+    if conf.header is None:
+        return CompiledHook(_as_announced) if conf.proxy_protocol else None
+    name, proxies_header, announced = conf.header, conf.proxies_header, conf.proxy_protocol
+    lists = [(Networks([network]), internal) for network, internal in conf.proxies]
+
+    def find(r: Any) -> HookStatus:
+        if announced:
+            _as_announced(r)
+        if r.connection.proxied is not None:
+            return OK
+        r.connection.useragent_ip = ""
+        field = r.headers_in.get(name)
+        if field is None:
+            return OK
+        r.set_uncacheable()
+        walk = AddressChain(r.connection.client_ip, field)
+        stopped = walk.go(lists)
+        if stopped:
+            code = "AH01568" if "parsed" in stopped else "AH01569"
+            r.log("debug", f"RemoteIP: Header {name} {stopped}", code=code, module="remoteip")
+        if not walk.moved:
+            return OK
+        r.connection.useragent_ip = walk.address
+        r.headers_in = r.headers_in.copy()
+        if walk.left is None:
+            r.headers_in.unset(name)
+        else:
+            r.headers_in.set(name, walk.left)
+        if walk.proxies:
+            r.notes["remoteip-proxy-ip-list"] = via = ", ".join(walk.proxies)
+            if proxies_header is not None:
+                r.headers_in.set(proxies_header, via)
+        return OK
+
+    return CompiledHook(find)
+
+
+def make_reset(scope: Scope) -> CompiledHook | None:
+    """The next request on the connection comes from its own client."""
+    if scope.server_config(RemoteIpServerConfig).header is None:
+        return None
+
+    def reset(r: Any) -> HookStatus:
+        r.connection.useragent_ip = ""
+        return DECLINED
+
+    return CompiledHook(reset)
+
+
+SERVER = Context.RSRC_CONF
+
+
+def _directive(name: str, args: Args, apply: Setter, text: str) -> Directive[Any]:
+    return Directive(name=name, args=args, where=SERVER, apply=apply, record=ConfigScope.SERVER, help=text)
+
+
+MODULE = Module(
+    name="remoteip_module",
+    source="mod_remoteip.c",
+    server_config=RemoteIpServerConfig,
+    directives=(
+        _directive(
+            "RemoteIPHeader",
+            Args.TAKE1,
+            set_text("header"),
+            "Specifies a request header to trust as the client IP, e.g. X-Forwarded-For",
+        ),
+        _directive(
+            "RemoteIPProxiesHeader",
+            Args.TAKE1,
+            set_text("proxies_header"),
+            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not record",
+        ),
+        _directive(
+            "RemoteIPTrustedProxy",
+            Args.ITERATE,
+            _add_proxy(False),
+            "Specifies one or more proxies which are trusted to present IP headers",
+        ),
+        _directive(
+            "RemoteIPInternalProxy",
+            Args.ITERATE,
+            _add_proxy(True),
+            "Specifies one or more internal (transparent) proxies which are trusted to present IP headers",
+        ),
+        _directive(
+            "RemoteIPTrustedProxyList",
+            Args.TAKE1,
+            _add_list(False),
+            "The filename to read the list of trusted proxies, see the RemoteIPTrustedProxy directive",
+        ),
+        _directive(
+            "RemoteIPInternalProxyList",
+            Args.TAKE1,
+            _add_list(True),
+            "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive",
+        ),
+        _directive(
+            "RemoteIPProxyProtocol",
+            Args.FLAG,
+            set_flag("proxy_protocol"),
+            "Enable PROXY protocol handling ('on', 'off')",
+        ),
+        _directive(
+            "RemoteIPProxyProtocolExceptions",
+            Args.TAKE_ARGV,
+            add_exceptions,
+            "Disable PROXY protocol handling for this list of networks in CIDR format",
+        ),
+    ),
+    hooks=(
+        Hook(POST_READ_REQUEST, make_address, Order.FIRST),
+        Hook(LOG_TRANSACTION, make_reset, Order.REALLY_LAST),
+    ),
+    providers=(
+        Provider("remoteip", "any_header", any_header),
+        Provider("remoteip", "expects_header", expects_header),
+    ),
+    versions=Versions.V24,
+)

@@ -1,0 +1,386 @@
+"""mod_setenvif: environment variables from what the request says.
+
+Manual: mod/mod_setenvif.html.  The server's own lines are tried when the request has been read, those of sections and .htaccess files once
+the headers are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.expressions import evaluate_match, read_condition, reads_of
+from whimbrel.expr.errors import EvalError
+from whimbrel.expr.evaluation import EMPTY_MATCH
+from whimbrel.modules.support.substitution import Substitution, compiled
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
+from whimbrel.registry.phases import DECLINED, HEADER_PARSER, POST_READ_REQUEST, HookStatus
+from whimbrel.registry.settings import appended, setting
+
+if TYPE_CHECKING:
+    from whimbrel.base.regex import Regex
+    from whimbrel.expr.api import CompiledCondition as Test
+
+
+@dataclass(slots=True)
+class Condition:
+    """One line: which part of the request, what it must match, which variables that sets.
+
+    *text* is a pattern without special characters, found by plain search (values are then taken as they are written), else
+    *regex* is set.  *names* is the expression for header names where *attribute* is none.  *test* is the condition of a
+    SetEnvIfExpr line.  A variable is (name, value) or (name, None) to remove it.
+    """
+
+    attribute: str
+    regex: Regex | None
+    text: str
+    ignore_case: bool
+    names: Regex | None = None
+    variables: list[tuple[str, str | None]] = field(default_factory=list)
+    ampersand: bool = False
+    test: Test | None = None
+
+
+@dataclass(slots=True)
+class SetEnvIfServerConfig:
+    """Lines that stand outside all sections."""
+
+    conditions: list[Condition] = setting(make=list, merge=appended)
+
+
+@dataclass(slots=True)
+class SetEnvIfDirConfig:
+    """Lines of sections and .htaccess files."""
+
+    conditions: list[Condition] = setting(make=list, merge=appended)
+
+
+# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+_HEADER_NAME = re.compile(r"[-A-Za-z0-9_]*", re.ASCII)
+_OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
+_LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
+
+
+def set_env_if(ignore_case: bool) -> Any:
+    """The setter of SetEnvIf and SetEnvIfNoCase."""
+
+    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+        name, rest = getword(args[0])
+        if not name:
+            raise ConfigError(f"Missing header-field name for {cmd.name}")
+        _add(cmd, name, rest, ignore_case)
+
+    return apply
+
+
+def browser_match(ignore_case: bool) -> Any:
+    """The setter of BrowserMatch and BrowserMatchNoCase."""
+
+    def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
+        _add(cmd, "User-Agent", args[0], ignore_case)
+
+    return apply
+
+
+def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
+    """SetEnvIfExpr condition variable..."""
+    expression, rest = getword(args[0])
+    if not expression:
+        raise ConfigError(f"Missing expression for {cmd.name}")
+    test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
+    one = Condition("", None, "", False, test=test)
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
+    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
+    _add_variables(cmd, one, rest)
+
+
+def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
+    pattern, rest = getword(text)
+    if not pattern:
+        raise ConfigError(f"Missing regular expression for {cmd.name}")
+    record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
+    known = record.conditions if isinstance(record.conditions, list) else []
+    one = _condition(cmd, name, pattern, ignore_case)
+    same = known[-1] if known else None
+    if same is None or (same.attribute.lower(), same.text, same.ignore_case, same.regex) != (
+        name.lower(),
+        one.text,
+        ignore_case,
+        one.regex,
+    ):
+        record.conditions = [*known, one]
+    else:
+        one = same
+    _add_variables(cmd, one, rest)
+
+
+def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Condition:
+    literal = _LITERAL.fullmatch(pattern) is not None
+    regex = (
+        None
+        if literal
+        else compiled(cmd, pattern, f"{cmd.name} regex could not be compiled.", ignore_case=ignore_case)
+    )
+    text = re.sub(r"\\(.)", r"\1", pattern, flags=re.S) if literal else ""
+    names = None
+    if not _HEADER_NAME.fullmatch(name) and not _OID.fullmatch(name):
+        names = compiled(
+            cmd, name, f"{cmd.name}Header name regex could not be compiled.", ignore_case=ignore_case
+        )
+    return Condition(
+        name,
+        regex,
+        text.lower() if ignore_case else text,
+        ignore_case,
+        names,
+        ampersand=cmd.dialect.ampersand_is_match,
+    )
+
+
+def _add_variables(cmd: Command, one: Condition, text: str) -> None:
+    word, text = getword(text)
+    if not word:
+        raise ConfigError(f"Missing envariable expression for {cmd.name}")
+    while word:
+        name, equals, value = word.partition("=")
+        if name.startswith("!"):
+            one.variables.append((name[1:], None))
+        else:
+            one.variables.append((name, value if equals else "1"))
+        word, text = getword(text)
+
+
+# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+def client_ip(r: Any) -> str:
+    """The address of the client, as mod_remoteip may have corrected it."""
+    address: str = r.connection.useragent_ip or r.connection.client_ip
+    return address
+
+
+Source = Callable[[Any], str | None]
+
+_SOURCES: dict[str, tuple[Source, Reads]] = {
+    "remote_addr": (client_ip, Reads.CLIENT),
+    "remote_host": (client_ip, Reads.CLIENT),
+    "server_addr": (lambda r: str(r.connection.local_ip), Reads.HEAD),
+    "request_uri": (lambda r: str(r.uri), Reads.HEAD),
+    "request_method": (lambda r: str(r.method), Reads.HEAD),
+    "request_protocol": (lambda r: str(r.protocol), Reads.HEAD),
+}
+
+
+def env_value(r: Any, name: str) -> str | None:
+    """A variable of the request; names are compared without regard to case, as httpd's tables do."""
+    value: str | None = r.env.get(name)
+    if value is None and r.env and not getattr(r.env, "folded", False):
+        low = name.lower()
+        for key, found in r.env.items():
+            if key.lower() == low:
+                return str(found)
+    return value
+
+
+def _source(one: Condition) -> tuple[Source, Reads]:
+    """How a line's part of the request is read."""
+    special = _SOURCES.get(one.attribute.lower())
+    if special is not None:
+        return special
+    if one.names is not None:
+        return _by_pattern(one.names), Reads.HEAD
+    name = one.attribute
+
+    def header_or_variable(r: Any) -> str | None:
+        value: str | None = r.headers_in.get(name)
+        return env_value(r, name) if value is None else value
+
+    return header_or_variable, Reads.HEAD
+
+
+def _by_pattern(names: Regex) -> Source:
+    def last_header(r: Any) -> str | None:
+        """The last header whose name matches."""
+        found: str | None = None
+        for name, value in r.headers_in.items():
+            if names.search(name) is not None:
+                found = value
+        return found
+
+    return last_header
+
+
+def _matcher(one: Condition) -> Callable[[str], Any]:
+    """What answers a match (for literal patterns True), or None or False."""
+    if one.regex is not None:
+        return one.regex.search  # type: ignore[no-any-return]
+    text = one.text
+    if one.ignore_case:
+        return lambda value: text in value.lower()
+    return lambda value: text in value
+
+
+class _Matched:
+    """The values that a line matches."""
+
+    __slots__ = ("_matches",)
+
+    def __init__(self, matches: Callable[[str], Any]) -> None:
+        self._matches = matches
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and bool(self._matches(value))
+
+
+class _Step:
+    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
+
+    *values* is set where only that matters of the part whether the line matches it: of the header *header*, or of the client's address, where there
+    is no such.
+    """
+
+    __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
+
+    def __init__(self, one: Condition, source: Source, same: bool) -> None:
+        self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
+        plain = one.regex is None and one.test is None
+        self.variables: list[tuple[str, str | Substitution | None]] = [
+            (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand))
+            for name, value in one.variables
+        ]
+        quoting = any(
+            isinstance(value, Substitution) and value.plain is None for _name, value in self.variables
+        )
+        self.header = (
+            ""
+            if one.attribute.lower() in _SOURCES or one.names is not None or one.test is not None
+            else one.attribute
+        )
+        self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
+
+    def set(self, env: dict[str, str], found: Any) -> None:
+        for name, value in self.variables:
+            if value is None:
+                env.pop(name, None)
+            elif name:
+                env[name] = (
+                    value
+                    if isinstance(value, str)
+                    else value.apply(found)
+                    if found is not None
+                    else value.text
+                )
+
+
+def _nothing(_r: Any) -> str | None:
+    return None
+
+
+def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
+    """A header, or a variable where there is none; in which of *sets* it is, is all that lines want to know of the header."""
+
+    def header_or_variable(r: Any) -> str | None:
+        value: str | None = r.headers_in.get_classified(name, sets)
+        return env_value(r, name) if value is None else value
+
+    return header_or_variable
+
+
+def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
+    """Whether a condition holds, and the match that ``$0`` to ``$9`` then stand for: its own, else the last one of the lines before it (*last*)."""
+    try:
+        return evaluate_match(r, test, "setenvif", last)
+    except EvalError:
+        return False, last
+
+
+def _make(conditions: list[Condition]) -> CompiledHook | None:
+    if not conditions:
+        return None
+    steps: list[_Step] = []
+    reads, before = Reads.NOTHING, ""
+    tested = any(
+        one.test is not None for one in conditions
+    )  # conditions may quote what an earlier line matched
+    for one in conditions:
+        source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
+        step = _Step(one, source, one.attribute.lower() == before)
+        before = one.attribute.lower()
+        if tested:
+            step.values = None
+        elif step.values is not None:
+            depends = Reads.HEAD
+        steps.append(step)
+        reads |= depends
+    for step in steps:
+        if step.header and step.values is not None:
+            alike = [one.values for one in steps if one.header.lower() == step.header.lower()]
+            step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
+
+    def set_variables(r: Any) -> HookStatus:
+        value, known, env, last = "", False, r.env, EMPTY_MATCH
+        for step in steps:
+            if step.test is not None:
+                true, last = _tested(r, step.test, last)
+                if true:
+                    step.set(env, last)
+                continue
+            if step.values is not None and not step.header:
+                found, known = r.client_in(step.values), False
+            else:
+                if not (step.same and known):
+                    value, known = step.source(r) or "", True
+                elif step.header and step.values is None:
+                    r.headers_in.get(step.header)  # the value is quoted: all of it matters
+                found = step.matches(value)
+            if found:
+                last = last if found is True else found
+                step.set(env, found)
+        return DECLINED
+
+    return CompiledHook(set_variables, reads)
+
+
+def make_post_read(scope: Scope) -> CompiledHook | None:
+    """The server's own lines."""
+    return _make(scope.server_config(SetEnvIfServerConfig).conditions)
+
+
+def make_header_parser(scope: Scope) -> CompiledHook | None:
+    """The lines of sections and .htaccess files."""
+    return _make(scope.dir_config(SetEnvIfDirConfig).conditions)
+
+
+def _row(name: str, apply: Any, text: str, versions: Versions = Versions.BOTH) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=Args.RAW_ARGS,
+        where=Context.OR_FILEINFO,
+        apply=apply,
+        help=text,
+        record=ConfigScope.NONE,
+        versions=versions,
+    )
+
+
+MODULE = Module(
+    name="setenvif_module",
+    source="mod_setenvif.c",
+    dir_config=SetEnvIfDirConfig,
+    server_config=SetEnvIfServerConfig,
+    directives=(
+        _row("SetEnvIf", set_env_if(False), "A header-name, regex and a list of variables."),
+        _row("SetEnvIfNoCase", set_env_if(True), "a header-name, regex and a list of variables."),
+        _row("SetEnvIfExpr", set_env_if_expr, "an expression and a list of variables.", Versions.V24),
+        _row("BrowserMatch", browser_match(False), "A browser regex and a list of variables."),
+        _row("BrowserMatchNoCase", browser_match(True), "A browser regex and a list of variables."),
+    ),
+    hooks=(
+        Hook(POST_READ_REQUEST, make_post_read, Order.MIDDLE),
+        Hook(HEADER_PARSER, make_header_parser, Order.MIDDLE),
+    ),
+)

@@ -1,0 +1,100 @@
+"""mod_version: <IfVersion>.  Manual: mod/mod_version.html."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import eq, ge, gt, le, lt
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_re import compile
+from whimbrel.base.regex import RegexError, compile_regex
+from whimbrel.config.reader import reading
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.registry.module import Module
+
+_BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
+Version = tuple[int, int, int]
+_NUMBER = compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
+
+
+def set_if_version(command: Command, _none: None, words: list[str]) -> None:
+    """<IfVersion [[!]operator] version>: read or skip by the version of the dialect."""
+    reader = reading(command)
+    if holds(command.name, words, command.dialect.version):
+        reader.block(command.name)
+    else:
+        reader.soak(command.name)
+
+
+def holds(name: str, words: list[str], version: Version) -> bool:
+    """Whether *version* is one that *words*, with the closing bracket, ask for; a version between slashes is an expression.
+
+    Raises ConfigError; *name* is the container's in its text.
+    """
+    operator, last, bracket = _arranged(words)
+    if bracket != ">" and last[-1:] != ">":
+        raise ConfigError(f"{name}> directive missing closing '>'")
+    text = last if bracket == ">" else last[:-1]
+    negated = operator[:1] == "!"
+    plain = operator[1:] if negated and len(operator) > 1 else operator
+    if plain in ("=", "==") and text[:1] == "/":
+        if len(text) < 2 or text[-1] != "/":
+            raise ConfigError("Missing delimiting / of regular expression.")
+        held = _matches(text[1:-1], version)
+    elif plain == "~":
+        held = _matches(text, version)
+    elif plain in _COMPARE:
+        held = _COMPARE[plain](version, _number(text))
+    else:
+        raise ConfigError(f"unrecognized operator '{operator}'")
+    return held != negated
+
+
+def _arranged(words: list[str]) -> tuple[str, str, str]:
+    """Operator, version and what follows; one word is a version, a quoted version leaves the bracket to a word of its own."""
+    operator, version, third = (*words, "", "")[:3] if len(words) > 1 else ("=", words[0], "")
+    if not third and version == ">":
+        return "=", operator, ">"
+    return operator, version, third
+
+
+_COMPARE: dict[str, Callable[[Version, Version], bool]] = {
+    "=": eq,
+    "==": eq,
+    ">": gt,
+    ">=": ge,
+    "<": lt,
+    "<=": le,
+}
+
+
+def _number(text: str) -> Version:
+    """``major[.minor[.patch]]``; what is missing is 0."""
+    if not _NUMBER.fullmatch(text):
+        raise ConfigError(_BAD_VERSION)
+    major, minor, patch = [int(part or 0) for part in (*text.split("."), "", "")[:3]]
+    return major, minor, patch
+
+
+def _matches(pattern: str, version: Version) -> bool:
+    try:
+        return compile_regex(pattern).search(".".join(map(str, version))) is not None
+    except RegexError:
+        raise ConfigError("Unable to compile regular expression") from None
+
+
+MODULE = Module(
+    name="version_module",
+    source="mod_version.c",
+    directives=(
+        Directive(
+            name="<IfVersion",
+            args=Args.TAKE123,
+            where=Context.OR_ALL | Context.EXEC_ON_READ,
+            apply=set_if_version,
+            record=ConfigScope.NONE,
+            help="a comparison operator, a version (and a delimiter)",
+        ),
+    ),
+)

@@ -1,0 +1,535 @@
+"""The MPMs: event, worker and prefork of 2.4, prefork of 2.2 (which also has User, Group and ChrootDir).
+
+Whimbrel has one process model of its own; the numbers are checked and corrected as httpd does, with its warnings, and tell how many
+workers there may be.  Manual: mod/mpm_common.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.mpm.listen import LISTEN
+from whimbrel.modules.mpm.settings import GROUP, USER, MpmConfig, on_process, process_number, set_chroot
+from whimbrel.modules.support.setters import Setter
+from whimbrel.registry.module import Module
+
+
+def positive(name: str) -> Setter:
+    """A number above 0; *name* "" keeps nothing."""
+
+    def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+        value = atoi(words[0])
+        if value <= 0:
+            raise ConfigError(f"{cmd.name} must be > 0")
+        if name:
+            setattr(conf, name, value)
+
+    return on_process(apply)
+
+
+def buffer_size(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
+    """SendBufferSize, ReceiveBufferSize: checked; the system's own sizes serve better."""
+    value = atoi(words[0])
+    if value < 512 and value != 0:
+        raise ConfigError(f"{cmd.name} must be >= 512 bytes, or 0 for system default.")
+
+
+def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """AsyncRequestWorkerFactor: a positive decimal number."""
+    try:
+        value = float(words[0].strip(" ")) if "_" not in words[0] else None
+    except ValueError:
+        value = None
+    if value is None:
+        raise ConfigError("error parsing value")
+    if value <= 0:
+        raise ConfigError("AsyncRequestWorkerFactor argument must be a positive number")
+    conf.async_factor = value
+
+
+# 2.4: what is wrong with the numbers is said when everything was read --------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One MPM of 2.4: the number of its first warning, its limits and its defaults."""
+
+    name: str
+    first_code: int
+    max_servers: int
+    server_limit: int
+    max_threads: int = 0
+    threads: int = 1
+    max_workers: int = 400
+
+
+_EVENT = Kind("event", 497, 20000, 16, 100000, 25)
+_WORKER = Kind("worker", 300, 20000, 16, 20000, 25)
+_PREFORK = Kind("prefork", 175, 200000, 256, max_workers=256)
+_READ = "to avoid almost certain server failure. Please read the documentation."
+
+
+class _Check:
+    """Goes through the numbers in httpd's order; each warning has two codes and wordings, the first for the console, the second for the log."""
+
+    def __init__(self, configuration: Any, kind: Kind) -> None:
+        self.configuration, self.kind = configuration, kind
+        self.conf: MpmConfig = configuration.main.config(MpmConfig)
+
+    def warn(self, offset: int, text: str, logged: str) -> None:
+        number = self.kind.first_code + offset
+        self.configuration.warn(
+            f"WARNING: {text}",
+            code=f"AH{number:05}",
+            level="startup",
+            module=f"mpm_{self.kind.name}",
+            logged=(f"AH{number + 1:05}", logged),
+        )
+
+    def at_least_one(self, offset: int, name: str, value: int, tail: str = "") -> int:
+        if value >= 1:
+            return value
+        text = f"{name} of {value} not allowed, increasing to 1"
+        self.warn(offset, text + (tail or "."), text)
+        return 1
+
+    def limit(self, offset: int, name: str, value: int, most: int, what: str) -> int:
+        if value > most:
+            text = f"{name} of {value} exceeds compile-time limit of {most}"
+            self.warn(offset, f"{text} {what}, decreasing to {most}.", f"{text}, decreasing to match")
+            return most
+        return self.at_least_one(offset + 2, name, value)
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def check_threads(configuration: Any, kind: Kind) -> None:
+    """worker_check_config and event_check_config."""
+    check = _Check(configuration, kind)
+    conf = check.conf
+    conf.server_limit = servers = check.limit(
+        0, "ServerLimit", _given(conf.server_limit, kind.server_limit), kind.max_servers, "servers"
+    )
+    conf.thread_limit = limit = check.limit(
+        5, "ThreadLimit", _given(conf.thread_limit, 64), kind.max_threads, "threads"
+    )
+    threads = _given(conf.threads_per_child, kind.threads)
+    if threads > limit:
+        text = f"ThreadsPerChild of {threads} exceeds ThreadLimit of {limit}"
+        check.warn(
+            10,
+            f"{text} threads, decreasing to {limit}. To increase, please see the ThreadLimit directive.",
+            f"{text}, decreasing to match",
+        )
+        threads = limit
+    conf.threads_per_child = threads = check.at_least_one(12, "ThreadsPerChild", threads)
+    conf.max_workers = _checked_workers(check, _given(conf.max_workers, kind.max_workers), threads, servers)
+    if conf.start_servers is not None:
+        conf.start_servers = check.at_least_one(20, "StartServers", conf.start_servers)
+    if conf.min_spare is not None:
+        conf.min_spare = check.at_least_one(22, "MinSpareThreads", conf.min_spare, f" {_READ}")
+
+
+def _checked_workers(check: _Check, workers: int, threads: int, servers: int) -> int:
+    if workers < threads:
+        text = f"MaxRequestWorkers of {workers} is less than ThreadsPerChild of {threads}, increasing to"
+        check.warn(
+            14,
+            f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a single server.",
+            f"{text} match",
+        )
+        workers = threads
+    needed = workers // threads
+    if workers % threads:
+        lower = needed * threads
+        text = f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, decreasing to nearest multiple {lower}"
+        check.warn(16, f"{text}, for a maximum of {needed} servers.", text)
+        workers = lower
+    if needed > servers:
+        text, end = (
+            f"MaxRequestWorkers of {workers} would require {needed} servers and",
+            f"exceed ServerLimit of {servers}, decreasing to",
+        )
+        check.warn(
+            18,
+            f"{text} would {end} {servers * threads}. To increase, please see the ServerLimit directive.",
+            f"{text} {end} {servers * threads}",
+        )
+        workers = servers * threads
+    return workers
+
+
+def check_prefork(configuration: Any) -> None:
+    """prefork_check_config.  2.2 has said everything while reading; at its second reading a later ServerLimit counts for MaxClients too."""
+    if not configuration.dialect.process_numbers_late:
+        read: MpmConfig = configuration.main.config(MpmConfig)
+        if read.server_limit and read.max_workers:
+            read.max_workers = min(read.max_workers, read.server_limit)
+        return
+    check = _Check(configuration, _PREFORK)
+    conf = check.conf
+    conf.server_limit = servers = check.limit(
+        0, "ServerLimit", _given(conf.server_limit, 256), _PREFORK.max_servers, "servers"
+    )
+    workers = _given(conf.max_workers, _PREFORK.max_workers)
+    if workers > servers:
+        text = f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers}"
+        check.warn(
+            5,
+            f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the ServerLimit directive.",
+            f"{text}, decreasing to match",
+        )
+        workers = servers
+    conf.max_workers = check.at_least_one(7, "MaxRequestWorkers", workers)
+    if conf.start_servers is not None:
+        conf.start_servers = check.at_least_one(9, "StartServers", conf.start_servers)
+    if conf.min_spare is not None:
+        conf.min_spare = check.at_least_one(11, "MinSpareServers", conf.min_spare, f" {_READ}")
+
+
+def checked_by(kind: Kind) -> Callable[[Any], None]:
+    """The check of a threaded MPM as a check_config step."""
+    return lambda configuration: check_threads(configuration, kind)
+
+
+# 2.2: said at once, in several lines --------------------------------------------------------------------------------------------------------------
+MAX_SERVERS_22 = 200000
+
+
+def _say(cmd: Command, *lines: str) -> None:
+    for line in lines:
+        cmd.warn(line, level="startup")
+
+
+def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """ServerLimit: counts for the MaxClients lines that follow."""
+    value = atoi(words[0])
+    if value > MAX_SERVERS_22:
+        _say(
+            cmd,
+            f"WARNING: ServerLimit of {value} exceeds compile time limit of {MAX_SERVERS_22} servers,",
+            f" lowering ServerLimit to {MAX_SERVERS_22}.",
+        )
+    elif value < 1:
+        _say(cmd, "WARNING: Require ServerLimit > 0, setting to 1")
+    conf.server_limit = max(1, min(value, MAX_SERVERS_22))
+
+
+def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """MaxClients: at most the ServerLimit given so far (256)."""
+    value, limit = atoi(words[0]), conf.server_limit if isinstance(conf.server_limit, int) else 256
+    if value > limit:
+        _say(
+            cmd,
+            f"WARNING: MaxClients of {value} exceeds ServerLimit value of {limit} servers,",
+            f" lowering MaxClients to {limit}.  To increase, please see the ServerLimit",
+            " directive.",
+        )
+    elif value < 1:
+        _say(cmd, "WARNING: Require MaxClients > 0, setting to 1")
+    conf.max_workers = max(1, min(value, limit))
+
+
+def set_min_spare_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """MinSpareServers: at least 1."""
+    value = atoi(words[0])
+    if value <= 0:
+        _say(
+            cmd,
+            "WARNING: detected MinSpareServers set to non-positive.",
+            "Resetting to 1 to avoid almost certain Apache failure.",
+            "Please read the documentation.",
+        )
+    conf.min_spare = max(1, value)
+
+
+_LISTENING: tuple[AnyDirective, ...] = (
+    Directive(
+        name="ListenBacklog",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=positive("backlog"),
+        help="Maximum length of the queue of pending connections, as used by listen(2)",
+    ),
+    Directive(
+        name="ListenCoresBucketsRatio",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=positive(""),
+        help="Ratio between the number of CPU cores (online) and the number of listeners buckets",
+    ),
+    Directive(
+        name="SendBufferSize",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=on_process(buffer_size),
+        help="Send buffer size in bytes",
+    ),
+    Directive(
+        name="ReceiveBufferSize",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=on_process(buffer_size),
+        help="Receive buffer size in bytes",
+    ),
+    Directive(
+        name="ListenTCPDeferAccept",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=positive(""),
+        help="Value set for the socket option TCP_DEFER_ACCEPT if it is set",
+    ),
+)
+_THREADED: tuple[AnyDirective, ...] = (
+    Directive(
+        name="StartServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("start_servers"),
+        help="Number of child processes launched at server startup",
+    ),
+    Directive(
+        name="ServerLimit",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("server_limit"),
+        help="Maximum number of child processes for this run of Apache",
+    ),
+    Directive(
+        name="MinSpareThreads",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("min_spare"),
+        help="Minimum number of idle threads, to handle request spikes",
+    ),
+    Directive(
+        name="MaxSpareThreads",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("max_spare"),
+        help="Maximum number of idle threads",
+    ),
+    Directive(
+        name="MaxClients",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("max_workers"),
+        help="Deprecated name of MaxRequestWorkers",
+    ),
+    Directive(
+        name="MaxRequestWorkers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("max_workers"),
+        help="Maximum number of threads alive at the same time",
+    ),
+    Directive(
+        name="ThreadsPerChild",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("threads_per_child"),
+        help="Number of threads each child creates",
+    ),
+    Directive(
+        name="ThreadLimit",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("thread_limit"),
+        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild",
+    ),
+)
+_ASYNC: tuple[AnyDirective, ...] = (
+    Directive(
+        name="AsyncRequestWorkerFactor",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=on_process(set_async_factor),
+        help="How many additional connects will be accepted per idle worker thread",
+    ),
+)
+_GRACEFUL: tuple[AnyDirective, ...] = (
+    Directive(
+        name="GracefulShutdownTimeout",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        apply=process_number("graceful_timeout"),
+        help="Maximum time in seconds to wait for child processes to complete transactions during shutdown",
+    ),
+)
+_PREFORK_24: tuple[AnyDirective, ...] = (
+    Directive(
+        name="StartServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("start_servers"),
+        help="Number of child processes launched at server startup",
+    ),
+    Directive(
+        name="MinSpareServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("min_spare"),
+        help="Minimum number of idle children, to handle request spikes",
+    ),
+    Directive(
+        name="MaxSpareServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("max_spare"),
+        help="Maximum number of idle children",
+    ),
+    Directive(
+        name="MaxClients",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("max_workers"),
+        help="Deprecated name of MaxRequestWorkers",
+    ),
+    Directive(
+        name="MaxRequestWorkers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("max_workers"),
+        help="Maximum number of children alive at the same time",
+    ),
+    Directive(
+        name="ServerLimit",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("server_limit"),
+        help="Maximum value of MaxRequestWorkers for this run of Apache",
+    ),
+)
+_PREFORK_22: tuple[AnyDirective, ...] = (
+    Directive(
+        name="User",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=USER,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        help="Effective user id for this server",
+    ),
+    Directive(
+        name="Group",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=GROUP,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        help="Effective group id for this server",
+    ),
+    Directive(
+        name="ChrootDir",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(set_chroot),
+        help="The directory to chroot(2) into",
+    ),
+    Directive(
+        name="StartServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=process_number("start_servers"),
+        help="Number of child processes launched at server startup",
+    ),
+    Directive(
+        name="MinSpareServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(set_min_spare_22),
+        help="Minimum number of idle children, to handle request spikes",
+    ),
+    Directive(
+        name="MaxSpareServers",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=process_number("max_spare"),
+        help="Maximum number of idle children",
+    ),
+    Directive(
+        name="MaxClients",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(set_max_clients_22),
+        help="Maximum number of children alive at the same time",
+    ),
+    Directive(
+        name="ServerLimit",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(set_server_limit_22),
+        help="Maximum value of MaxClients for this run of Apache",
+    ),
+)
+
+# In the order in which -L lists them.
+_HEAD = (*_LISTENING[:2], LISTEN, *_LISTENING[2:])
+
+EVENT = Module(
+    name="mpm_event_module",
+    source="event.c",
+    versions=Versions.V24,
+    check_config=(checked_by(_EVENT),),
+    directives=(*_HEAD, *_THREADED, *_ASYNC, *_GRACEFUL),
+)
+WORKER = Module(
+    name="mpm_worker_module",
+    source="worker.c",
+    versions=Versions.V24,
+    check_config=(checked_by(_WORKER),),
+    directives=(*_HEAD, *_THREADED, *_GRACEFUL),
+)
+PREFORK = Module(
+    name="mpm_prefork_module",
+    source="prefork.c",
+    check_config=(check_prefork,),
+    directives=(*_PREFORK_22[:3], *_HEAD, *_PREFORK_24, *_PREFORK_22[3:], *_GRACEFUL),
+)

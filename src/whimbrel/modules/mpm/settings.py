@@ -1,0 +1,447 @@
+"""Settings of the server process: files it keeps, limits of its children, mutexes.  What they come to is in spec.py.
+
+Most stand in core.c's table but concern the MPM.  Manual: mod/mpm_common.html, mod/core.html#mutex, mod/mod_unixd.html.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from whimbrel.base.errors import ConfigError, StartError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import atoi, strtol, upper
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.support.setters import Setter, global_only
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class MpmConfig:
+    """The main server's settings of the process; None where a directive was not given.  Paths are as written unless they had to exist."""
+
+    user: str = setting("")
+    group: str = setting("")
+    pid_file: str = setting("")
+    scoreboard_file: str = setting("")
+    lock_file: str = setting("")
+    core_directory: str = setting("")
+    chroot: str = setting("")
+    run_directory: str = setting("")
+    requests_per_child: int = setting(0)
+    backlog: int = setting(511)
+    graceful_timeout: int = setting(0)
+    extended_status: bool | None = setting(None)
+    see_request_tail: bool = setting(False)
+    suexec: bool = setting(False)
+    regex_options: frozenset[str] = setting(frozenset({"DOTALL", "DOLLAR_ENDONLY"}))
+    start_servers: int | None = setting(None)
+    server_limit: int | None = setting(None)
+    thread_limit: int | None = setting(None)
+    threads_per_child: int | None = setting(None)
+    max_workers: int | None = setting(None)
+    min_spare: int | None = setting(None)
+    max_spare: int | None = setting(None)
+    async_factor: float = setting(2.0)
+    accept_mutex: str = setting("default")
+
+
+def on_process(setter: Setter) -> Setter:
+    """*setter*, global only, handed the main server's Process record."""
+    return global_only(lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words))
+
+
+def program(cmd: Command) -> str:
+    """How the program is called in messages."""
+    configuration = getattr(cmd, "configuration", None)
+    name: str = configuration.program if configuration is not None else "apache2"
+    return name
+
+
+def unknown(cmd: Command, code: str, text: str) -> StartError:
+    """A name that the system doesn't know: httpd prints it without the place of the line and ends."""
+    return StartError((f"{code}: " if cmd.dialect.messages_24 else "") + f"{program(cmd)}: {text}")
+
+
+def process_text(name: str) -> Setter:
+    """The first word, as written."""
+    return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0]))
+
+
+def process_number(name: str) -> Setter:
+    """Whatever atoi reads."""
+    return on_process(lambda _cmd, conf, words: setattr(conf, name, atoi(words[0])))
+
+
+def process_flag(name: str) -> Setter:
+    """On or Off."""
+    return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0].lower() == "on"))
+
+
+def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """CoreDumpDirectory: must be there."""
+    path = cmd.server_path(words[0])
+    if not os.path.exists(to_bytes(path)):
+        raise ConfigError(f"CoreDumpDirectory {path} does not exist")
+    if not os.path.isdir(to_bytes(path)):
+        raise ConfigError(f"CoreDumpDirectory {path} is not a directory")
+    conf.core_directory = path
+
+
+def set_chroot(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """ChrootDir: must be a folder; 2.4 takes a relative one from the working directory."""
+    if not os.path.isdir(to_bytes(words[0])):
+        raise ConfigError("ChrootDir must be a valid directory")
+    conf.chroot = words[0]
+
+
+def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
+    """DefaultRuntimeDir: executed when it is read; must be a folder."""
+    try:
+        path = cmd.server_path(words[0])
+    except ConfigError:
+        path = ""
+    if not path or not os.path.isdir(to_bytes(path)):
+        raise ConfigError("DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot")
+    cmd.main_server(MpmConfig).run_directory = path
+
+
+def memory(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
+    """MaxMemFree, ThreadStackSize: checked, without an effect: there are no allocators and no thread stacks to size."""
+    if not 0 <= strtol(words[0])[0] < 1 << 63:
+        raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
+
+
+def set_port(_cmd: Command, _none: None, _words: list[str]) -> None:
+    """Port: gone since 2.0."""
+    raise ConfigError("Port was replaced with Listen in Apache 2.0")
+
+
+# Mutexes: nothing in Whimbrel needs one, but a line that httpd refuses is refused.
+_MECHANISMS = (
+    "none",
+    "default",
+    "flock",
+    "fcntl",
+    "file",
+    "pthread",
+    "sysvsem",
+    "posixsem",
+    "sem",
+    "yes",
+    "no",
+)
+_MECHANISM_HELP = (
+    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', "
+    "'sysvsem', 'posixsem', 'sem')"
+)
+MUTEX_TYPES = {
+    "default": ("core_module",),
+    "mpm-accept": ("mpm_worker_module", "mpm_prefork_module"),
+    "authdigest-client": ("auth_digest_module",),
+    "cache-socache": ("cache_socache_module",),
+    "ldap-cache": ("ldap_module",),
+    "rewrite-map": ("rewrite_module",),
+    "ssl-cache": ("ssl_module",),
+    "ssl-stapling": ("ssl_module",),
+    "ssl-stapling-refresh": ("ssl_module",),
+    "authn-socache": ("authn_socache_module",),
+    "watchdog-callback": ("watchdog_module",),
+    "proxy": ("proxy_module",),
+    "proxy-balancer-shm": ("proxy_balancer_module",),
+    "lua-ivm-shm": ("lua_module",),
+}
+
+
+def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
+    """Mutex mechanism[:folder] [type] [OmitPID]: of several types the last counts."""
+    found = split_words(words[0])
+    if not found or not found[0]:
+        raise ConfigError(f"Mutex requires at least a mechanism argument {_MECHANISM_HELP}")
+    mechanism, colon, directory = found[0].partition(":")
+    if mechanism.lower() not in _MECHANISMS:
+        raise ConfigError(f"Invalid Mutex argument {found[0]} {_MECHANISM_HELP}")
+    if directory and not os.path.isdir(to_bytes(cmd.server_path(directory))):
+        raise ConfigError(f"Invalid Mutex directory in argument {found[0]}")
+    types = [word for word in found[1:] if word.lower() != "omitpid"]
+    kind = types[-1] if types else "default"
+    if not any(cmd.loaded(module) for module in MUTEX_TYPES.get(kind, ())):
+        raise ConfigError(f"Mutex type {kind} is not valid")
+    if mechanism.lower() in ("none", "no"):
+        raise ConfigError(f"None is not allowed for mutex type {kind}")
+
+
+_MUTEXES_22 = ("default", "flock", "fcntl", "sysvsem", "posixsem", "pthread")
+
+
+def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """AcceptMutex of 2.2."""
+    if words[0].lower() not in _MUTEXES_22:
+        raise ConfigError(
+            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: {', '.join(_MUTEXES_22)}."
+        )
+    conf.accept_mutex = words[0].lower()
+
+
+_REGEX_OPTIONS = ("ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY")
+
+
+def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """RegexDefaultOptions: plain and ``+`` words add, ``-`` words remove, ``none`` empties."""
+    options = (
+        set(conf.regex_options) if isinstance(conf.regex_options, frozenset) else {"DOTALL", "DOLLAR_ENDONLY"}
+    )
+    for word in split_words(words[0]):
+        name = word[1:] if word[:1] in ("+", "-") else word
+        if word.lower() == "none":
+            options.clear()
+        elif upper(name) not in ("ICASE", "DOTALL", "DOLLAR_ENDONLY"):
+            raise ConfigError(f"RegexDefaultOptions: option '{name}' unknown")
+        elif word[0] == "-":
+            options.discard(upper(name))
+        else:
+            options.add(upper(name))
+    conf.regex_options = frozenset(options)
+
+
+def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> Setter:
+    """User and Group: a name that the system knows, or ``#number``, which nobody checks."""
+
+    def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+        word = words[0]
+        if not word.startswith("#") and not exists(word):
+            raise unknown(cmd, code, f"{error} {word}")
+        setattr(conf, name, word)
+
+    return on_process(apply)
+
+
+def suexec(message: str) -> Setter:
+    """Suexec On needs a program that Whimbrel doesn't have; Off is fine."""
+
+    def apply(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+        if words[0].lower() == "on":
+            raise ConfigError(message)
+        conf.suexec = False
+
+    return on_process(apply)
+
+
+def group_exists(name: str) -> bool:
+    """Whether the system has the group."""
+    import grp
+
+    try:
+        grp.getgrnam(name)
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+def user_id(name: str) -> int | None:
+    """The number of a user, by name or ``#number`` as atoi reads it; None for an unknown name."""
+    import pwd
+
+    if name.startswith("#"):
+        return atoi(name[1:])
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return None
+
+
+ROOT_REFUSED = "\n\t".join(
+    (
+        "Error:\tApache has not been designed to serve pages while",
+        "running as root.  There are known race conditions that",
+        "will allow any local user to read any file on the system.",
+        "If you still desire to serve pages as root then",
+        "add -DBIG_SECURITY_HOLE to the CFLAGS env variable",
+        "and then rebuild the server.",
+        "It is strongly suggested that you instead modify the User",
+        "directive in your httpd.conf file to list a non-root",
+        "user.\n",
+    )
+)
+
+
+def set_user(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """User: not root."""
+    number = user_id(words[0])
+    if number is None:
+        raise unknown(cmd, "AH00543", f"bad user name {words[0]}")
+    if number == 0:
+        raise ConfigError(ROOT_REFUSED)
+    conf.user = words[0]
+
+
+USER = on_process(set_user)
+GROUP = user_of("group", "bad group name", "AH00544", group_exists)
+SUEXEC_22 = suexec(
+    "suEXEC isn't supported; check existence, owner, and file mode of /usr/local/apache2/bin/suexec"
+)
+SUEXEC_24 = suexec("suEXEC isn't supported: Missing suexec binary /usr/lib/apache2/suexec")
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(
+        name="PidFile",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=process_text("pid_file"),
+        record=ConfigScope.NONE,
+        help="A file for logging the server process ID",
+    ),
+    Directive(
+        name="ScoreBoardFile",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=process_text("scoreboard_file"),
+        record=ConfigScope.NONE,
+        help="A file for Apache to maintain runtime process management information",
+    ),
+    Directive(
+        name="CoreDumpDirectory",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=on_process(set_core_directory),
+        record=ConfigScope.NONE,
+        help="The location of the directory Apache changes to before dumping core",
+    ),
+    Directive(
+        name="DefaultRuntimeDir",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF | Context.EXEC_ON_READ,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=set_run_directory,
+        help="Common directory for run-time files (shared memory, locks, etc.)",
+    ),
+    Directive(
+        name="MaxRequestsPerChild",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("requests_per_child"),
+        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)",
+    ),
+    Directive(
+        name="MaxRequestsPerChild",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=process_number("requests_per_child"),
+        help="Maximum number of requests a particular child serves before dying.",
+    ),
+    Directive(
+        name="MaxConnectionsPerChild",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_number("requests_per_child"),
+        help="Maximum number of connections a particular child serves before dying.",
+    ),
+    Directive(
+        name="MaxMemFree",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=on_process(memory),
+        help="Maximum number of 1k blocks a particular child's allocator may hold.",
+    ),
+    Directive(
+        name="MaxMemFree",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(memory),
+        help="Maximum number of 1k blocks a particular childs allocator may hold.",
+    ),
+    Directive(
+        name="ThreadStackSize",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=on_process(memory),
+        help="Size in bytes of stack used by threads handling client connections",
+    ),
+    Directive(
+        name="ExtendedStatus",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_flag("extended_status"),
+        help='"On" to track extended status information, "Off" to disable',
+    ),
+    Directive(
+        name="SeeRequestTail",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=process_flag("see_request_tail"),
+        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+    ),
+    Directive(
+        name="Mutex",
+        args=Args.RAW_ARGS,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=on_process(set_mutex),
+        help='mutex (or "default") and mechanism',
+    ),
+    Directive(
+        name="RegexDefaultOptions",
+        args=Args.RAW_ARGS,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V24,
+        apply=on_process(set_regex_options),
+        help="default options for regexes (prefixed by '+' to add, '-' to del)",
+    ),
+    Directive(
+        name="Port",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_port,
+        record=ConfigScope.NONE,
+        help="Port was replaced with Listen in Apache 2.0",
+    ),
+    Directive(
+        name="LockFile",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=process_text("lock_file"),
+        help="The lockfile used when Apache needs to lock the accept() call",
+    ),
+    Directive(
+        name="AcceptMutex",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        apply=on_process(set_accept_mutex),
+        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, posixsem, pthread.",
+    ),
+    Directive(
+        name="Suexec",
+        args=Args.FLAG,
+        where=Context.RSRC_CONF,
+        apply=SUEXEC_22,
+        record=ConfigScope.NONE,
+        versions=Versions.V22,
+        help="Enable or disable suEXEC support",
+    ),
+)

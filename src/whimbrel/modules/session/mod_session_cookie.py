@@ -1,0 +1,103 @@
+"""mod_session_cookie (2.4): sessions kept in the visitor's own cookie.
+
+Manual: mod/mod_session_cookie.html.  With SessionCookieRemove every look at the session reads the Cookie field anew, and the first one takes the
+cookie out of it: what is put into a session before its answer goes out, a login for one, is lost then, in httpd as here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.session import mod_session
+from whimbrel.modules.session.mod_session import Session, Store
+from whimbrel.modules.session.session_cookies import CookieName, clear, named, read, write
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_NOTE: Final = "mod_session_cookie"
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
+
+
+@dataclass(slots=True)
+class SessionCookieDirConfig:
+    """Per-directory settings; *name* is the cookie of Set-Cookie, *name2* that of Set-Cookie2."""
+
+    name: CookieName | None = setting(None)
+    name2: CookieName | None = setting(None)
+    remove: bool = setting(False)
+
+
+async def load(r: Request) -> Session | None:
+    """The session of the cookie, an empty one without the cookie; None where no cookie is named."""
+    conf = r.dir_config(SessionCookieDirConfig)
+    cookie = conf.name2 or conf.name
+    if cookie is None:
+        return None
+    session = None if conf.remove else mod_session.noted(r, _NOTE + cookie.name)
+    if session is None:
+        r.headers_out.add("Cache-Control", "no-cache, private")
+        session = Session(read(r, cookie.name, remove=conf.remove))
+        mod_session.note(r, _NOTE + cookie.name, session)
+    return session
+
+
+async def save(r: Request, session: Session, text: str) -> bool:
+    """Send the cookies, or take them back where the session is empty."""
+    conf = r.dir_config(SessionCookieDirConfig)
+    cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
+    for cookie in cookies:
+        if text:
+            write(r, cookie, text, session.max_age)
+        else:
+            clear(r, cookie)
+    return bool(cookies)
+
+
+def set_name(field: str) -> Callable[[Command, SessionCookieDirConfig, list[str]], None]:
+    """A setter for SessionCookieName and SessionCookieName2."""
+
+    def apply(cmd: Command, record: SessionCookieDirConfig, words: list[str]) -> None:
+        wrong = f"{cmd.name} cannot be empty, or contain '=' or '&'."
+        setattr(record, field, named(cmd.name, words[0], empty=wrong, bad=wrong, marks="=&"))
+
+    return apply
+
+
+MODULE = Module(
+    name="session_cookie_module",
+    source="mod_session_cookie.c",
+    versions=Versions.V24,
+    dir_config=SessionCookieDirConfig,
+    directives=(
+        Directive(
+            name="SessionCookieName",
+            args=Args.RAW_ARGS,
+            where=_ANYWHERE,
+            apply=set_name("name"),
+            help="The name of the RFC2109 cookie carrying the session",
+        ),
+        Directive(
+            name="SessionCookieName2",
+            args=Args.RAW_ARGS,
+            where=_ANYWHERE,
+            apply=set_name("name2"),
+            help="The name of the RFC2965 cookie carrying the session",
+        ),
+        Directive(
+            name="SessionCookieRemove",
+            args=Args.FLAG,
+            where=_ANYWHERE,
+            apply=set_flag("remove"),
+            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a backend server or process",
+        ),
+    ),
+    providers=(Provider("session_store", "cookie", Store(load, save)),),
+)

@@ -1,0 +1,220 @@
+"""mod_session_crypto (2.4): sessions sealed before they are stored, so that httpd and Whimbrel read each other's.
+
+Manual: mod/mod_session_crypto.html.  The first passphrase seals, each of them opens.  Needs the `cryptography` package (extra "session-crypto"); a
+configuration that asks for sealing does not start without it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.errors import ConfigError, PostConfigError
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import BLANKS, strip
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.directives.tokens import words as split_words
+from whimbrel.modules.session.mod_session import SessionCodec, SessionError
+from whimbrel.modules.support.setters import global_only, set_text
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import UNSET, setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "session_crypto"
+_CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")
+_BAD_CIPHER: Final = "(20014)Internal error (specific information not available)"
+_BAD_DATA: Final = "(100005)Error string not specified yet"
+_PROGRAM_TIMEOUT: Final = 30.0  # seconds that a program may take to print its passphrase
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
+
+
+@dataclass(slots=True)
+class SessionCryptoDirConfig:
+    """Per-directory settings; without a passphrase nothing is sealed."""
+
+    passphrases: list[str] = setting(make=list)
+    cipher: str = setting("aes256")
+
+
+@dataclass(slots=True)
+class SessionCryptoServerConfig:
+    """The main server's driver, and whether a passphrase stands anywhere."""
+
+    driver: str = setting("")
+    wanted: bool = setting(False)
+
+
+def library() -> Any:
+    """The code that needs the `cryptography` package; raises ImportError without it."""
+    if find_spec("cryptography") is None:
+        raise ImportError("cryptography")
+    return import_module("whimbrel.modules.session.session_cipher")
+
+
+def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
+    """The settings, None where nothing is to be sealed; raises SessionError, logged, where it can't be."""
+    conf = r.dir_config(SessionCryptoDirConfig)
+    if not conf.passphrases:
+        return None
+    if conf.cipher not in _CIPHERS:
+        line = f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, options: {', '.join(_CIPHERS)}"
+        r.log("error", line, code="AH01824" if cause == "encryption" else "AH01834", module=_MODULE)
+        raise SessionError(_BAD_CIPHER)
+    return conf
+
+
+def encode(r: Request, plain: str) -> str:
+    """The sealed text; nothing stays nothing."""
+    conf = _conf(r, "encryption") if plain else None
+    if conf is None:
+        return plain
+    try:
+        sealed: str = library().seal(to_bytes(plain), conf.passphrases[0], conf.cipher)
+    except Exception as problem:  # whatever the package raises: nothing goes out unsealed
+        r.log("error", f"encrypt session failed [{problem}]", code="AH01832", module=_MODULE)
+        raise SessionError(_BAD_CIPHER) from None
+    return sealed
+
+
+def decode(r: Request, sealed: str) -> str:
+    """The text that was sealed; raises SessionError, logged, for anything that no passphrase opens."""
+    conf = _conf(r, "decryption") if sealed else None
+    if conf is None:
+        return sealed
+    try:
+        return to_text(library().unseal(sealed, conf.passphrases, conf.cipher))
+    except Exception as problem:  # whatever the package raises: nothing unsealed is believed
+        if getattr(problem, "authentic", False):
+            r.log("info", "decryption failed", code="AH01840", module=_MODULE, cause=_BAD_DATA)
+        r.log(
+            "error",
+            "decrypt session failed, wrong passphrase?",
+            code="AH01842",
+            module=_MODULE,
+            cause=_BAD_DATA,
+        )
+        raise SessionError(_BAD_DATA) from None
+
+
+# directives ---------------------------------------------------------------------------------------
+def _add(cmd: Command, record: SessionCryptoDirConfig, found: list[str]) -> None:
+    record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *found]
+    if not cmd.in_htaccess:
+        cmd.main_server(SessionCryptoServerConfig).wanted = True
+
+
+def add_passphrase(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:
+    """SessionCryptoPassphrase TEXT, or exec:PROGRAM, which prints it."""
+    word = words[0]
+    if len(word) > 5 and word.lower().startswith("exec:"):
+        word = _printed(word[5:])
+        if not word:
+            raise ConfigError(f"Unable to get a passphrase from '{words[0][5:]}'")
+    _add(cmd, record, [word])
+
+
+def _printed(line: str) -> str:
+    """The first line that a program prints, "" where it can't be run."""
+    argv = [to_bytes(word) for word in split_words(line)]
+    try:
+        found = subprocess.run(
+            argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
+        )
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return ""
+    return to_text(found.stdout).partition("\n")[0].rstrip("\r")
+
+
+def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:
+    """SessionCryptoPassphraseFile: each word of each line; lines that begin with ``#`` are comments."""
+    path = cmd.server_path(words[0])
+    try:
+        with open(to_bytes(path), "rb") as file:
+            lines = to_text(file.read()).split("\n")
+    except OSError as problem:
+        raise ConfigError(
+            f"SessionCryptoPassphraseFile: Could not open file {path}: {problem.strerror}"
+        ) from None
+    _add(
+        cmd,
+        record,
+        [
+            word
+            for line in lines
+            if not line.lstrip(BLANKS).startswith("#")
+            for word in split_words(strip(line))
+        ],
+    )
+
+
+def set_driver(_cmd: Command, record: SessionCryptoServerConfig, words: list[str]) -> None:
+    """SessionCryptoDriver NAME and what the driver may like to know."""
+    record.driver = next(iter(split_words(words[0])), "")
+
+
+def check_driver(finished: Any) -> None:
+    """Sealing needs a driver, which is OpenSSL by way of the `cryptography` package."""
+    main = next(iter(finished.servers())).config(SessionCryptoServerConfig)
+    if main.driver and main.driver != "openssl":
+        raise PostConfigError(
+            "session_crypto",
+            ("error", f"AH01845: The crypto library '{main.driver}' could not be loaded"),
+            repeat_in_log=True,
+        )
+    if not (main.driver or main.wanted):
+        return
+    try:
+        library()
+    except ImportError:
+        text = "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto"
+        raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True) from None
+
+
+MODULE = Module(
+    name="session_crypto_module",
+    source="mod_session_crypto.c",
+    versions=Versions.V24,
+    dir_config=SessionCryptoDirConfig,
+    server_config=SessionCryptoServerConfig,
+    directives=(
+        Directive(
+            name="SessionCryptoPassphrase",
+            args=Args.ITERATE,
+            where=_ANYWHERE,
+            apply=add_passphrase,
+            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all phrases will be accepted for "
+            "decryption",
+        ),
+        Directive(
+            name="SessionCryptoPassphraseFile",
+            args=Args.TAKE1,
+            where=Context.ACCESS_CONF | Context.RSRC_CONF,
+            apply=add_file,
+            help="File containing passphrase(s) used to encrypt the session, one per line. First will be used for encryption, all phrases will "
+            "be accepted for decryption",
+        ),
+        Directive(
+            name="SessionCryptoCipher",
+            args=Args.TAKE1,
+            where=_ANYWHERE,
+            apply=set_text("cipher"),
+            help="The underlying crypto cipher to use",
+        ),
+        Directive(
+            name="SessionCryptoDriver",
+            args=Args.RAW_ARGS,
+            where=Context.RSRC_CONF,
+            record=ConfigScope.SERVER,
+            apply=global_only(set_driver),
+            help="The underlying crypto library driver to use",
+        ),
+    ),
+    providers=(Provider("session_seal", "crypto", SessionCodec(encode, decode)),),
+    post_config=(check_driver,),
+)

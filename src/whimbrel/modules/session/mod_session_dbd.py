@@ -1,0 +1,216 @@
+"""mod_session_dbd (2.4): sessions kept in a database, under a random key in the visitor's cookie or under the user's name.
+
+Manual: mod/mod_session_dbd.html.  The statements are those that DBDPrepareSQL gives the labels.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.database.dbd_drivers import DatabaseError, Result
+from whimbrel.modules.database.mod_dbd import prepared
+from whimbrel.modules.session import mod_session
+from whimbrel.modules.session.mod_session import Session, SessionError, Store
+from whimbrel.modules.session.session_cookies import CookieName, named, read, write
+from whimbrel.modules.support.setters import set_flag, set_text
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_MODULE = "session_dbd"
+_NOTE: Final = "mod_session_dbd"
+_FAILED: Final = "(20014)Internal error (specific information not available)"
+_CACHE: Final = ("Cache-Control", "no-cache, private")
+_ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
+
+
+@dataclass(slots=True)
+class SessionDbdDirConfig:
+    """Per-directory settings: labels of statements, and what a session is known by."""
+
+    select: str = setting("selectsession")
+    insert: str = setting("insertsession")
+    update: str = setting("updatesession")
+    delete: str = setting("deletesession")
+    name: CookieName | None = setting(None)
+    name2: CookieName | None = setting(None)
+    per_user: bool = setting(False)
+    remove: bool = setting(True)
+
+
+async def _run(r: Request, label: str, *values: str) -> Result:
+    """Run the statement with that label; raises SessionError, logged."""
+    try:
+        return await prepared(r, label, *values)
+    except KeyError:
+        r.log(
+            "error", f"failed to find the prepared statement called '{label}'", code="AH01852", module=_MODULE
+        )
+    except DatabaseError as problem:
+        if problem.connected:
+            r.log(
+                "error",
+                f"query execution error saving session with '{label}' [{problem}]",
+                code="AH01857",
+                module=_MODULE,
+            )
+        else:
+            r.log("error", "failed to acquire database connection", code="AH01851", module=_MODULE)
+    raise SessionError(_FAILED)
+
+
+async def load(r: Request) -> Session | None:
+    """The session under the cookie's key or the user's name, an empty one where there is none; None where neither is configured."""
+    conf = r.dir_config(SessionDbdDirConfig)
+    cookie = conf.name2 or conf.name
+    if cookie is None and not (conf.per_user and r.user is not None):
+        return None
+    name = _NOTE + (cookie.name if cookie is not None else r.user or "")
+    session = mod_session.noted(r, name)
+    if session is not None:
+        return session
+    key = read(r, cookie.name, remove=conf.remove) if cookie is not None else r.user
+    encoded = None
+    if key:
+        result = await _run(r, conf.select, key, str(int(r.engine.runtime.now() * 1_000_000)))
+        encoded = result.rows[0][0] if result.rows else None
+    r.headers_out.add(*_CACHE)
+    session = Session(encoded, key=_uuid(key) if cookie is not None else "")
+    mod_session.note(r, name, session)
+    return session
+
+
+def _uuid(text: str | None) -> str:
+    """The key where it is one, else ""."""
+    try:
+        return str(uuid.UUID(text)) if text is not None and len(text) == 36 else ""
+    except ValueError:
+        return ""
+
+
+async def save(r: Request, session: Session, text: str) -> bool:
+    """Store the session; a changed one moves to a new key, so that nobody goes on with a key from before a login."""
+    conf = r.dir_config(SessionDbdDirConfig)
+    cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
+    if not cookies:
+        return conf.per_user and await _save_user(r, conf, session, text)
+    old = session.key
+    if session.dirty or not old:
+        session.key = str(uuid.uuid4())
+    if text:
+        await _store(r, conf, old, session.key, text, session.expiry)
+    elif old:
+        await _run(r, conf.delete, old)
+    for cookie in cookies:
+        write(r, cookie, session.key, session.max_age, everywhere=True)
+    return True
+
+
+async def _save_user(r: Request, conf: SessionDbdDirConfig, session: Session, text: str) -> bool:
+    r.headers_out.add(*_CACHE)
+    if r.user is None:
+        r.log(
+            "error",
+            f"peruser sessions can only be saved if a user is logged in, session not saved: {r.uri}",
+            code="AH01864",
+            module=_MODULE,
+        )
+        return False
+    await _store(r, conf, r.user, r.user, text, session.expiry)
+    return True
+
+
+async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text: str, expiry: int) -> None:
+    """Change the row of *old*; make one where there is none."""
+    if old and (await _run(r, conf.update, text, str(expiry), new, old)).changed:
+        return
+    result = await _run(r, conf.insert, text, str(expiry), new)
+    if not result.changed:
+        r.log(
+            "error",
+            f"the session insert query did not cause any rows to be added to the database for session '{old}', session not inserted",
+            code="AH01861",
+            module=_MODULE,
+        )
+        raise SessionError(_FAILED)
+
+
+# directives ---------------------------------------------------------------------------------------
+def set_name(field: str) -> Callable[[Command, SessionDbdDirConfig, list[str]], None]:
+    """A setter for SessionDBDCookieName and SessionDBDCookieName2."""
+
+    def apply(cmd: Command, record: SessionDbdDirConfig, words: list[str]) -> None:
+        empty = f"{cmd.name} requires at least one argument!"
+        setattr(
+            record,
+            field,
+            named(
+                cmd.name,
+                words[0],
+                empty=empty,
+                bad=f"{cmd.name} cannot contain '=', ';' or '&'.",
+                marks="=;&",
+            ),
+        )
+
+    return apply
+
+
+def _label(name: str, field: str, what: str) -> Directive[SessionDbdDirConfig]:
+    return Directive(
+        name=name,
+        args=Args.TAKE1,
+        where=_ANYWHERE,
+        apply=set_text(field),
+        help=f"Query label used to {what} session",
+    )
+
+
+MODULE = Module(
+    name="session_dbd_module",
+    source="mod_session_dbd.c",
+    versions=Versions.V24,
+    dir_config=SessionDbdDirConfig,
+    directives=(
+        _label("SessionDBDSelectLabel", "select", "select a new"),
+        _label("SessionDBDInsertLabel", "insert", "insert a new"),
+        _label("SessionDBDUpdateLabel", "update", "update an existing"),
+        _label("SessionDBDDeleteLabel", "delete", "delete an existing"),
+        Directive(
+            name="SessionDBDPerUser",
+            args=Args.FLAG,
+            where=_ANYWHERE,
+            apply=set_flag("per_user"),
+            help="Save the session per user",
+        ),
+        Directive(
+            name="SessionDBDCookieRemove",
+            args=Args.FLAG,
+            where=_ANYWHERE,
+            apply=set_flag("remove"),
+            help="Remove the session cookie after session load. On by default.",
+        ),
+        Directive(
+            name="SessionDBDCookieName",
+            args=Args.RAW_ARGS,
+            where=_ANYWHERE,
+            apply=set_name("name"),
+            help="The name of the RFC2109 cookie carrying the session key",
+        ),
+        Directive(
+            name="SessionDBDCookieName2",
+            args=Args.RAW_ARGS,
+            where=_ANYWHERE,
+            apply=set_name("name2"),
+            help="The name of the RFC2965 cookie carrying the session key",
+        ),
+    ),
+    providers=(Provider("session_store", "dbd", Store(load, save)),),
+)

@@ -1,0 +1,126 @@
+"""Sealed sessions, byte for byte as httpd with apr_crypto's OpenSSL driver makes them.
+
+Base64 of: SipHash-2-4 of all that follows (8 bytes, key MD5(passphrase)), salt (16 bytes), initialization vector, ciphertext (CBC, PKCS #7 padding).
+The key is PBKDF2-HMAC-SHA1(passphrase, salt, 4096 rounds).  The ciphers are the `cryptography` package's, imported when one is
+needed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes
+
+_MAC: Final = 8
+_SALT: Final = 16
+_ROUNDS: Final = 4096
+_MASK: Final = (1 << 64) - 1
+# What SessionCryptoCipher may say: bytes of the key and of a block.
+SIZES: Final = {"aes128": (16, 16), "aes192": (24, 16), "aes256": (32, 16), "3des192": (24, 8)}
+
+
+class Sealed(Exception):
+    """No passphrase opens it; *authentic*: it is long enough to be tried at all."""
+
+    def __init__(self, *, authentic: bool) -> None:
+        super().__init__("wrong passphrase")
+        self.authentic = authentic
+
+
+def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
+    """*text* under *passphrase*, as the cookie's value; raises what the `cryptography` package raises."""
+    _, block = SIZES[cipher]
+    salt, vector = os.urandom(_SALT), os.urandom(block)
+    pad = block - len(text) % block
+    encryptor = _cipher(passphrase, salt, vector, cipher).encryptor()
+    body: bytes = salt + vector + encryptor.update(text + bytes([pad]) * pad) + encryptor.finalize()
+    return base64.b64encode(_mac(body, passphrase) + body).decode("ascii")
+
+
+def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
+    """What one of *passphrases* sealed; raises Sealed for anything else."""
+    _, block = SIZES[cipher]
+    try:
+        data = base64.b64decode(to_bytes(value), validate=True)
+    except (binascii.Error, ValueError):
+        raise Sealed(authentic=False) from None
+    mac, body = data[:_MAC], data[_MAC:]
+    if len(body) < _SALT + 2 * block:
+        raise Sealed(authentic=False)
+    for passphrase in passphrases:
+        if hmac.compare_digest(mac, _mac(body, passphrase)):
+            found = _opened(body, passphrase, cipher, block)
+            if found is not None:
+                return found
+    raise Sealed(authentic=True)
+
+
+def _opened(body: bytes, passphrase: str, cipher: str, block: int) -> bytes | None:
+    salt, vector, sealed = body[:_SALT], body[_SALT : _SALT + block], body[_SALT + block :]
+    if len(sealed) % block:
+        return None
+    decryptor = _cipher(passphrase, salt, vector, cipher).decryptor()
+    text: bytes = decryptor.update(sealed) + decryptor.finalize()
+    pad = text[-1]
+    good = 0 < pad <= block and text.endswith(bytes([pad]) * pad)
+    return text[:-pad] if good else None
+
+
+def _cipher(passphrase: str, salt: bytes, vector: bytes, name: str) -> Any:
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.ciphers.modes import CBC
+
+    key = hashlib.pbkdf2_hmac("sha1", to_bytes(passphrase), salt, _ROUNDS, SIZES[name][0])
+    if name == "3des192":
+        from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
+
+        return Cipher(TripleDES(key), CBC(vector))
+    return Cipher(AES(key), CBC(vector))
+
+
+def _mac(data: bytes, passphrase: str) -> bytes:
+    return siphash(hashlib.md5(to_bytes(passphrase), usedforsecurity=False).digest(), data)
+
+
+def siphash(key: bytes, data: bytes) -> bytes:
+    """SipHash-2-4 (Aumasson and Bernstein, 2012) of *data* under a key of 16 bytes."""
+    k0, k1 = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
+    state = (
+        k0 ^ 0x736F6D6570736575,
+        k1 ^ 0x646F72616E646F6D,
+        k0 ^ 0x6C7967656E657261,
+        k1 ^ 0x7465646279746573,
+    )
+    padded = data + bytes(7 - len(data) % 8) + bytes([len(data) & 0xFF])
+    for start in range(0, len(padded), 8):
+        word = int.from_bytes(padded[start : start + 8], "little")
+        state = _rounds((state[0], state[1], state[2], state[3] ^ word), 2)
+        state = (state[0] ^ word, *state[1:])
+    state = _rounds((state[0], state[1], state[2] ^ 0xFF, state[3]), 4)
+    return (state[0] ^ state[1] ^ state[2] ^ state[3]).to_bytes(8, "little")
+
+
+def _rounds(state: tuple[int, int, int, int], count: int) -> tuple[int, int, int, int]:
+    a, b, c, d = state
+    for _ in range(count):
+        a = (a + b) & _MASK
+        b = _turned(b, 13) ^ a
+        a = _turned(a, 32)
+        c = (c + d) & _MASK
+        d = _turned(d, 16) ^ c
+        a = (a + d) & _MASK
+        d = _turned(d, 21) ^ a
+        c = (c + b) & _MASK
+        b = _turned(b, 17) ^ c
+        c = _turned(c, 32)
+    return a, b, c, d
+
+
+def _turned(word: int, by: int) -> int:
+    return ((word << by) | (word >> (64 - by))) & _MASK

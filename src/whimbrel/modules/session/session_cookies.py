@@ -1,0 +1,103 @@
+"""Cookies as the session modules read and write them, after httpd's util_cookies.
+
+The Cookie field is read whatever its quoting: pieces end at ``;`` and ``,``, a name is exact, a value goes on to the piece's end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import split
+from whimbrel.directives.tokens import getword
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_PIECE: Final = re.compile(r"([,;]*)([^,;]+)")
+_BLANKS: Final = " \t"
+_DEFAULT_ATTRIBUTES: Final = "HttpOnly;Secure;Version=1"
+
+
+@dataclass(frozen=True, slots=True)
+class CookieName:
+    """A cookie's name and the attributes that it is sent with; *modern* ones go out as Set-Cookie2."""
+
+    name: str
+    attributes: str = ""
+    modern: bool = False
+
+
+def named(directive: str, line: str, *, empty: str, bad: str, marks: str) -> CookieName:
+    """What a RAW_ARGS directive says: the name, then attributes as they stand.  Raises ConfigError: *empty* without a word, *bad* for a name
+    with one of *marks* in it."""
+    modern = directive.endswith("2")
+    line = line.strip(_BLANKS)
+    if not line:
+        raise ConfigError(empty)
+    name = split(line, 1)[0] if not modern else ""
+    rest = line[len(name) :]
+    if modern:
+        name, rest = getword(line)  # the only one of the two that minds quotes
+    if any(mark in name for mark in marks):
+        raise ConfigError(bad)
+    return CookieName(name, rest.lstrip(_BLANKS), modern)
+
+
+def read(r: Request, name: str, *, remove: bool) -> str | None:
+    """The value of the client's cookie *name*; None without one, and (logged) where two of that name differ.
+
+    *remove*: whoever reads the Cookie field after this does not see it, unless two differ.
+    """
+    field = r.headers_in.get("Cookie")
+    if field is None:
+        return None
+    values, rest = _taken(field, name + "=")
+    if len(set(values)) > 1:
+        r.log("error", f"ap_cookie: client submitted cookie '{name}' more than once: {r.uri}", code="AH00011")
+        return None
+    if remove:
+        if rest:
+            r.headers_in.set("Cookie", rest)
+        else:
+            r.headers_in.unset("Cookie")
+    return values[0] if values else None
+
+
+def _taken(field: str, start: str) -> tuple[list[str], str]:
+    """The values of the cookie that begins with *start*, and the field without it and the ``$`` attributes that follow it."""
+    values: list[str] = []
+    rest, others, eat = "", False, False
+    for between, piece in _PIECE.findall(field):
+        bare = piece.lstrip(" \t\n\v\f\r")
+        if bare.startswith(start):
+            values.append(bare[len(start) :])
+            eat = True
+            continue
+        if not bare.startswith("$"):
+            others, eat = True, False
+        if not eat:
+            rest += (between[:1] if rest else "") + piece
+    return values, rest if others else ""
+
+
+def write(r: Request, cookie: CookieName, value: str, lifetime: int, *, everywhere: bool = False) -> None:
+    """Give the client the cookie, for *lifetime* seconds (0: as long as it runs); *everywhere*: in both header tables, as mod_session_dbd does."""
+    age = f"Max-Age={lifetime};" if lifetime else ""
+    line = f"{cookie.name}={value};{age}{cookie.attributes or _DEFAULT_ATTRIBUTES}"
+    code, kind = ("AH00008", "cookie2") if cookie.modern else ("AH00007", "cookie")
+    r.log("debug", f"ap_cookie: user '{r.user or '(null)'}' set {kind}: '{line}'", code=code)
+    for table in (r.err_headers_out, r.headers_out) if everywhere else (r.err_headers_out,):
+        table.add(_field(cookie), line)
+
+
+def clear(r: Request, cookie: CookieName) -> None:
+    """Take the cookie from the client; httpd says so in both header tables."""
+    for table in (r.err_headers_out, r.headers_out):
+        table.add(_field(cookie), f"{cookie.name}=;Max-Age=0;{cookie.attributes}")
+
+
+def _field(cookie: CookieName) -> str:
+    return "Set-Cookie2" if cookie.modern else "Set-Cookie"

@@ -1,0 +1,226 @@
+"""Password and group files: read once, asked again for their stat on each request, parsed again when that has changed.
+
+A file object belongs to the directive that names it, so it lives as long as its configuration.  Manual: mod/mod_authn_file.html,
+mod/mod_authz_groupfile.html.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.directives.tokens import getword
+from whimbrel.engine.deps.files import StatSignature, is_settled_file, stat_signature
+from whimbrel.engine.log.error_log_line import LogLine
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+T = TypeVar("T")
+_BLANKS: Final = " \t\n\v\f\r"
+_MAX_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
+_MAX_USERS: Final = 4096  # whose groups are remembered
+_BAD_FILE: Final = 9  # EBADF: what httpd says of something that is no regular file
+
+
+class Unreadable(Exception):
+    """The file can't be opened; *errno* says why."""
+
+    def __init__(self, errno: int) -> None:
+        super().__init__(os.strerror(errno))
+        self.errno = errno
+
+    @property
+    def cause(self) -> str:
+        """The system's reason, as a line of the error log shows it."""
+        return f"({self.errno}){os.strerror(self.errno)}"
+
+
+class AuthFile(Generic[T]):
+    """A file at *path* and what *parse* makes of its text."""
+
+    def __init__(self, path: str, parse: Callable[[str], T]) -> None:
+        self.path = path
+        self._parse = parse
+        self._mark: StatSignature = None
+        self._content: T | None = None
+
+    def content(self, r: Request) -> T:
+        """The parsed content as of now; raises Unreadable."""
+        info = r.deps.stat(self.path)
+        if info is None:
+            raise Unreadable(r.deps.errno or 2)
+        seen = stat_signature(info)
+        if self._content is not None and seen == self._mark:
+            return self._content
+        if not _may_be_read(info, self.path):
+            r.set_uncacheable()
+            line = LogLine(
+                "error", f"Access to file {self.path} denied by server: not a regular file", "AH00554"
+            )
+            r.engine.error_log.about_server(r.server, line)
+            raise Unreadable(_BAD_FILE)
+        is_lasting = is_settled_file(info)
+        try:
+            with open(to_bytes(self.path), "rb") as file:
+                data = file.read()
+        except OSError as problem:
+            raise Unreadable(problem.errno or _BAD_FILE) from None
+        self._content, self._mark = self._parse(to_text(data)), seen if is_lasting else None
+        return self._content
+
+
+def _may_be_read(info: os.stat_result, path: str) -> bool:
+    from stat import S_ISREG
+
+    return S_ISREG(info.st_mode) or path == "/dev/null"
+
+
+def config_lines(content: str, *, longest: int, continued: bool) -> Iterator[str]:
+    """The lines that httpd's ap_cfg_getline gives: trimmed, joined at a last backslash, without comments and empty ones.
+
+    *longest* 0 means any; with *continued* (2.4) a line that is too long ends the file, without (2.2) it is cut into several.
+    """
+    for line in _joined(content):
+        for piece in _pieces(line, longest, continued):
+            if piece is None:
+                return
+            piece = piece.strip(_BLANKS)
+            if piece and piece[0] != "#":
+                yield piece
+
+
+def _joined(content: str) -> Iterator[str]:
+    pending = ""
+    lines = content.split("\n")
+    for index, line in enumerate(lines):
+        line = line.partition("\0")[0]
+        bare = line.removesuffix("\r")
+        if bare.endswith("\\") and index < len(lines) - 1:
+            pending += bare[:-1]
+            continue
+        yield pending + line
+        pending = ""
+    if pending:
+        yield pending
+
+
+def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
+    if not longest or len(line) <= longest:
+        yield line
+    elif continued:
+        yield None
+    else:
+        for start in range(0, len(line), longest):
+            yield line[start : start + longest]
+
+
+def getword_at(line: str, stop: str) -> tuple[str, str]:
+    """httpd's ap_getword: the text before *stop* and what follows it, several stops counting as one."""
+    word, _, rest = line.partition(stop)
+    return word, rest.lstrip(stop)
+
+
+class Verifier:
+    """Passwords against stored ones; one that was right is remembered (as a keyed digest) for as long as this object lives."""
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._right: dict[str, tuple[bytes, str]] = {}
+
+    def _digest(self, user: str, password: str) -> bytes:
+        from hashlib import blake2b  # with all of OpenSSL: a check of a configuration does without
+
+        return blake2b(to_bytes(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
+
+    async def verify(self, r: Request, user: str, password: str, stored: str) -> bool:
+        """Whether *password* of *user* is the one behind *stored*."""
+        from whimbrel.modules.support.auth.passwords import is_cheap, verify
+
+        known = (self._digest(user, password), stored)
+        if self._right.get(user) == known:
+            return True
+        good = (
+            verify(password, stored)
+            if is_cheap(stored)
+            else await r.engine.runtime.in_thread(lambda: verify(password, stored))
+        )
+        if good:
+            self._right[user] = known
+        return good
+
+
+class Passwords:
+    """The entries of a password file: user to stored password, and realm hashes of digest files."""
+
+    def __init__(self, content: str, *, continued: bool) -> None:
+        self.stored: dict[str, str] = {}
+        self.realms: dict[tuple[str, str], str] = {}
+        self._verifier = Verifier()
+        for line in config_lines(content, longest=_MAX_LINE, continued=continued):
+            user, rest = getword_at(line, ":")
+            second, rest = getword_at(rest, ":")
+            self.stored.setdefault(user, second)
+            self.realms.setdefault((user, second), getword_at(rest, ":")[0])
+
+    async def right(self, r: Request, user: str, password: str) -> bool:
+        """Whether *password* is that of *user*, who must have an entry."""
+        return await self._verifier.verify(r, user, password, self.stored[user])
+
+
+def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
+    """The password file at *path*."""
+    return AuthFile(path, lambda content: Passwords(content, continued=dialect.overlong_line_is_eof))
+
+
+class Groups:
+    """The groups of a file's users, in lower case since httpd looks them up without regard to case.
+
+    Only the lines that hold a user's name are read, once per user: a file may have a million lines.
+    """
+
+    def __init__(self, content: str, *, continued: bool) -> None:
+        self._content, self._continued = content, continued
+        self._known: dict[str, frozenset[str]] = {}
+        self._has_escapes = (
+            "\\" in content
+        )  # names and line ends may be escaped: what a line holds can't be told by looking for the name
+
+    def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
+        """The groups of *user*, *default* where it is in none."""
+        found = self._known.get(user)
+        if found is None:
+            lines = self._content if self._has_escapes or not user else "\n".join(self._lines_with(user))
+            found = parse_groups(lines, continued=self._continued).get(user, frozenset())
+            if len(self._known) >= _MAX_USERS:
+                self._known.clear()
+            self._known[user] = found
+        return found or default
+
+    def _lines_with(self, user: str) -> Iterator[str]:
+        at = self._content.find(user)
+        while at >= 0:
+            end = self._content.find("\n", at)
+            end = len(self._content) if end < 0 else end
+            yield self._content[self._content.rfind("\n", 0, at) + 1 : end]
+            at = self._content.find(user, end)
+
+
+def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
+    """The group file at *path*."""
+    return AuthFile(path, lambda content: Groups(content, continued=dialect.overlong_line_is_eof))
+
+
+def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:
+    """Lines ``group: user user ...``."""
+    found: dict[str, set[str]] = {}
+    for line in config_lines(content, longest=0 if continued else _MAX_LINE, continued=continued):
+        group, rest = getword_at(line, ":")
+        group = group.rstrip(_BLANKS).lower()
+        while rest:
+            user, rest = getword(rest)
+            found.setdefault(user, set()).add(group)
+    return {user: frozenset(groups) for user, groups in found.items()}

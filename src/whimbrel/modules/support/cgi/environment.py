@@ -1,0 +1,202 @@
+"""The variables that programs see: ap_add_common_vars, ap_add_cgi_vars and ap_create_environment.
+
+They are added to `Request.env` in httpd's order; names there are found without regard to case, as APR's tables find them.
+Manual: env.html; RFC 3875, section 4.1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.numbers import is_alphanumeric, is_digits, upper
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine import identity
+from whimbrel.http.syntax.url import escape_html, escape_uri
+from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
+
+SOFTWARE: Final = f"{identity.FULL.partition(' ')[0]} (Apache/2.4 compatible)"
+DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
+
+
+def add_common_vars(r: Any) -> None:
+    """Variables that every kind of program sees: fields of the request, who asks, which server answers."""
+    found = _header_vars(r)
+    found.update(_system_vars(r))
+    found.update(_server_vars(r))
+    found.update(_client_vars(r))
+    found.update(_redirect_vars(r))
+    overlap(r.env, found)
+
+
+async def add_cgi_vars(r: Any) -> None:
+    """CGI's own variables; PATH_TRANSLATED is asked of a sub-request."""
+    found = {
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "SERVER_PROTOCOL": r.protocol,
+        "REQUEST_METHOD": r.method,
+        "QUERY_STRING": r.args or "",
+        "REQUEST_URI": _request_uri(r),
+    }
+    if r.protocol == "INCLUDED":
+        found["SCRIPT_NAME"] = r.uri
+        if r.path_info:
+            found["PATH_INFO"] = r.path_info
+    elif not r.path_info:
+        found["SCRIPT_NAME"] = r.uri
+    else:
+        found["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
+        found["PATH_INFO"] = r.path_info
+    if r.path_info and r.path_info.startswith("/"):
+        sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
+        if sub.filename is not None:
+            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+    overlap(r.env, found)
+
+
+def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
+    """Set the variables of *over* in *env*; a name that is there in another spelling keeps it."""
+    if getattr(env, "folded", False):
+        env.update(over)
+        return
+    spelled = {name.upper(): name for name in env}
+    for name, value in over.items():
+        env[spelled.setdefault(name.upper(), name)] = value
+
+
+def environment(r: Any) -> dict[bytes, bytes]:
+    """What a program started for *r* gets: `Request.env` with names made fit for a shell, and the time zone."""
+    zone = _system(r, "TZ")
+    out = {b"TZ": to_bytes(zone)} if zone is not None else {}
+    for name, value in r.env.items():
+        out[to_bytes(_shell_name(name))] = to_bytes(value)
+    return out
+
+
+def path_info_start(uri: str, path_info: str) -> int:
+    """Where in *uri* the part begins that *path_info* says: the longest common tail, several slashes counting as one (ap_find_path_info)."""
+    at, rest = len(uri), len(path_info)
+    while at and rest and uri[at - 1] == path_info[rest - 1]:
+        at, rest = at - 1, rest - 1
+        while uri[at] == "/" and at and uri[at - 1] == "/":
+            at -= 1
+    while at < len(uri) and uri[at] != "/":
+        at += 1
+    return at
+
+
+def _shell_name(name: str) -> str:
+    fit = "".join(c if is_alphanumeric(c) or c == "_" else "_" for c in name)
+    return "_" + fit[1:] if is_digits(fit[:1]) else fit
+
+
+def _system(r: Any, name: str) -> str | None:
+    """A variable of the environment that the server was started in."""
+    known: Mapping[str, str] = r.engine.configuration.options.environment
+    if known:
+        return known.get(name)
+    value = os.environ.get(name)
+    return None if value is None else from_system(value)
+
+
+def _header_vars(r: Any) -> dict[str, str]:
+    """CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; Proxy never (it would be taken for a proxy's address), credentials only under CGIPassAuth."""
+    underscores = r.plan.dialect.underscore_headers
+    with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
+    out = {}
+    for name, value in r.headers_in.items():
+        low = name.lower()
+        if low == "content-type":
+            out["CONTENT_TYPE"] = value
+        elif low == "content-length":
+            out["CONTENT_LENGTH"] = value
+        elif low == "proxy" or (low in ("authorization", "proxy-authorization") and not with_credentials):
+            continue
+        elif underscores:
+            out["HTTP_" + "".join(c if is_alphanumeric(c) else "_" for c in upper(name))] = value
+        elif is_alphanumeric(low.replace("-", "")):
+            out["HTTP_" + name.upper().replace("-", "_")] = value
+    return out
+
+
+def _system_vars(r: Any) -> dict[str, str]:
+    own = (
+        None
+        if r.plan.dialect.underscore_headers
+        else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
+    )
+    path = own if own is not None else _system(r, "PATH")
+    out = {"PATH": DEFAULT_PATH if path is None else path}
+    library = _system(r, "LD_LIBRARY_PATH")
+    if library is not None:
+        out["LD_LIBRARY_PATH"] = library
+    return out
+
+
+def _server_vars(r: Any) -> dict[str, str]:
+    address = r.connection.local_ip
+    name = identity.server_name(r)
+    out = {
+        "SERVER_SIGNATURE": identity.signature(r).removeprefix("<hr>\n"),
+        "SERVER_SOFTWARE": SOFTWARE,
+        "SERVER_NAME": escape_html(f"[{name}]" if ":" in name and not name.startswith("[") else name),
+        "SERVER_ADDR": address,
+        "SERVER_PORT": str(identity.server_port(r)),
+    }
+    client = r.connection.notes.get(NAME_NOTE)
+    if client:
+        out["REMOTE_HOST"] = client
+    out["REMOTE_ADDR"] = client_address(r)
+    out["DOCUMENT_ROOT"] = root = document_root(r)
+    if not r.plan.dialect.wire_22:
+        out["REQUEST_SCHEME"] = identity.scheme(r)
+        out["CONTEXT_PREFIX"], out["CONTEXT_DOCUMENT_ROOT"] = r.context or ("", root)
+    out["SERVER_ADMIN"] = r.server.admin or "[no address given]"
+    out["SCRIPT_FILENAME"] = r.filename or ""
+    return out
+
+
+def document_root(r: Any) -> str:
+    """The folder that the server's URLs stand for, without a slash at its end."""
+    root: str = (
+        r.document_root
+        or r.server_conf(CoreServerConfig).document_root
+        or f"{r.engine.configuration.root}/htdocs"
+    )
+    return root.rstrip("/") or "/"
+
+
+def _client_vars(r: Any) -> dict[str, str]:
+    out = {"REMOTE_PORT": str(r.connection.client_port)}
+    if r.user is not None:
+        out["REMOTE_USER"] = r.user
+    elif r.prev is not None:
+        before: str | None = next((v for n, v in r.env.items() if n.upper() == "REDIRECT_REMOTE_USER"), None)
+        if before is not None:
+            out["REMOTE_USER"] = before
+    if r.auth_type is not None:
+        out["AUTH_TYPE"] = r.auth_type
+    return out
+
+
+def _redirect_vars(r: Any) -> dict[str, str]:
+    """Where an internal redirect came from."""
+    if r.prev is None:
+        return {}
+    url = r.prev.uri
+    if r.dir_config(CoreDirConfig).qualify_redirect:
+        url = r.engine.construct_url(r.prev, url)
+    out = {"REDIRECT_URL": url}
+    if r.prev.args is not None:
+        out["REDIRECT_QUERY_STRING"] = r.prev.args
+    return out
+
+
+def _request_uri(r: Any) -> str:
+    """The target as the client sent it, with scheme and host where it has them; under `CGIVar REQUEST_URI current-uri` the request's own."""
+    if r.dir_config(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
+        return str(r.uri)
+    first = r.the_request or ""
+    return first.partition(" ")[2].lstrip(" ").partition(" ")[0]

@@ -1,0 +1,274 @@
+"""A program started for one request: its body goes in, its answer comes out as it is written, its complaints go to the log.
+
+No shell takes part.  Pipes are read through the running loop's readers, so that any event loop will do.  The process is told to end when nobody
+wants its answer any more, and killed when it doesn't.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.engine.coroutines import yield_to_loop
+
+PIECE: Final = 65536
+KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
+MAX_STDERR_LINE: Final = 8190
+MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
+FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
+_RESOURCES: Final = {
+    "cpu": (resource.RLIMIT_CPU,),
+    "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA),
+    "nproc": (resource.RLIMIT_NPROC,),
+}
+
+
+class ProgramTimeout(Exception):
+    """The program wrote nothing for as long as it may."""
+
+
+def _c_string(value: bytes) -> bytes:
+    """The bytes before the first NUL, where C text ends."""
+    return value.partition(b"\0")[0]
+
+
+class Program:
+    """A running program; *complain* gets each line that it writes to its standard error.
+
+    Raises OSError when it can't be started.  *limits* are RLimit... values as written.
+    """
+
+    def __init__(
+        self,
+        argv: list[bytes],
+        env: Mapping[bytes, bytes],
+        directory: bytes,
+        limits: Mapping[str, tuple[str, str]],
+        complain: Callable[[bytes], None],
+    ) -> None:
+        self._complain = complain
+        self._process = subprocess.Popen(
+            [_c_string(word) for word in argv],
+            env={name: _c_string(value) for name, value in env.items()},
+            cwd=directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            preexec_fn=_limiter(limits) if limits else None,
+        )
+        self._in, self._out, self._err = (
+            _taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        self._loop = asyncio.get_running_loop()
+        self._line = b""
+        self._unshared = 0
+        self._stderr_closed: asyncio.Future[None] | None = None
+        self._loop.add_reader(self._err, self._on_error)
+
+    # in ---------------------------------------------------------------------------------------
+    async def write(self, data: bytes) -> bool:
+        """Give *data* to the program; False when it doesn't read any more."""
+        view = memoryview(data)
+        while view and self._in >= 0:
+            try:
+                view = view[os.write(self._in, view) :]
+            except BlockingIOError:
+                await self._until_ready(self._in, None, write=True)
+            except OSError:
+                self.end_input()
+        return self._in >= 0
+
+    def end_input(self) -> None:
+        """Nothing more comes."""
+        self._in = self._closed(self._in, self._loop.remove_writer)
+
+    # out --------------------------------------------------------------------------------------
+    def read_now(self) -> bytes | None:
+        """What can be read without waiting; None for nothing yet, b"" at the end."""
+        if self._out < 0:
+            return b""
+        try:
+            return os.read(self._out, PIECE)
+        except BlockingIOError:
+            return None
+
+    async def read(self, timeout: float) -> bytes:
+        """The next bytes of the answer, b"" at the end; raises ProgramTimeout after *timeout* seconds without any."""
+        while (data := self.read_now()) is None:
+            self._unshared = 0
+            await self._until_ready(self._out, timeout)
+        self._unshared += len(data)
+        if self._unshared > FAIR_SHARE:
+            self._unshared = 0
+            await yield_to_loop()
+        return data
+
+    async def complaints(self, timeout: float) -> None:
+        """Wait until standard error is closed, at most *timeout* seconds."""
+        if self._err < 0:
+            return
+        self._stderr_closed = self._loop.create_future()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._stderr_closed, timeout)
+
+    def _on_error(self) -> None:
+        try:
+            data = os.read(self._err, MAX_COMPLAINTS)
+        except BlockingIOError:
+            return
+        *lines, self._line = (self._line + data).split(b"\n")
+        if not data and self._line:
+            lines, self._line = [self._line], b""
+        while len(self._line) > MAX_STDERR_LINE:
+            lines.append(self._line[:MAX_STDERR_LINE])
+            self._line = self._line[MAX_STDERR_LINE:]
+        for line in lines:
+            self._complain(line)
+        if not data:
+            self._err = self._closed(self._err, self._loop.remove_reader)
+            if self._stderr_closed is not None and not self._stderr_closed.done():
+                self._stderr_closed.set_result(None)
+
+    # end --------------------------------------------------------------------------------------
+    def stop(self, *, listen: bool = False) -> None:
+        """Close the pipes and end the process: SIGTERM, then SIGKILL if it stays.
+
+        *listen*: standard error is logged until its last writer closes it, which may be a child of the process.
+        """
+        self.end_input()
+        self._out = self._closed(self._out, self._loop.remove_reader)
+        if listen and self._err >= 0:
+            self._on_error()  # what has come already belongs to this request
+        else:
+            self._err = self._closed(self._err, self._loop.remove_reader)
+        if self._process.poll() is not None or self._loop.is_closed():
+            return
+        self._signal(signal.SIGTERM)
+        try:
+            watch = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:  # it has ended, and been seen out, by itself
+            return
+        killer = self._loop.call_later(KILL_AFTER, self._signal, signal.SIGKILL)
+
+        def gone() -> None:
+            self._process.poll()
+            killer.cancel()
+            self._loop.remove_reader(watch)
+            os.close(watch)
+
+        self._loop.add_reader(watch, gone)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            self._process.send_signal(number)
+
+    def _closed(self, handle: int, forget: Callable[[int], Any]) -> int:
+        if handle >= 0:
+            if not self._loop.is_closed():
+                forget(handle)
+            os.close(handle)
+        return -1
+
+    async def _until_ready(self, handle: int, timeout: float | None, *, write: bool = False) -> None:
+        ready: asyncio.Future[None] = self._loop.create_future()
+        add, remove = (
+            (self._loop.add_writer, self._loop.remove_writer)
+            if write
+            else (self._loop.add_reader, self._loop.remove_reader)
+        )
+        add(handle, _set, ready)
+        late = None if timeout is None else self._loop.call_later(timeout, _fail, ready)
+        try:
+            await ready
+        finally:
+            if late is not None:
+                late.cancel()
+            if not self._loop.is_closed():
+                remove(handle)
+
+
+def _set(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
+
+
+def _fail(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_exception(ProgramTimeout())
+
+
+class Output:
+    """The output of *program* as a stream; *late* is called if it writes nothing for *timeout* seconds, which ends the stream."""
+
+    def __init__(self, program: Program, timeout: float, late: Callable[[], None]) -> None:
+        self.program, self.timeout, self.late = program, timeout, late
+        self._draining: asyncio.Task[None] | None = None
+
+    def __aiter__(self) -> Output:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data = await self._read()
+        if data:
+            return data
+        self.program.stop()
+        raise StopAsyncIteration
+
+    async def _read(self) -> bytes:
+        try:
+            data = await self.program.read(self.timeout)
+            if not data:
+                await self.program.complaints(self.timeout)
+        except ProgramTimeout:
+            self.late()
+            return b""
+        return data
+
+    async def aclose(self) -> None:
+        """End the program."""
+        self.program.stop()
+
+    def drop(self) -> None:
+        """Let the program finish; its output is thrown away."""
+        self._draining = asyncio.get_running_loop().create_task(self._drain())
+
+    async def _drain(self) -> None:
+        end = asyncio.get_running_loop().time() + self.timeout
+        try:
+            while asyncio.get_running_loop().time() < end and await self._read():
+                pass
+        finally:
+            self.program.stop()
+
+
+def _taken(stream: Any) -> int:
+    """The descriptor of a pipe for ourselves, not blocking."""
+    handle = os.dup(stream.fileno())
+    stream.close()
+    os.set_blocking(handle, False)
+    return handle
+
+
+def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
+    """What the child does before it becomes the program: take the limits, ``max`` being as much as it may."""
+    wanted = [(kind, pair) for name, pair in limits.items() for kind in _RESOURCES[name]]
+
+    def limit() -> None:
+        for kind, (soft, hard) in wanted:
+            _now, most = resource.getrlimit(kind)
+            top = most if hard == "max" else _number(hard, most)
+            resource.setrlimit(kind, (min(top, _number(soft, top)) if top >= 0 else _number(soft, top), top))
+
+    return limit
+
+
+def _number(word: str, most: int) -> int:
+    return most if word == "max" or not is_digits(word) else decimal(word)

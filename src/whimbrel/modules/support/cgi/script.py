@@ -1,0 +1,404 @@
+"""Running CGI scripts: what mod_cgi and mod_cgid have in common, which is all but messages.
+
+RFC 3875; manual: howto/cgi.html, mod/mod_cgi.html.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from stat import S_ISDIR
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
+from whimbrel.engine.input.body import Aborted, level_of, too_large
+from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
+from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.syntax.url import unescape_loose
+from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
+from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
+from whimbrel.modules.support.cgi.script_head import MAX_LINE, ScriptHead
+from whimbrel.modules.support.cgi.script_log import ScriptLog
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
+
+HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
+MAX_ARGUMENTS: Final = 4095
+HELD_BACK: Final = (
+    1 << 20
+)  # bytes of an answer that wait for the end of the request's body, or for their place in a page
+MAX_LOGGED_OUTPUT: Final = 64 * 1024  # bytes of an answer without a good head that the script log gets
+_SHELL: Final = frozenset("&;`'\"|*?~<>^()[]{}$\\\n\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class CgiVariant:
+    """How one of the two modules differs: its short name, AH numbers of refusals in the order of `refusal`, where complaints of a program go.
+
+    *waits_for_errors*: a response ends when standard error is closed, not with standard output.
+    """
+
+    module: str
+    codes: tuple[str, str, str, str, str]
+    complain: Callable[[Any, str], None]
+    exec_code: str
+    waits_for_errors: bool
+
+
+class Script:
+    """One script run for one request."""
+
+    def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
+        self.r, self.variant, self.log, self.timeout = r, variant, log, timeout
+        self.program: Program | None = None
+        self.noted = b""  # the beginning of the request's body, for the script log
+        self.held = bytearray()  # what of the answer was read and not given away yet
+        self.ended = False
+        self._feeder: asyncio.Task[None] | None = None
+        self._draining: asyncio.Task[None] | None = None
+
+    # start ------------------------------------------------------------------------------------
+    def start(self) -> None:
+        """Start the program; what the system says of one that can't be started reads like a complaint of its own, as in httpd."""
+        r = self.r
+        path = to_bytes(r.filename)
+        limits = r.dir_config(CoreDirConfig).limits
+        try:
+            self.program = Program(
+                [path, *arguments(r.args)],
+                environment(r),
+                os.path.dirname(path) or b"/",
+                limits,
+                self._complaint,
+            )
+        except OSError as problem:
+            words = f"({problem.errno}){os.strerror(problem.errno or 0)}: exec of '{r.filename}' failed"
+            self._complained(words, self.variant.exec_code)
+            self.ended = True
+
+    def _complaint(self, line: bytes) -> None:
+        words = to_text(line)
+        self.variant.complain(self.r, words)
+        if self.variant.module == "cgi":
+            self.log.error(self.r, self.r.status, words)
+
+    def _complained(self, words: str, code: str) -> None:
+        if code:
+            self.r.log("error", words, code=code, module=self.variant.module)
+        else:
+            self._complaint(to_bytes(words))
+
+    # the request's body -----------------------------------------------------------------------
+    async def feed(self, limit: int) -> None:
+        """Give the request's body to the program; raises BodyError.  A program that stops reading gets no more, the body is read all the same."""
+        body, size = self.r.body_in, 0
+        if limit and (body.length or 0) > limit:
+            raise body.refused(too_large(limit, announced=body.length or 0))
+        reads = self.program is not None
+        while data := await body.read():
+            size += len(data)
+            if limit and size > limit:
+                raise body.refused(too_large(limit, read=size))
+            if len(self.noted) < self.log.buffer:
+                self.noted = (self.noted + data)[: self.log.buffer]
+            if reads and self.program is not None:
+                reads = await self.program.write(data)
+        if self.program is not None:
+            self.program.end_input()
+
+    async def take_body(self, limit: int) -> None:
+        """`feed`, while the beginning of the answer is read; returns with the body, or when more than `HELD_BACK` bytes of answer are there."""
+        body = self.r.body_in
+        if body.ended and not body.buffered:
+            await self.feed(limit)
+            return
+        self._feeder = asyncio.create_task(self.feed(limit))
+        while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
+            reader = asyncio.create_task(self._more())
+            await asyncio.wait({self._feeder, reader}, return_when=asyncio.FIRST_COMPLETED)
+            if not reader.done():
+                reader.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ProgramTimeout):
+                await reader
+        if self._feeder.done() or self.ended:
+            await self._feeder
+
+    # the answer -------------------------------------------------------------------------------
+    async def _more(self) -> bool:
+        """Read some more of the answer into `held`; False at its end."""
+        if self.program is None or self.ended:
+            return False
+        data = await self.program.read(self.timeout)
+        self.held += data
+        self.ended = not data
+        return not self.ended
+
+    async def line(self) -> str | None:
+        """The next line of the answer without its end; None at the end of everything, and where `MAX_LINE` bytes have no line end."""
+        while (end := self.held.find(b"\n", 0, MAX_LINE)) < 0 and len(self.held) < MAX_LINE:
+            if not await self._more():
+                break
+        if not self.held or (end < 0 and len(self.held) >= MAX_LINE):
+            return None
+        end = end + 1 if end >= 0 else len(self.held)
+        line = bytes(self.held[:end])
+        del self.held[:end]
+        return to_text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
+
+    async def head(self, reader: ScriptHead) -> HookStatus:
+        """Read the head of the answer; OK or the status to fail with."""
+        try:
+            while (line := await self.line()) is not None:
+                answer = reader.line(line)
+                if answer is not None:
+                    return answer
+        except ProgramTimeout:
+            self._late()
+            return reader.timed_out()
+        await self.drain_stderr()
+        return reader.ended()
+
+    def _late(self) -> None:
+        if self.variant.module == "cgi":
+            self.r.log(
+                "warn",
+                f"Timeout waiting for output from CGI script {self.r.filename}",
+                code="AH01220",
+                module="cgi",
+            )
+
+    def at_once(self) -> bytes | None:
+        """The whole rest of the answer when it is there already, else None."""
+        while self.program is not None and not self.ended and len(self.held) < HELD_BACK:
+            data = self.program.read_now()
+            if data is None:
+                return None
+            self.held += data
+            self.ended = not data
+        return bytes(self.held) if self.ended or self.program is None else None
+
+    async def short_rest(self) -> bytes | None:
+        """The whole rest of the answer, which ends early if the program takes too long; None where it has more than `HELD_BACK` bytes."""
+        try:
+            while len(self.held) < HELD_BACK:
+                if not await self._more():
+                    return bytes(self.held)
+        except ProgramTimeout:
+            self._late()
+            return bytes(self.held)
+        return None
+
+    async def discard(self, count: int = 0) -> bytes:
+        """Read the rest of the answer, for `timeout` seconds at most, so that the program can finish; its first *count* bytes."""
+        clock = asyncio.get_running_loop().time
+        end, first = clock() + self.timeout, bytes(self.held[:count])
+        self.held.clear()
+        with contextlib.suppress(ProgramTimeout):
+            while clock() < end and await self._more():
+                first += self.held[: count - len(first)]
+                self.held.clear()
+        return first
+
+    async def drain_stderr(self) -> None:
+        """Wait until standard error is closed: of a program that has ended its output, where the module reads it, which mod_cgid does not."""
+        if self.program is not None and self.ended and self.variant.waits_for_errors:
+            await self.program.complaints(self.timeout)
+
+    def stop(self) -> None:
+        """The program is not needed any more."""
+        if self._feeder is not None and not self._feeder.done():
+            self._feeder.cancel()
+        if self.program is not None:
+            self.program.stop(listen=not self.variant.waits_for_errors)
+            self.program = None
+
+    # the answer as a stream -------------------------------------------------------------------
+    def __aiter__(self) -> Script:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            if not self.held and not await self._more():
+                await self.drain_stderr()
+                self.stop()
+                raise StopAsyncIteration
+        except ProgramTimeout:
+            self._late()
+            cause = "(70007)The timeout specified has expired"
+            self.r.log(
+                "error", "ap_content_length_filter: apr_bucket_read() failed", code="AH00574", cause=cause
+            )
+            self.stop()
+            raise Aborted("a script took too long") from None
+        piece = bytes(self.held)
+        self.held.clear()
+        return piece
+
+    async def aclose(self) -> None:
+        """Nobody reads on."""
+        self.stop()
+
+    def drop(self) -> None:
+        """The body is not sent (HEAD): let the program finish, its output is thrown away."""
+        self._draining = asyncio.get_running_loop().create_task(self._finish())
+
+    async def _finish(self) -> None:
+        try:
+            await self.discard()
+            await self.drain_stderr()
+        finally:
+            self.stop()
+
+
+def arguments(query: str | None) -> list[bytes]:
+    """The words of a query without ``=``, for the command line, as a shell would have to see them (RFC 3875, section 4.4)."""
+    if not query or "=" in query:
+        return []
+    words = query.split("+")[:MAX_ARGUMENTS]
+    return [
+        to_bytes("".join("\\" + c if c in _SHELL else c for c in unescape_loose(w))).partition(b"\0")[0]
+        for w in words
+    ]
+
+
+def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
+    """Why the script is not run: number of the reason, status, words (mod_cgi.c's order)."""
+    conf = r.dir_config(CoreDirConfig)
+    if not conf.options.value & OPT_EXECCGI and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
+        return 0, 403, "Options ExecCGI is off in this directory"
+    if included and (r.filename or "").rpartition("/")[2].startswith("nph-"):
+        return 1, 403, "attempt to include NPH CGI script"
+    if r.finfo is None:
+        return 2, 404, "script not found or unable to stat"
+    if S_ISDIR(r.finfo.st_mode):
+        return 3, 403, "attempt to invoke directory as script"
+    if r.used_path_info == 0 and r.path_info:
+        return 4, 404, "AcceptPathInfo off disallows user's path"
+    return None
+
+
+def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit: int) -> Any:
+    """The handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0: none)."""
+
+    async def run(r: Any) -> HookStatus:
+        if r.handler not in HANDLERS:
+            return DECLINED
+        old = r.plan.dialect.wire_22
+        refused = refusal(r, r.protocol == "INCLUDED")
+        if refused is not None:
+            number, status, words = refused
+            r.log(
+                "error",
+                f"{words}: {r.filename}" if old else f"stderr from {r.filename}: {words}",
+                code=variant.codes[number],
+                module=variant.module,
+            )
+            log.error(r, status, words)
+            return status
+        r.set_uncacheable()
+        add_common_vars(r)
+        await add_cgi_vars(r)
+        script = Script(r, variant, log, timeout)
+        script.start()
+        try:
+            return await _answer(script, body_limit)
+        except BaseException:
+            script.stop()
+            raise
+
+    return run
+
+
+async def _answer(script: Script, body_limit: int) -> HookStatus:
+    r = script.r
+    try:
+        await script.take_body(body_limit)
+    except BodyError as problem:
+        return _unreadable(script, problem)
+    if (r.filename or "").rpartition("/")[2].startswith("nph-"):
+        r.assbackwards = True
+        return await _respond(script)
+    reader = ScriptHead(r, script.variant.module)
+    status = await script.head(reader)
+    if status != OK:
+        return await _failed(script, reader, status)
+    location = r.headers_out.get("Location")
+    if location is not None and r.status == 200:
+        await script.discard()
+        await script.drain_stderr()
+        script.stop()
+        return await _send_to(r, location)
+    return await _respond(script)
+
+
+def _unreadable(script: Script, problem: BodyError) -> HookStatus:
+    script.stop()
+    r = script.r
+    reason = problem.reason
+    level = level_of(reason, version22=r.plan.dialect.wire_22)
+    if level:
+        r.log(level, reason.text, code=reason.code, cause=reason.cause)
+    code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
+    answered = (
+        "(-3)Unknown error -3" if r.plan.dialect.wire_22 else "(-102)Unknown error -102"
+    )  # APR's name of "there is an answer already"
+    r.log(
+        "error", "Error reading request entity data", code=code, module=module, cause=reason.cause or answered
+    )
+    return problem.status
+
+
+async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus:
+    """The head could not be read, or says that the client has the answer already."""
+    r = script.r
+    rest = b""
+    if status != 504:
+        rest = await script.discard(MAX_LOGGED_OUTPUT if script.log.path and status != 304 else 0)
+        await script.drain_stderr()
+    script.stop()
+    if status == 304:
+        r.status = 304
+        return OK
+    script.log.failure(r, status, to_text(script.noted), reader.bad, to_text(rest))
+    return status
+
+
+async def _send_to(r: Any, location: str) -> HookStatus:
+    """Location without a status: a path of ours answers in the place of the script, everything else is a redirect for the client."""
+    if not location.startswith("/"):
+        if not r.plan.dialect.wire_22:
+            r.status_line = None
+        return 302
+    r.method, r.method_number = "GET", 0
+    r.headers_in = r.headers_in.copy()
+    r.headers_in.unset("Content-Length")
+    answer: HookStatus = await r.engine.internal_redirect(location, r)
+    return answer
+
+
+async def _respond(script: Script) -> HookStatus:
+    """Hand the body on: whole where it is there already or a short part of another answer, as a stream otherwise."""
+    r = script.r
+    body = await script.short_rest() if r.main is not None else script.at_once()
+    if body is None:
+        r.stream = script
+        return OK
+    await script.drain_stderr()
+    script.stop()
+    if body:
+        r.write(body)
+    return OK
+
+
+def body_limit_of(scope: Any) -> int:
+    """LimitRequestBody in bytes, the dialect's default where it is not given; 0 for none."""
+    limit: int = scope.dir_config(CoreDirConfig).limit_body
+    return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
+
+
+def timeout_of(scope: Any, own: float) -> float:
+    """The module's own limit in seconds, TimeOut where there is none."""
+    return own or scope.server_config(CoreServerConfig).timeout

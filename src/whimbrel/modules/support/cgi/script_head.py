@@ -1,0 +1,163 @@
+"""What a program says before its body: ap_scan_script_header_err, shared by everything that runs or asks programs.
+
+`ScriptHead.line` takes one line after the other and puts fields where httpd puts them: Content-Type and Status into the request, Location,
+ETag and their like into headers_out, all others into err_headers_out, so that error pages keep them.  RFC 3875, section 6.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.base.numbers import atoi, is_digits, strip
+from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
+from whimbrel.http.semantics.dates import parse_http
+from whimbrel.http.semantics.status import known
+from whimbrel.http.syntax.url import escape_html
+from whimbrel.modules.core.handler import set_last_modified
+from whimbrel.registry.phases import OK, HookStatus
+
+SHOWN: Final = 30  # characters of a bad line that a message shows
+MAX_LINE: Final = 8190  # bytes of a line; a longer one is no line
+MAX_HEAD: Final = 128 * 1024  # bytes of a head, where each field counts `FIELD_COST` more
+FIELD_COST: Final = 64
+_OUT_24: Final = {"location": "Location", "etag": "ETag", "content-range": "Content-Range"}
+_OUT_22: Final = {
+    "location": "Location",
+    "content-range": "Content-Range",
+    "content-length": "Content-Length",
+}
+
+
+class ScriptHead:
+    """The head of one program's answer to *r*; *module* is the short name for the log."""
+
+    def __init__(self, r: Any, module: str) -> None:
+        self.r, self.module = r, module
+        self.bad = ""  # the line that ended the reading
+        self._old = r.plan.dialect.wire_22
+        self._first = True
+        self._size = 0
+        self._status = False
+        self._merge: list[tuple[str, str]] = []
+        self._cookies: list[str] = r.err_headers_out.get_all("Set-Cookie")
+        self._out = dict(_OUT_22 if self._old else _OUT_24)
+        if "ap_trust_cgilike_cl" in r.env:
+            self._out["content-length"] = "Content-Length"
+
+    @property
+    def name(self) -> str:
+        """The script's file name without folder."""
+        return str(self.r.filename or "").rpartition("/")[2]
+
+    def line(self, text: str) -> HookStatus | None:
+        """Take one line without its line end: None to go on, OK at the empty line, or the status to fail with."""
+        if not text:
+            return self._done()
+        name, colon, value = text.partition(":")
+        if not colon:
+            self.bad = text
+            return self.malformed(text[:SHOWN])
+        self._first = False
+        self._size += len(text) + FIELD_COST
+        if self._size > MAX_HEAD:
+            self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+            return 500
+        self._field(name, value.lstrip(" \t\n\v\f\r"))
+        return None
+
+    def malformed(self, shown: str) -> HookStatus:
+        """A line without a colon."""
+        self._log(
+            f"malformed header from script. Bad header={shown}: {self.name}"
+            if self._old
+            else f"malformed header from script '{self.name}': Bad header: {shown}"
+        )
+        return 500
+
+    def ended(self) -> HookStatus:
+        """The program ended before the empty line."""
+        words = (
+            "Premature end of script headers"
+            if self._old or not self._first
+            else "End of script output before headers"
+        )
+        self._log(f"{words}: {self.name}")
+        return 500
+
+    def timed_out(self) -> HookStatus:
+        """The program did not go on in time."""
+        self._log(
+            f"{'Premature end of script headers' if self._old else 'Script timed out before returning headers'}: {self.name}"
+        )
+        return 500 if self._old else 504
+
+    def _log(self, text: str, level: str = "error") -> None:
+        self.r.log(level, text, module=self.module)
+        self.r.notes.setdefault("error-notes", escape_html(text))
+
+    def _field(self, name: str, value: str) -> None:
+        r, low = self.r, name.lower()
+        if low == "content-type":
+            media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
+            r.content_type = media.lower() + semicolon + rest
+        elif low == "status":
+            self._set_status(value)
+        elif low in self._out:
+            r.headers_out.set(self._out[low], value)
+        elif low == "content-length" or low == "transfer-encoding":
+            return  # the connection decides how a body is framed
+        elif low == "last-modified":
+            self._set_modified(value)
+        elif low == "set-cookie":
+            self._cookies.append(value)
+        else:
+            self._merge.append((name, value))
+
+    def _set_status(self, value: str) -> None:
+        self._status = True
+        self.r.status = status = atoi(value)
+        self.r.status_line = _line_of(value, status, self._old)
+        if not 100 <= status < 600 and not self._old:
+            self._log(f"Invalid status line from script '{self.name}': {value[:SHOWN]}")
+
+    def _set_modified(self, value: str) -> None:
+        seconds = parse_http(value)
+        if seconds is None:
+            if self._old:
+                self.r.mtime = None
+            return
+        modified = seconds * 1_000_000
+        if self.r.mtime is None or self.r.mtime < modified:
+            self.r.mtime = modified
+        set_last_modified(self.r)
+
+    def _done(self) -> HookStatus:
+        r = self.r
+        for name, value in self._merge:
+            r.err_headers_out.merge(name, value)
+        if self._cookies:
+            r.err_headers_out.unset("Set-Cookie")
+            for cookie in self._cookies:
+                r.err_headers_out.add("Set-Cookie", cookie)
+        if self._status or r.method_number != 0:
+            return OK
+        modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000
+        met = meets_conditions(
+            r.method,
+            r.headers_in,
+            r.headers_out.get("ETag"),
+            modified,
+            int(r.time),
+            r.status,
+            version22=self._old,
+        )
+        return OK if met is PreconditionResult.OK else 304 if met is PreconditionResult.NOT_MODIFIED else 412
+
+
+def _line_of(value: str, status: int, old: bool) -> str | None:
+    """The status line that Status asks for: three digits and a reason; without one only where httpd has none of its own (validate_status_line)."""
+    if not is_digits(value[:3]):
+        return None
+    if len(value) == 3:
+        return None if known(status, version22=old) else value + " "
+    return value if value[3] == " " and strip(value[4:]) else None

@@ -1,0 +1,101 @@
+"""ScriptLog: what went wrong with programs, as mod_cgi and mod_cgid write it.
+
+Manual: mod/mod_cgi.html#scriptlog.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive
+from whimbrel.modules.support.setters import set_number
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class ScriptLogServerConfig:
+    """Per-server settings: the file ("" for none), its largest size in bytes, how much of a request's body is written."""
+
+    path: str = setting("")
+    length: int = setting(10385760)
+    buffer: int = setting(1024)
+
+
+def set_log(cmd: Command, conf: Any, words: list[str]) -> None:
+    """The file, taken from the server root."""
+    conf.path = cmd.server_path(words[0])
+
+
+DIRECTIVES: tuple[AnyDirective, ...] = (
+    Directive(
+        name="ScriptLog",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_log,
+        record=ConfigScope.SERVER,
+        help="the name of a log for script debugging info",
+    ),
+    Directive(
+        name="ScriptLogLength",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_number("length"),
+        record=ConfigScope.SERVER,
+        help="the maximum length (in bytes) of the script debug log",
+    ),
+    Directive(
+        name="ScriptLogBuffer",
+        args=Args.TAKE1,
+        where=Context.RSRC_CONF,
+        apply=set_number("buffer"),
+        record=ConfigScope.SERVER,
+        help="the maximum size (in bytes) to record of a POST request",
+    ),
+)
+
+
+class ScriptLog:
+    """Writes entries; a log that is full or can't be opened takes none."""
+
+    def __init__(self, conf: Any) -> None:
+        self.path, self.length, self.buffer = conf.path, conf.length, max(0, conf.buffer)
+
+    def error(self, r: Any, status: int, text: str) -> None:
+        """A refusal, or a line that the program wrote to its standard error."""
+        self._write(r, status, f"%error\n{text}\n")
+
+    def failure(self, r: Any, status: int, body: str, bad: str, rest: str) -> None:
+        """A program whose head could not be read: the request as it came, what was understood, the bad line and what came after it."""
+        text = "%request\n" + _fields(r.headers_in)
+        if r.method in ("POST", "PUT") and body:
+            text += f"\n{body}\n"
+        text += "%response\n" + _fields(r.err_headers_out)
+        if bad:
+            text += f"{bad}\n"
+        if rest:
+            text += f"%stdout\n{rest}\n"
+        self._write(r, status, text)
+
+    def _write(self, r: Any, status: int, text: str) -> None:
+        if not self.path:
+            return
+        query = f"?{r.args}" if r.args else ""
+        entry = (
+            f"%% [{time.ctime()}] {r.method} {r.uri}{query} {r.protocol}\n%% {status} {r.filename}\n{text}"
+        )
+        try:
+            if os.path.exists(to_bytes(self.path)) and os.path.getsize(to_bytes(self.path)) > self.length:
+                return
+            with open(to_bytes(self.path), "ab") as file:
+                file.write(to_bytes(entry))
+        except OSError:
+            return
+
+
+def _fields(headers: Any) -> str:
+    return "".join(f"{name}: {value}\n" for name, value in headers.items())

@@ -1,0 +1,102 @@
+"""Reading Berkeley DB hash files, as htdbm -TDB writes them, Debian's default kind of DBM file, and B-tree files, which httpd reads too.
+
+The first page tells the page size.  A page has 26 bytes of header (entries at 20, type at 25), 16-bit offsets of its items, and the items, keys
+and values in turn, from its end downwards; large items lie in chains of overflow pages.  An item of a hash page begins with its kind and ends
+where the one before begins, one of a tree's leaf begins with its size and its kind.  Numbers are in the order of the machine that wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import error as too_short
+from struct import unpack_from
+from typing import Final
+
+_HASH_MAGIC: Final = 0x061561
+_TREE_MAGIC: Final = 0x053162
+_HASH_PAGES: Final = (2, 13)
+_LEAF: Final = 5
+_HEADER: Final = 26
+_INLINE: Final = 1
+_OFF_PAGE: Final = 3
+
+
+class Damaged(Exception):
+    """The bytes are no DBM file of the kind, or end before they should."""
+
+
+def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of a file's bytes; raises Damaged."""
+    try:
+        order = next((o for o in "<>" if unpack_from(o + "I", data, 12)[0] in (_HASH_MAGIC, _TREE_MAGIC)), "")
+        size = unpack_from(order + "I", data, 20)[0] if order else 0
+        if size < 512 or size > 65536 or size & (size - 1) or len(data) % size:
+            raise Damaged
+        for start in range(size, len(data) - size + 1, size):
+            if data[start + 25] in _HASH_PAGES:
+                yield from _page(data, start, size, order)
+            elif data[start + 25] == _LEAF:
+                yield from _leaf(data, start, size, order)
+    except too_short:
+        raise Damaged from None
+
+
+def _page(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[bytes, bytes]]:
+    count = unpack_from(order + "H", data, start + 20)[0]
+    offsets = (*unpack_from(f"{order}{count}H", data, start + _HEADER),)
+    ends = (size, *offsets)
+    items = [
+        _item(data, start + offset, start + end, size, order)
+        for offset, end in zip(offsets, ends, strict=False)
+    ]
+    for key, value in zip(items[::2], items[1::2], strict=False):
+        if key is not None and value is not None:
+            yield key, value
+
+
+def _item(data: bytes, start: int, end: int, size: int, order: str) -> bytes | None:
+    """One item's bytes; None for duplicates and other things that password files don't have."""
+    if not start < end <= len(data):
+        raise Damaged
+    if data[start] == _INLINE:
+        return data[start + 1 : end]
+    if data[start] != _OFF_PAGE:
+        return None
+    page, length = unpack_from(order + "II", data, start + 4)
+    return _overflow(data, page, length, size, order)
+
+
+def _leaf(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[bytes, bytes]]:
+    count = unpack_from(order + "H", data, start + 20)[0]
+    items = [
+        _leaf_item(data, start, offset, size, order)
+        for offset in unpack_from(f"{order}{count}H", data, start + _HEADER)
+    ]
+    for key, value in zip(items[::2], items[1::2], strict=False):
+        if key is not None and value is not None:
+            yield key, value
+
+
+def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> bytes | None:
+    """One item's bytes; None for what was deleted and for duplicates."""
+    length, kind = unpack_from(order + "HB", data, start + offset)
+    if kind == _INLINE:
+        if offset + 3 + length > size:
+            raise Damaged
+        return data[start + offset + 3 : start + offset + 3 + length]
+    if kind != _OFF_PAGE:
+        return None
+    page, total = unpack_from(order + "II", data, start + offset + 4)
+    return _overflow(data, page, total, size, order)
+
+
+def _overflow(data: bytes, page: int, length: int, size: int, order: str) -> bytes:
+    found = b""
+    while page and len(found) < length:
+        start = page * size
+        page = unpack_from(order + "I", data, start + 16)[0]
+        used = unpack_from(order + "H", data, start + 22)[0]
+        if not used:
+            raise Damaged
+        found += data[start + _HEADER : start + _HEADER + used]
+    return found

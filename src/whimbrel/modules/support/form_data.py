@@ -1,0 +1,59 @@
+"""Forms as httpd's ap_parse_form_data reads them: ``application/x-www-form-urlencoded`` alone, escapes decoded without a look at their digits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.latin1 import to_text
+from whimbrel.base.numbers import strip
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_PAIRS: Final = 65536  # bytes of separators that a form may have besides
+_ESCAPE: Final = re.compile("%(.)(.)", re.DOTALL)
+
+
+class FormTooLarge(Exception):
+    """A form of more bytes than are taken: the answer is 413."""
+
+
+async def read_form(r: Request, limit: int) -> dict[str, str]:
+    """The fields of the request's form, of equal names the first; {} for a body of another type, which stays unread.
+
+    Raises FormTooLarge where decoded names and values together have more than *limit* bytes.
+    """
+    kind = strip((r.headers_in.get("Content-Type") or "").partition(";")[0]).lower()
+    if kind != "application/x-www-form-urlencoded":
+        return {}
+    data, room = bytearray(), 3 * limit + _PAIRS
+    while piece := await r.body_in.read():
+        data += piece
+        if len(data) > room:
+            raise FormTooLarge
+    found: dict[str, str] = {}
+    left = limit
+    for pair in to_text(bytes(data)).split("&"):
+        name, equals, value = pair.partition("=")
+        name, value = _decoded(name), _decoded(value)
+        left -= len(name) + len(value)
+        if equals:
+            found.setdefault(_ended(name), _ended(value))
+        if left < 0:
+            raise FormTooLarge
+    return found
+
+
+def _ended(text: str) -> str:
+    """A NUL ends a text."""
+    return text.partition("\0")[0]
+
+
+def _decoded(value: str) -> str:
+    return _ESCAPE.sub(lambda m: chr((_digit(m[1]) * 16 + _digit(m[2])) & 0xFF), value.replace("+", " "))
+
+
+def _digit(char: str) -> int:
+    code = ord(char)
+    return (code & 0xDF) - ord("A") + 10 if char >= "A" else code - ord("0")

@@ -1,0 +1,61 @@
+"""What httpd's modules share about regular expressions and URLs: substitution of groups, and what counts as a URL."""
+
+from __future__ import annotations
+
+import re
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.regex import Match, Regex, RegexError
+from whimbrel.directives.command import Command
+
+_PIECE_24 = re.compile(r"\$(\d)|\\(.)|([^$\\]+|.)", re.S)
+_PIECE_22 = re.compile(r"\$(\d)|(&)|\\(.)|([^$\\&]+|.)", re.S)
+_URL = re.compile(r"[A-Za-z0-9+\-.]+:", re.ASCII)
+
+
+class Substitution:
+    """A text with ``$0`` to ``$9`` for what an expression matched (ap_pregsub); a backslash takes the next character's meaning away.
+
+    In 2.2 an unescaped ``&`` stands for the whole match too.
+    """
+
+    __slots__ = ("pieces", "plain", "text")
+
+    def __init__(self, text: str, *, ampersand: bool = False) -> None:
+        self.text = text
+        self.pieces: list[str | int] = []
+        for match in (_PIECE_22 if ampersand else _PIECE_24).finditer(text):
+            number = match[1]
+            if number is not None:
+                self.pieces.append(int(number))
+            elif ampersand and match[2]:
+                self.pieces.append(0)
+            else:
+                self.pieces.append(match[match.lastindex or 0])
+        self.plain = (
+            "".join(p for p in self.pieces if isinstance(p, str))
+            if all(isinstance(p, str) for p in self.pieces)
+            else None
+        )
+
+    def apply(self, found: Match) -> str:
+        """The text with the groups of *found*; groups that don't exist or took no part are empty."""
+        if self.plain is not None:
+            return self.plain
+        count = len(found.groups())
+        return "".join(
+            p if isinstance(p, str) else (found.group(p) or "") if p <= count else "" for p in self.pieces
+        )
+
+
+def is_url(text: str) -> bool:
+    """Whether *text* begins with a scheme and a colon; digits may come first (ap_is_url)."""
+    return _URL.match(text) is not None
+
+
+def compiled(cmd: Command, pattern: str, reason: str, *, ignore_case: bool = False) -> Regex:
+    """The expression, or ConfigError(*reason*)."""
+    try:
+        return cmd.regex(pattern, ignore_case=ignore_case)
+    except RegexError:
+        raise ConfigError(reason) from None

@@ -1,1 +1,0 @@
-"""From request to answer: plans, phases, sub-requests, error documents."""

@@ -1,0 +1,176 @@
+"""mod_dumpio: what connections read and write, in the error log.
+
+Manual: mod/mod_dumpio.html.  Where no server of a configuration asks for it, connections are never of this kind and nothing of it costs anything.
+Whimbrel reads a head as a whole; it is told line by line, as httpd asks for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from stat import S_ISREG
+from typing import Any, Final
+
+from whimbrel.base.latin1 import to_text
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.syntax.head import Head
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.state import WorkerState
+
+PIECE: Final = 1968  # bytes of data in one line
+_DATA, _COUNT, _IN, _OUT = 100, 58, 135, 164  # lines of mod_dumpio.c
+
+
+class DumpIO:
+    """Writes the lines of one connection; *settings* say in which directions."""
+
+    __slots__ = ("_about", "_engine", "_server", "input", "level", "old", "output")
+
+    def __init__(self, engine: Any, server: Any, connection: Connection, settings: Any) -> None:
+        self._engine, self._server = engine, server
+        self.old = not engine.configuration.dialect.messages_24
+        self.level = settings.level if self.old else "trace7"
+        self._about = (
+            Connection("", 0, connection.local_ip, connection.local_port) if self.old else connection
+        )
+        self.input, self.output = settings.input, settings.output
+
+    def say(self, words: str, line: int) -> None:
+        """One line of the error log."""
+        source = f"mod_dumpio.c({line})"
+        shown = (
+            f"{source}: mod_dumpio: {words}" if self.old and self.level == "debug" else f"mod_dumpio: {words}"
+        )
+        self._engine.error_log.about_connection(
+            self._about, self._server, LogLine(self.level, shown, "", "dumpio", source=source)
+        )
+
+    def data(self, direction: str, kind: str, data: bytes, *, shown_as: str = "") -> None:
+        """So many bytes of data, and the bytes; what follows a NUL in a piece is not shown."""
+        self.say(f" dumpio_{direction} (data-{kind}): {len(data)} bytes", _COUNT)
+        for at in range(0, len(data), PIECE):
+            self.say(
+                f" dumpio_{direction} (data-{shown_as or kind}): {to_text(data[at : at + PIECE]).partition(chr(0))[0]}",
+                _DATA,
+            )
+
+    def asks(self, how: str, count: int) -> None:
+        """httpd asks its filters for input."""
+        self.say(f"dumpio_in [{how}] {count} readbytes", _IN)
+
+    def passes(self, *marks: str) -> None:
+        """Output passes, with nothing but marks in it."""
+        self.say("dumpio_out", _OUT)
+        self.marks(*marks)
+
+    def marks(self, *marks: str) -> None:
+        """Marks among the output."""
+        for mark in marks:
+            self.say(f" dumpio_out (metadata-{mark}): 0 bytes", _COUNT)
+
+
+class DumpIOProtocol(HttpProtocol):
+    """A connection whose server may want a dump; kept answers are made anew, so that all of it is told."""
+
+    __slots__ = ("_dump",)
+
+    def __init__(self, service: WorkerState) -> None:
+        super().__init__(service)
+        self._dump: DumpIO | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        engine, server = self.service.engine, self._listener.server
+        settings = engine.configuration.provider("dumpio", "wanted")(engine.configuration, server)
+        level = settings.level if not engine.configuration.dialect.messages_24 else "trace7"
+        is_enabled = level == "notice" or enabled(
+            server.config(CoreServerConfig).log_level, "dumpio", level
+        )  # notices are always logged
+        if is_enabled and (settings.input or settings.output):
+            self._dump, self._by_head = DumpIO(engine, server, self.connection, settings), {}
+            if settings.input:
+                self._dump.asks("getline-blocking", 0)
+
+    def _try_cache(self, data: bytes) -> int:
+        return super()._try_cache(data) if self._dump is None else 0
+
+    def _start_request(self, head: Head) -> None:
+        dump = self._dump
+        if dump is not None and dump.input:
+            for number, line in enumerate(bytes(self._buffer[: head.end]).splitlines(keepends=True)):
+                if number:
+                    dump.asks("getline-blocking", 0)
+                dump.data("in", "HEAP", line)
+        super()._start_request(head)
+
+    def _feed(self) -> None:
+        dump, data = self._dump, self._buffer
+        if dump is not None and dump.input and data and self._parser is not None:
+            dump.asks("readbytes-blocking", len(data))
+            dump.data("in", "HEAP", data)
+        super()._feed()
+
+    def _send(self, answer: Response) -> None:
+        dump = self._dump
+        if dump is not None and dump.output:
+            dump.say("dumpio_out", _OUT)
+            dump.data("out", "HEAP", answer.head(self.service.date_field()))
+            if answer.stream is not None:
+                answer.stream = _logged_parts(dump, answer.stream)
+            else:
+                dump.say("dumpio_out", _OUT)
+                for kind, data in _parts(answer):
+                    dump.data("out", kind, data, shown_as="MMAP" if kind == "FILE" else "")
+                dump.marks("EOS")
+                dump.passes("FLUSH" if dump.old else "EOR")
+        super()._send(answer)
+
+    def _answered(self) -> None:
+        dump = self._dump
+        if dump is not None and dump.input:
+            dump.asks("speculative-nonblocking", 1)
+            dump.asks("getline-blocking", 0)
+        super()._answered()
+
+    def _end(self) -> None:
+        if self._dump is not None and self._dump.output:
+            self._dump.passes("FLUSH", "EOC")
+        super()._end()
+
+
+def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
+    """(kind of bucket, bytes) of the body; a file's content is a file's whether it was read beforehand or not."""
+    r = answer.request
+    is_single_file = (
+        r.finfo is not None
+        and S_ISREG(r.finfo.st_mode)
+        and r.status == 200
+        and r.handler in (None, "", "default-handler")
+    )
+    for part in answer.parts:
+        if isinstance(part, FileSegment):
+            yield "FILE", part.read()
+        elif part:
+            yield (
+                "FILE"
+                if r.finfo is not None
+                and is_single_file
+                and len(part) == r.finfo.st_size
+                and answer.framing is not Framing.CHUNKED
+                else "HEAP",
+                part,
+            )
+
+
+async def _logged_parts(dump: DumpIO, stream: Any) -> AsyncIterator[bytes]:
+    """*stream*, told piece by piece."""
+    async for piece in stream:
+        dump.say("dumpio_out", _OUT)
+        dump.data("out", "HEAP", piece)
+        yield piece
+    dump.passes("EOS")
+    dump.passes("FLUSH" if dump.old else "EOR")

@@ -1,0 +1,239 @@
+"""RemoteIPProxyProtocol: the header with which a proxy begins a connection to tell whose it is; HTTP takes over behind it.
+
+Specification: the PROXY protocol, versions 1 and 2.  Manual: mod/mod_remoteip.html#remoteipproxyprotocol.  A connection without a valid header is
+closed without an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import Any, Final, NamedTuple, cast
+
+from whimbrel.base.latin1 import to_text
+from whimbrel.base.numbers import atoi
+from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.request import Connection
+from whimbrel.server.http1.protocol import HttpProtocol, plain
+from whimbrel.server.worker.scoreboard import connection_row
+from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
+
+MOST_V1: Final = 107  # bytes of a header of version 1, its line end included
+MOST_V2: Final = 1024  # bytes of addresses and further fields in one of version 2
+SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
+_FIRST_READ: Final = (
+    15  # bytes that httpd has read before it knows the version, and leaves out of the lengths that it tells
+)
+_ENDLESS: Final = 8192  # bytes without a line end that are waited for
+_FAMILIES: Final = {0x11: (socket.AF_INET, 4, 12, "TCPv4"), 0x21: (socket.AF_INET6, 16, 36, "TCPv6")}
+
+
+class ProxyHeaderFields(NamedTuple):
+    """A header of *size* bytes; *address* is "" where it names no client."""
+
+    size: int
+    address: str = ""
+    port: int = 0
+
+
+class BadHeader(Exception):
+    """The connection can't be used; *line* is what the log says, if anything."""
+
+    def __init__(self, code: str = "", words: str = "") -> None:
+        super().__init__(words)
+        self.line = LogLine("error", words, code, "remoteip") if code else None
+
+
+def read_header(data: bytes) -> ProxyHeaderFields | None:
+    """The header at the beginning of *data*, None while it is not all there; raises BadHeader."""
+    if data.startswith(SIGNATURE[: len(data)]):
+        return _version_2(data)
+    if data.startswith(b"PROXY"[: len(data)]):
+        return _version_1(data)
+    raise BadHeader
+
+
+def _version_1(data: bytes) -> ProxyHeaderFields | None:
+    end = data.find(b"\r\n")
+    if end < 0:
+        if len(data) > _ENDLESS:
+            raise BadHeader
+        return None
+    if end + 2 > MOST_V1:
+        raise BadHeader(
+            "AH10185",
+            f"RemoteIPProxyProtocol header too long, got {end + 2 - _FIRST_READ} expected {MOST_V1 + 1 - _FIRST_READ}",
+        )
+    line = to_text(data[:end])
+    words = line.split(" ")
+    if words[1:2] == ["UNKNOWN"] and len(words) > 2:
+        return ProxyHeaderFields(end + 2)
+    if words[1:] == ["UNKNOWN"]:
+        raise BadHeader  # as httpd, which takes the beginning of what follows for the rest of the header
+    if words[1:2] not in (["TCP4"], ["TCP6"]):
+        raise BadHeader(
+            "AH03499",
+            f"RemoteIPProxyProtocol: unknown family '{words[1] if len(words) > 1 else ''}' in header '{line}'",
+        )
+    for word, what in enumerate(
+        ("client-address", "destination-address", "client-port", "destination-port"), 2
+    ):
+        if len(words) <= word:
+            raise BadHeader("AH03497", f"RemoteIPProxyProtocol: no {what} found in header '{line}'")
+    family = socket.AF_INET if words[1] == "TCP4" else socket.AF_INET6
+    try:
+        packed = (
+            socket.inet_aton(words[2]) if family == socket.AF_INET else socket.inet_pton(family, words[2])
+        )
+        return ProxyHeaderFields(end + 2, socket.inet_ntop(family, packed), atoi(words[4]) & 0xFFFF)
+    except (OSError, ValueError):
+        raise BadHeader(
+            "AH03502",
+            f"RemoteIPProxyProtocol: error converting family '{words[1]}' host '{words[2]}' port '{words[4]}'",
+        ) from None
+
+
+def _version_2(data: bytes) -> ProxyHeaderFields | None:
+    if len(data) < 16:
+        return None
+    command, family, size = struct.unpack_from(">BBH", data, 12)
+    if command >> 4 != 2:
+        raise BadHeader
+    if size > MOST_V2:
+        raise BadHeader("AH10186", "RemoteIPProxyProtocol protocol header length too long")
+    if len(data) < 16 + size:
+        return None
+    if command == 0x20:
+        return ProxyHeaderFields(16 + size)
+    if command != 0x21:
+        raise BadHeader("AH03507", f"RemoteIPProxyProtocol: unsupported command {command:02x}")
+    if family not in _FAMILIES:
+        raise BadHeader("AH10183", f"RemoteIPProxyProtocol: unsupported protocol {family:02x}")
+    kind, width, least, name = _FAMILIES[family]
+    if size < least:
+        raise BadHeader("AH10597", f"RemoteIPProxyProtocol: address length {size} too short for {name}")
+    address = socket.inet_ntop(kind, data[16 : 16 + width])
+    return ProxyHeaderFields(16 + size, address, struct.unpack_from(">H", data, 16 + 2 * width)[0])
+
+
+class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
+    """The beginning of a connection: HTTP follows at once where no header is expected of this client."""
+
+    __slots__ = ("_buffer", "connection", "server", "service", "transport")
+
+    def __init__(self, service: WorkerState) -> None:
+        TimedConnection.__init__(self)
+        self.service = service
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1])
+        listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
+        self.server = listener.server
+        expected = self.service.engine.configuration.provider("remoteip", "expects_header")
+        if expected is None or not expected(self.server, self.connection.client_ip):
+            self._hand_over(ProxyHeaderFields(0))
+            return
+        self._say(
+            LogLine(
+                "debug",
+                f"RemoteIPProxyProtocol: enabled on connection to {plain(local[0])}:{local[1]}",
+                "AH03503",
+                "remoteip",
+            )
+        )
+        self.service.add(self)
+        self.deadline = self.service.clock + listener.timeout
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        try:
+            header = read_header(self._buffer)
+        except BadHeader as problem:
+            if problem.line is not None:
+                self._say(problem.line)
+            self._close()
+            return
+        if header is not None:
+            address = (
+                f"{header.address}:{header.port}"
+                if header.address
+                else f"{self.connection.client_ip}:{self.connection.client_port}"
+            )
+            self._say(
+                LogLine(
+                    "debug",
+                    f"RemoteIPProxyProtocol: received valid PROXY header: {address}",
+                    "AH03511",
+                    "remoteip",
+                )
+            )
+            self._hand_over(header)
+
+    def _hand_over(self, header: ProxyHeaderFields) -> None:
+        following = HttpProtocol(self.service)
+        self.transport.set_protocol(following)
+        following.connection_made(self.transport)
+        self.service.remove(self)
+        if header.address:
+            following.connection.proxied = (header.address, header.port)
+            following.connection.useragent_ip, following.connection.user_port = header.address, header.port
+        rest = self._buffer[header.size :]
+        if rest:
+            following.data_received(rest)
+
+    def _say(self, line: LogLine) -> None:
+        self.service.engine.log_connection(self.connection, self.server, line)
+
+    def _close(self) -> None:
+        self.deadline = FOREVER
+        self.transport.close()
+
+    def eof_received(self) -> bool:
+        words = "RemoteIPProxyProtocol: connection closed before a complete header was received"
+        self._say(LogLine("info", words, "AH10634", "remoteip", "(70014)End of file found"))
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.service.remove(self)
+
+    def expire(self) -> None:
+        """No header came in time."""
+        self._say(
+            LogLine(
+                "error",
+                "failed reading input",
+                "AH10184",
+                "remoteip",
+                "(70007)The timeout specified has expired",
+            )
+        )
+        self._close()
+
+    def drain(self) -> None:
+        """As any connection that has not begun."""
+
+    def close_now(self) -> None:
+        """Nothing was asked yet."""
+        self._close()
+
+    def scoreboard_row(self) -> dict[str, Any]:
+        """What the scoreboard says about it."""
+        return connection_row("R", self.connection.client_ip, "", "", "", 0)
+
+
+def protocol_factory(service: WorkerState) -> type[HttpProtocol] | type[ProxyProtocolReader]:
+    """What connections of a worker begin with: the reader of headers only where some server expects them, the teller only where one wants a dump."""
+    configuration = service.engine.configuration
+    wanted = configuration.provider("remoteip", "any_header")
+    if wanted is not None and wanted(configuration):
+        return ProxyProtocolReader
+    dumped = configuration.provider("dumpio", "any_wanted")
+    if dumped is not None and dumped(configuration):
+        from whimbrel.server.connection.dumpio import DumpIOProtocol  # for few
+
+        return DumpIOProtocol
+    return HttpProtocol

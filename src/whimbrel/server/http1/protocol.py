@@ -1,0 +1,500 @@
+"""One client connection: HTTP/1.0 and 1.1 with keep-alive, pipelining, bodies, lingering close.
+
+The fast road is `data_received` -> `_quick`: exact bytes of a whole head that were answered before are
+answered from what was kept.  Everything else
+goes through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests:
+while one is being made or sent, what
+arrives waits in `_buffer` (or goes to the body), and reading stops when it is too much.  So do pipelined
+requests when the client does not read their
+answers, or when the worker has answered as many of them in this turn of its loop as others can wait for.
+
+RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final, cast
+
+from whimbrel.engine.input.body import RequestBody, invalid_length_body
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Response
+from whimbrel.engine.runtime import ScoreboardRow
+from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
+from whimbrel.http.http2.protocol import PREFACE
+from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
+from whimbrel.http.syntax.line_reader import LogMessage
+from whimbrel.server.http1.fast_path import FastPath
+from whimbrel.server.http1.writer import WRITE_AHEAD, State
+from whimbrel.server.worker.read_timeout import ReadDeadline, start
+from whimbrel.server.worker.scoreboard import connection_row
+from whimbrel.server.worker.state import FOREVER, WorkerState
+
+if TYPE_CHECKING:
+    from whimbrel.server.http2.connection import Http2Connection
+
+MAX_AHEAD: Final = 64 * 1024  # bytes that a client may send beyond the request that is being answered
+MAX_BODY_AHEAD: Final = 64 * 1024  # bytes of a body that wait for their reader
+MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
+SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
+SWITCHED: Final = "switched-to"  # a note that core's protocols.py leaves
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class HttpProtocol(FastPath):
+    """See the module."""
+
+    __slots__ = (
+        "_body",
+        "_buffer",
+        "_discarded",
+        "_empty",
+        "_expects",
+        "_body_bytes",
+        "_parser",
+        "_postponed",
+        "_read_deadline",
+        "_reader",
+        "_reading",
+        "_row",
+        "_is_poisoned",
+    )
+
+    def __init__(self, service: WorkerState) -> None:
+        super().__init__(service)
+        self._buffer = b""
+        # of a head that is not complete: the buffer is its data, a bytearray
+        self._reader: HeadReader | None = None
+        self._discarded = self._body_bytes = 0
+        self._expects = self._is_poisoned = self._postponed = False
+        self._reading = True
+        self._read_deadline: ReadDeadline | None = None
+        self._body: RequestBody | None = None
+        self._empty: RequestBody | None = (
+            None  # that of all requests without one, as long as nothing is noted in it
+        )
+        self._parser: ChunkedBody | LengthBody | None = None
+        self._row: tuple[Head | None, int, State, Head | None, ScoreboardRow] | None = None
+
+    # the connection ---------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.connection = Connection(
+            plain(client[0]), client[1], plain(local[0]), local[1], id=self.service.accepted
+        )
+        self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
+        self._index = self.service.engine.response_cache.index(
+            self.connection.local_ip, self.connection.local_port
+        )
+        self._by_head = {} if self._listener.announces else self._index.by_head
+        self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
+        self.service.add(self)
+        self._wait(self._listener.timeout)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.connection.aborted = self.connection.aborted or self._state is not State.LINGER
+        self._state = State.LINGER
+        if self._body is not None and not self._body.ended:
+            self._body.fail(_unreadable(400, "(104)Connection reset by peer"))
+        self._parser = None
+        self._paused = False
+        self._wake()
+        if self._file is not None:
+            self._file.stop()
+        elif self._pending_file is not None:
+            self._send_files()
+        if self._out is not None:
+            self._out.close()
+        self.service.remove(self)
+
+    def eof_received(self) -> bool:
+        self._eof = True
+        if self._state is State.LINGER:
+            return False
+        if self._parser is not None:
+            self._truncated()
+        elif self._state is State.READY:
+            self._process_buffer()
+        return not self.transport.is_closing()
+
+    # what arrives -----------------------------------------------------------------------------
+    def data_received(self, data: bytes) -> None:
+        if self._state is State.READY and not self._paused:
+            if self._buffer:
+                if self._postponed:
+                    self._arrived(data)
+                    return
+                self._buffer += data
+            elif (
+                (cached := self._by_head.get(data)) is not None
+                and cached.ready_tick == self.service.tick
+                and cached.line_client == self.connection.client_ip
+                and self.connection.served < cached.max_served
+            ):
+                self._replay(cached)
+                return
+            else:
+                done = self._try_cache(data)
+                if done == len(data):
+                    return
+                self._buffer = data[done:] if done else data
+                self._process_buffer(cache_missed=not done, more=done > 0)
+                return
+            self._process_buffer()
+        else:
+            self._arrived(data)
+
+    def _arrived(self, data: bytes) -> None:
+        """Bytes that come while an answer is made or sent, or after the last one."""
+        if self._state is State.LINGER or self._is_poisoned:
+            return
+        self._buffer += data
+        if self._parser is not None and not self._expects:
+            self._feed()
+        elif len(self._buffer) > MAX_AHEAD:
+            self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        if self._reading and not self.transport.is_closing():
+            self._reading = False
+            self.transport.pause_reading()
+
+    def _go_on_reading(self) -> None:
+        if not self._reading and not self.transport.is_closing():
+            self._reading = True
+            self.transport.resume_reading()
+
+    # the whole road ---------------------------------------------------------------------------
+    def _process_buffer(self, *, cache_missed: bool = False, more: bool = False) -> None:
+        """Answer the complete heads in the buffer, in order, until something has to be waited for.
+
+        *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this
+        turn.
+        """
+        if self._postponed:
+            return
+        while self._state is State.READY and not self._paused and self._buffer:
+            if more and not self.service.takes_more():
+                self._postponed, self.deadline = True, FOREVER
+                self.service.postpone(self)
+                return
+            if not self._read_next(cache_missed=cache_missed):
+                break
+            cache_missed, more = False, True
+        if self._state is State.READY:
+            if self._eof and not self._paused:
+                if self._buffer:
+                    self._last_head(InputState.EOF)
+                if self._state is State.READY:
+                    self._end()
+            elif not self._reading and len(self._buffer) <= MAX_AHEAD:
+                self._go_on_reading()
+
+    def resume(self) -> None:
+        """Go on with the pipelined requests that had to wait for this turn."""
+        self._postponed = False
+        if self._state is State.READY:
+            if not self._paused:
+                self.deadline = self.service.clock + self._listener.keep_alive
+            self._process_buffer()
+
+    def _read_next(self, *, cache_missed: bool) -> bool:
+        """Answer the head at the front of the buffer; False when it is not complete."""
+        data, listener, reader, head = self._buffer, self._listener, self._reader, None
+        if (
+            listener.direct
+            and data[:3] == b"PRI"
+            and not self.connection.served
+            and PREFACE.startswith(bytes(data[: len(PREFACE)]))
+        ):
+            if len(data) >= len(PREFACE):
+                self._hand_over().start(bytes(data))
+            return False
+        if reader is None:
+            if not cache_missed:
+                done = self._try_cache(data)
+                if done:
+                    self._buffer = data[done:]
+                    return True
+            head = read_complete(data, listener.limits, listener.rules, listener.fields)
+        if head is None:
+            reader = reader or HeadReader(data, listener.limits, listener.rules)
+            head = reader.read()
+            if head is None:
+                self._reader, self._buffer = reader, reader.data  # type: ignore[assignment]
+                self._arm_read_timeout(len(data))
+                return False
+        self._start_request(head)
+        return True
+
+    def _hand_over(self) -> Http2Connection:
+        """What the rest of the connection is for."""
+        from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
+
+        self._state, self._buffer, self.deadline = State.LINGER, b"", FOREVER
+        self.service.connections.discard(self)
+        http2 = Http2Connection(
+            self.service, self.transport, self.connection, self._listener, self._listener.http2
+        )
+        self.transport.set_protocol(http2)
+        return http2
+
+    def _switches(self, answer: Response) -> bool:
+        if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
+            return False
+        self.transport.write(SWITCHING)
+        answer.on_sent(0)
+        head, rest = self._head, self._buffer
+        self._hand_over().start_upgraded(head, rest)
+        return True
+
+    def _last_head(self, ending: InputState) -> None:
+        """No more bytes will come: what there is of a head counts."""
+        reader = self._reader or HeadReader(self._buffer, self._listener.limits, self._listener.rules)
+        head = reader.read(ending)
+        if head is not None:
+            self._start_request(head)
+        else:
+            self._buffer, self._reader = b"", None
+
+    def _arm_read_timeout(self, count: int) -> None:
+        """Wait for more of a head or a body of which *count* bytes are there: for TimeOut, and no longer than RequestReadTimeout lets it take."""
+        listener = self._listener
+        self._wait(listener.timeout)
+        if listener.reading is not None:
+            if self._read_deadline is None:
+                self._read_deadline = start(listener.reading, body=self._state is not State.READY)
+            self.deadline = min(self.deadline, self._read_deadline.deadline_for(count) - self.service.period)
+
+    def _start_request(self, head: Head) -> None:
+        self._body_bytes = 0
+        self._read_deadline = self._reader = None
+        rest = self._buffer[head.end :]
+        self._buffer = rest if rest.__class__ is bytes else bytes(rest)
+        self.connection.is_draining = self.service.draining
+        self._state = State.BUSY
+        self.deadline = FOREVER
+        self._head = head
+        if head.length or head.chunked or head.length_bad:
+            body = self._make_body(head)
+        else:
+            self._expects, self._parser, empty = False, None, self._empty
+            if empty is None or empty.failure is not None:
+                empty = self._empty = RequestBody(0)
+            body = empty
+        self._body = body
+        try:
+            answer = self.service.engine.respond(self.connection, head, body)
+        except Exception as problem:
+            self._failed(problem)
+            return
+        if answer.__class__ is Response or isinstance(answer, Response):
+            self._send(answer)
+        else:
+            self._task = self.service.loop.create_task(self._later(answer))
+
+    async def _later(self, waiting: Awaitable[Response]) -> None:
+        try:
+            answer = await waiting
+        except Exception as problem:
+            self._failed(problem)
+        else:
+            self._send(answer)
+            self._process_buffer()
+
+    # bodies -----------------------------------------------------------------------------------
+    def _make_body(self, head: Head) -> RequestBody:
+        self._expects = False
+        if head.error is not None or not (head.chunked or head.length):
+            self._parser = None
+            if head.length_bad:
+                head.close = True
+                return invalid_length_body()
+            return RequestBody(0)
+        body = RequestBody(None if head.chunked else head.length, self._wanted)
+        self._body = body
+        self._parser = (
+            ChunkedBody(self._listener.limits, self._listener.rules)
+            if head.chunked
+            else LengthBody(head.length or 0)
+        )
+        self._expects = head.expect_continue
+        if not self._expects:
+            self._feed()
+        return body
+
+    def _wanted(self) -> None:
+        """A handler waits for its request's body."""
+        if self._expects and self._head is not None:
+            self._expects = self._head.expect_continue = False
+            self.transport.write(CONTINUE)
+            self._feed()
+        self._arm_read_timeout(self._body_bytes)
+        self._go_on_reading()
+
+    def _feed(self) -> None:
+        """Give the bytes in the buffer to the body, or drop them when nobody will read it."""
+        parser, body, data = self._parser, self._body, self._buffer
+        if parser is None or not data:
+            return
+        self._buffer = b""
+        self._body_bytes += len(data)
+        if self.deadline != FOREVER:
+            self._arm_read_timeout(self._body_bytes)
+        try:
+            piece = parser.feed(data)
+        except BodyError as problem:
+            self._poison(problem)
+            return
+        if self._state is State.DISCARD:
+            self._discarded += len(piece)
+        elif piece and body is not None:
+            body.feed(piece)
+        if parser.done:
+            if body is not None and len(parser.trailers):
+                body.trailers = parser.trailers
+            self._buffer, self._parser = parser.rest, None
+            self._body_ended()
+        elif self._state is State.DISCARD:
+            if self._discarded > MAX_DISCARD:
+                self._end()
+        elif body is not None and body.buffered > MAX_BODY_AHEAD:
+            self._stop_reading()
+
+    def _body_ended(self) -> None:
+        if self._body is not None:
+            self._body.end()
+        if self._state is State.DISCARD:
+            self._ready()
+            self._process_buffer()
+        elif self._state is State.BUSY:
+            self.deadline = FOREVER
+
+    def _poison(self, failure: BodyError) -> None:
+        """The rest of the body can't be read: neither can a further request."""
+        self._parser = None
+        self._buffer = b""
+        if self._body is not None:
+            self._body.fail(failure)
+        if self._state is State.DISCARD:
+            self._end()
+        self._is_poisoned = True
+
+    def _truncated(self) -> None:
+        try:
+            if self._parser is not None:
+                self._parser.close()
+        except BodyError as problem:
+            self._poison(problem)
+
+    # between requests -------------------------------------------------------------------------
+    def _answered(self) -> None:
+        if self._is_poisoned or (self._eof and not self._buffer):
+            self._end()
+        elif self._parser is not None:
+            self._state = State.DISCARD
+            self._discarded = 0
+            self._arm_read_timeout(self._body_bytes)
+            self._go_on_reading()
+            self._feed()
+        else:
+            self._ready()
+
+    def _ready(self) -> None:
+        """The next request may come."""
+        if self.service.stopping:
+            self._end()
+            return
+        self._state = State.READY
+        if not self._by_head:
+            self._by_head = self._index.by_head
+        self._head = self._body = self._task = None
+        if not self._paused:
+            self.deadline = self.service.clock + self._listener.keep_alive
+
+    def _discard_input(self) -> None:
+        self._buffer = b""
+        self._parser = self._reader = None
+        self._go_on_reading()
+
+    # ends -------------------------------------------------------------------------------------
+    def expire(self) -> None:
+        """Timeouts: an idle connection is closed without a word, a client that stopped sending its request is answered."""
+        late, self._read_deadline = self._read_deadline, None
+        self.deadline = FOREVER
+        if self._paused or self._file is not None or self._state is State.LINGER:
+            self.transport.abort()
+            return
+        listener = self._listener
+        if late is not None and late.is_expired():
+            self.service.engine.log_connection(
+                self.connection, listener.server, late.line(listener.rules.version22)
+            )
+        if self._state is State.DISCARD:
+            self._end()
+        elif self._state is State.BUSY:
+            self._poison(
+                _unreadable(
+                    400 if listener.rules.version22 else 408, "(70007)The timeout specified has expired"
+                )
+            )
+        elif self._buffer:
+            self._last_head(InputState.TIMEOUT)
+            if self._state is State.READY:
+                self.service.engine.log_timeout(self.connection)
+                self._end()
+        else:
+            self._end()
+
+    def drain(self) -> None:
+        """Idle connections stay open until their keep-alive time is over, so that no request meets a closed door; the answer to it then ends them."""
+        if self._state is State.READY and not self.connection.served and not self._buffer:
+            self._wait(min(self._listener.keep_alive, self._listener.timeout))
+
+    def close_now(self) -> None:
+        """The server stops: idle connections end at once, busy ones after their answer (see `_ready`)."""
+        if self._state in (State.READY, State.LINGER):
+            self._state = State.LINGER
+            self.transport.close()
+
+    def scoreboard_row(self) -> ScoreboardRow:
+        """What the scoreboard says about this connection; the same object as before where nothing has changed."""
+        answering, served = self.connection.rendering, self.connection.served
+        head, known = self._head or answering, self._row
+        if (
+            known is not None
+            and known[0] is head
+            and known[1] == served
+            and known[2] is self._state
+            and known[3] is answering
+        ):
+            return known[4]
+        busy = self._state is State.BUSY or answering is not None
+        state = "W" if busy else "C" if self._state is State.LINGER else "K" if served else "R"
+        protocol, line, vhost = (
+            (head.protocol.lower(), head.line or "", head.hostname or "")
+            if head is not None
+            else ("", "", "")
+        )
+        row = connection_row(
+            state,
+            self.connection.client_ip,
+            protocol,
+            line,
+            vhost,
+            served,
+            tail=self.service.shows_request_tail,
+        )
+        self._row = (head, served, self._state, answering, row)
+        return row
+
+
+def plain(address: str) -> str:
+    """An address without IPv6's wrapping of IPv4 and without scope."""
+    return address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
+
+
+def _unreadable(status: int, cause: str) -> BodyError:
+    return BodyError(status, LogMessage("", "", "", cause))

@@ -1,0 +1,135 @@
+"""Sending files: sendfile(2) through a duplicate of the connection's descriptor.
+
+uvloop's transports can't send files.  As long as a transport has nothing to write, bytes may be sent beside it; the sender is only started then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from whimbrel.engine.input.body import FileSegment, Part, size_of
+
+MAX_TICK_BYTES: Final = (
+    4 << 20
+)  # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
+LARGE_THRESHOLD: Final = (
+    1 << 20
+)  # bytes of a file that costs less when the head before it is a packet of its own
+
+
+class FileSender:
+    """Sends *parts* and then calls *done* with the number of bytes sent and the error, if any.
+
+    *already* bytes of them, not all, are out.
+
+    *stalled* is called when the client's window is full, and again whenever it has taken something.  The files are closed at the end.
+    """
+
+    __slots__ = ("_done", "_loop", "_out", "_parts", "_position", "_sent", "_short", "_stalled", "_waiting")
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        out: socket.socket,
+        parts: list[Part],
+        done: Callable[[int, OSError | None], None],
+        stalled: Callable[[], None],
+        already: int = 0,
+    ) -> None:
+        self._loop, self._out, self._done, self._stalled = loop, out, done, stalled
+        self._parts = list(reversed(parts))
+        self._position, self._sent = already, already
+        while self._position >= (size := size_of(self._parts[-1])) and self._position:
+            self._next(self._position - size)
+        self._waiting = self._short = False
+
+    def start(self) -> None:
+        """Send until the client's window is full, or a turn is over."""
+        left, self._short = MAX_TICK_BYTES, False
+        try:
+            while self._parts and left > 0 and not self._short:
+                left -= self._send(self._parts[-1])
+        except BlockingIOError:
+            self._wait()
+        except OSError as problem:
+            self._finish(problem)
+        else:
+            if self._parts:
+                self._wait()
+            else:
+                self._finish(None)
+
+    def stop(self) -> None:
+        """The connection is gone."""
+        self._finish(ConnectionResetError())
+
+    def _send(self, part: Part) -> int:
+        if isinstance(part, FileSegment):
+            left = part.length - self._position
+            step = min(left, MAX_TICK_BYTES)
+            count = (
+                os.sendfile(self._out.fileno(), part.handle, part.offset + self._position, step)
+                if left
+                else 0
+            )
+            self._short = count < step  # the window is full: asking again would only be told so
+            if not count and left:
+                raise OSError("the file became shorter")
+        else:
+            left = len(part) - self._position
+            more = socket.MSG_MORE if len(self._parts) > 1 and not _large(self._parts[-2]) else 0
+            count = self._out.send(memoryview(part)[self._position :], more) if left else 0
+        self._position += count
+        self._sent += count
+        if count == left:
+            self._next()
+        return count
+
+    def _next(self, position: int = 0) -> None:
+        part = self._parts.pop()
+        self._position = position
+        if isinstance(part, FileSegment):
+            os.close(part.handle)
+
+    def _wait(self) -> None:
+        self._stalled()
+        if not self._waiting:
+            self._waiting = True
+            self._loop.add_writer(self._out.fileno(), self.start)
+
+    def _finish(self, problem: OSError | None) -> None:
+        if self._waiting:
+            self._waiting = False
+            self._loop.remove_writer(self._out.fileno())
+        while self._parts:
+            self._next()
+        done, self._done = self._done, _nothing
+        done(self._sent, problem)
+
+
+def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> int:
+    """Send *head* and the *size* bytes of a file as far as the client's window takes them; how many bytes that were.
+
+    What went wrong, if anything did, is told again to the FileSender that goes on from there.
+    """
+    count = 0
+    try:
+        count = out.send(head)
+        if count == len(head):
+            count += os.sendfile(out.fileno(), handle, 0, min(size, MAX_TICK_BYTES))
+    except OSError:
+        pass
+    return count
+
+
+def _large(part: Part) -> bool:
+    """Whether *part* had better begin a packet: page by page as it lies in memory, a large file goes out in fewer pieces."""
+    return isinstance(part, FileSegment) and part.length >= LARGE_THRESHOLD
+
+
+def _nothing(_sent: int, _problem: OSError | None) -> None:
+    """What is called when everything has been said already."""

@@ -1,0 +1,276 @@
+"""The sending side of a connection: answers of bytes, files and streams, back-pressure, the end.
+
+Answers are handed over one at a time; `_answered` is called when one is out and the next may follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from abc import abstractmethod
+from enum import Enum, auto
+from time import time
+from typing import Any, Final
+
+from whimbrel.engine.cache.entry import LARGE_THRESHOLD
+from whimbrel.engine.input.body import FileSegment, Part, size_of
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.http1.response import chunk
+from whimbrel.server.http1.send_file import FileSender
+from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
+
+# bytes of answers that wait for the client, after which no further one is begun
+WRITE_AHEAD: Final = 64 * 1024
+LINGER: Final = 2.0  # seconds between our end of the connection and the client's
+BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class State(Enum):
+    """What a connection is doing."""
+
+    READY = auto()  # waiting for a head
+    BUSY = auto()  # an answer is being made or sent
+    DISCARD = auto()  # the answer is out, the rest of the request's body is not in
+    LINGER = auto()  # our side is closed
+
+
+class ResponseWriter(asyncio.Protocol, TimedConnection):
+    """See the module."""
+
+    __slots__ = (
+        "_drained",
+        "_eof",
+        "_file",
+        "_listener",
+        "_out",
+        "_paused",
+        "_state",
+        "_task",
+        "_pending_file",
+        "connection",
+        "service",
+        "transport",
+    )
+    connection: Connection
+    transport: asyncio.Transport
+    _listener: ListenerConfig
+
+    def __init__(self, service: WorkerState) -> None:
+        TimedConnection.__init__(self)
+        self.service = service
+        self._state = State.READY
+        self._eof = self._paused = False
+        self._task: asyncio.Task[None] | None = None
+        self._file: FileSender | None = None
+        self._out: socket.socket | None = None
+        self._drained: asyncio.Future[None] | None = None
+        self._pending_file: tuple[Response, bytes] | None = None
+
+    @abstractmethod
+    def _process_buffer(self) -> None:
+        """Go on with what has arrived."""
+
+    @abstractmethod
+    def _switches(self, answer: Response) -> bool:
+        """Whether *answer*, which has the status 101, hands the connection over to another protocol: then that has been done."""
+
+    @abstractmethod
+    def _answered(self) -> None:
+        """The answer is out and the connection stays."""
+
+    @abstractmethod
+    def _discard_input(self) -> None:
+        """What has arrived, and what still comes, is of no interest any more."""
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        self._wait(self._listener.timeout)
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._wait(
+            self._listener.keep_alive
+            if self._state is State.READY
+            else LINGER
+            if self._state is State.LINGER
+            else FOREVER
+        )
+        self._wake()
+        if self._pending_file is not None:
+            self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
+            self._send_files()
+        if self._state is State.READY:
+            self._process_buffer()
+
+    def _wake(self) -> None:
+        drained, self._drained = self._drained, None
+        if drained is not None and not drained.done():
+            drained.set_result(None)
+
+    def _wait(self, seconds: float) -> None:
+        self.deadline = self.service.clock + seconds
+
+    # sending ----------------------------------------------------------------------------------
+    def _send(self, answer: Response) -> None:
+        if answer.request.status == 101 and self._switches(answer):
+            return
+        self.deadline = FOREVER
+        service = self.service
+        head, parts = answer.head(service.date if service.in_tick else service.date_field()), answer.parts
+        if answer.stream is not None:
+            self._task = service.loop.create_task(self._stream(answer, head))
+            return
+        if len(parts) == 1:
+            first = parts[0]
+            body = None if isinstance(first, FileSegment) else first
+        else:
+            body = _joined(parts)
+        if body is None:
+            self._send_rest(answer, head)
+        else:
+            data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
+            if not self.transport.is_closing():
+                if len(data) < LARGE_THRESHOLD:
+                    self.transport.write(head + data)
+                else:
+                    self.transport.writelines((head, data))
+            self._on_sent(answer, len(body))
+
+    def _send_rest(self, answer: Response, head: bytes, already: int = 0) -> None:
+        """Send an answer with files, of which *already* bytes are out, as soon as nothing is waiting in the transport."""
+        self.deadline = FOREVER
+        self._pending_file = (answer, head)
+        if self.transport.get_write_buffer_size() and not self.transport.is_closing():
+            self.transport.set_write_buffer_limits(high=0)
+        else:
+            self._send_files(already)
+
+    def _send_files(self, already: int = 0) -> None:
+        """Send an answer with files, of which *already* bytes are out; nothing is waiting in the transport."""
+        waiting, self._pending_file = self._pending_file, None
+        if waiting is None:
+            return
+        answer, head = waiting
+        out = self._dup_socket() or socket.socket()
+        self._out = out
+        at_once = True
+        size = sum(size_of(part) for part in answer.parts)
+
+        def done(count: int, problem: OSError | None) -> None:
+            self._file = None
+            if problem is not None:
+                self.connection.aborted = True
+                self.transport.abort()
+            self._on_sent(answer, size, count - len(head) - size, broken=problem is not None)
+            if not at_once:
+                self._process_buffer()
+
+        self._file = FileSender(
+            self.service.loop, out, [head, *_framed(answer)], done, self._wait_for_window, already
+        )
+        self._file.start()
+        at_once = False
+
+    def _dup_socket(self) -> socket.socket | None:
+        """The connection beside the transport; None where it is closed."""
+        if self._out is None and not self.transport.is_closing():
+            self._out = socket.socket(fileno=_duplicate(self.transport))
+        return self._out
+
+    def _wait_for_window(self) -> None:
+        self._wait(self._listener.timeout)
+
+    async def _stream(self, answer: Response, head: bytes) -> None:
+        """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
+        chunked = answer.framing is Framing.CHUNKED
+        count, broken = 0, False
+        self.transport.write(head)
+        stream: Any = answer.stream
+        try:
+            async for piece in stream:
+                if self.transport.is_closing():
+                    break
+                count += len(piece)
+                self.transport.write(chunk(piece) if chunked else piece)
+                if self._paused:
+                    self._drained = self.service.loop.create_future()
+                    await self._drained
+            if chunked and not self.transport.is_closing():
+                self.transport.write(b"0\r\n\r\n")
+        except Exception as problem:
+            broken = True
+            self.service.report(problem)
+            self.transport.abort()
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+        self._on_sent(answer, count, broken=broken)
+        self._process_buffer()
+
+    def _on_sent(self, answer: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """The answer is out, or can't be sent any further; *count* and *more* are those of `Answer.sent`."""
+        service = self.service
+        service.requests += 1
+        service.sent += count
+        took = time() - answer.received_at
+        if took > 0.0:
+            service.duration += took * 1000.0
+        try:
+            answer.on_sent(count, more)
+        except Exception as problem:
+            service.report(problem)
+        self.connection.served += 1
+        if self._state is State.LINGER:
+            return
+        if broken or answer.close:
+            self._end()
+        else:
+            self._answered()
+
+    def _failed(self, problem: BaseException) -> None:
+        """A fault of the server's own: the client gets a 500 without a body, the log the reason."""
+        self.service.report(problem)
+        if self._state is not State.LINGER:
+            self.transport.write(BROKEN)
+            self._end()
+
+    # ends -------------------------------------------------------------------------------------
+    def _end(self) -> None:
+        """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
+        self._state = State.LINGER
+        self._discard_input()
+        if self.transport.is_closing():
+            return
+        if self._eof or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        try:
+            self.transport.write_eof()
+        except OSError:
+            self.transport.abort()
+            return
+        self._wait(self._listener.timeout if self._paused else LINGER)
+
+
+def _joined(parts: list[Part]) -> bytes | None:
+    """All parts as one; None where files are among them."""
+    pieces = [part for part in parts if not isinstance(part, FileSegment)]
+    return b"".join(pieces) if len(pieces) == len(parts) else None
+
+
+def _framed(answer: Response) -> list[Part]:
+    """The parts of an answer with the marks of chunks between them, if it has chunks."""
+    if answer.framing is not Framing.CHUNKED:
+        return answer.parts
+    out: list[Part] = []
+    for part in answer.parts:
+        size = size_of(part)
+        out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
+    return [*out, b"0\r\n\r\n"]
+
+
+def _duplicate(transport: asyncio.Transport) -> int:
+    return os.dup(transport.get_extra_info("socket").fileno())

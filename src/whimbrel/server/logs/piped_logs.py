@@ -1,0 +1,86 @@
+"""Programs that read a log from their standard input (``|program``), owned by the master.
+
+The master keeps both ends of the pipe, so that nothing is lost between the end of a program and its next start.  Manual: logs.html#piped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import subprocess
+import time
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import split
+from whimbrel.config.model import LogSink
+
+
+class PipedLog:
+    """One program and its pipe; *started* is when it was last started (monotonic).  Raises OSError."""
+
+    def __init__(self, sink: LogSink, server_root: str = "") -> None:
+        self.sink, self.server_root = sink, server_root
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.write_end, False)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started = 0.0
+        self.ending = False
+
+    def start(self) -> None:
+        """Start the program, again if need be; raises OSError.
+
+        As APR does it: the program begins in the server root, names without a slash are files there; a shell gets the words without their quotes,
+        and an absolute name is looked for before.
+        """
+        self.started = time.monotonic()
+        argv = [to_bytes(word) for word in words(self.sink.target)]
+        executable = argv[0] if b"/" in argv[0] else b"./" + argv[0]
+        if self.sink.shell:
+            if argv[0].startswith(b"/") and not os.access(argv[0], os.X_OK):
+                os.stat(argv[0])
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            argv, executable = [b"/bin/sh", b"-c", b" ".join(argv)], b"/bin/sh"
+        self.process = subprocess.Popen(
+            argv,
+            executable=executable,
+            stdin=self.read_end,
+            cwd=to_bytes(self.server_root) or None,
+            preexec_fn=_unblock,
+        )
+
+    @property
+    def pid(self) -> int:
+        """The running program's number, 0 without one."""
+        return self.process.pid if self.process is not None else 0
+
+    def runs(self) -> bool:
+        """Whether the program runs."""
+        return self.process is not None and self.process.poll() is None
+
+    def ended(self) -> None:
+        """The program was reaped."""
+        if self.process is not None:
+            self.process.returncode = 0
+            self.process = None
+
+    def close(self) -> None:
+        """Close the pipe; the program reads what is in it and then its end."""
+        if not self.ending:
+            self.ending = True
+            os.close(self.write_end)
+            os.close(self.read_end)
+
+
+def _unblock() -> None:
+    import signal
+
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def words(command: str) -> list[str]:
+    """A command line as apr_tokenize_to_argv takes it apart: blanks, both quotes, backslashes."""
+    try:
+        return shlex.split(command) or [""]
+    except ValueError:
+        return split(command) or [""]

@@ -1,0 +1,115 @@
+"""One generation of workers: what the master made of a configuration, and every worker inherits by being forked."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.catalogue.log_sources import source_of
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.model import LogSink, ServerSpec
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.identity import FULL
+from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord
+from whimbrel.engine.log.error_log_line import LEVELS, LogContext, LogLine, error_line
+from whimbrel.server.logs.logs import Logs
+from whimbrel.server.master import messages
+from whimbrel.server.master.sockets import Key
+from whimbrel.server.worker.runtime import ServerRuntime
+from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
+from whimbrel.server.worker.state import tick_period
+
+
+@dataclass(slots=True)
+class Generation:
+    """Everything that workers of one generation share; *period* is that of their clocks, in seconds.
+
+    *programs* are those that all workers share: each has ``release(at_once=...)``.
+    """
+
+    configuration: Configuration
+    engine: Engine
+    runtime: ServerRuntime
+    logs: Logs
+    sockets: dict[Key, socket.socket]
+    board: SharedScoreboard
+    life: ServerInfo
+    programs: list[Any] = field(default_factory=list)
+    period: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What looks at all servers is done once: workers share the memory of what is there when they are forked, as long as they don't touch it."""
+        self.period = tick_period(self.configuration)
+        if self.configuration.hosts is not None:
+            for port in {port for _address, port in self.sockets}:
+                self.configuration.hosts.prepare(port)
+
+    def start_programs(self) -> None:
+        """Start what all workers will share.  Raises PostConfigError."""
+        start = self.configuration.provider("programs", "rewrite")
+        self.programs = start(self.configuration) if start is not None else []
+
+    def release_programs(self, *, at_once: bool) -> None:
+        """Let go of the shared programs; *at_once* ends them, otherwise they end with the last worker."""
+        for program in self.programs:
+            program.release(at_once=at_once)
+        self.programs = []
+
+    @property
+    def spec(self) -> ServerSpec:
+        """What the server needs of the configuration."""
+        return self.configuration.spec
+
+    @property
+    def dialect(self) -> Dialect:
+        """The configuration's dialect."""
+        return self.configuration.dialect
+
+    @property
+    def identity(self) -> str:
+        """What the server calls itself in its own log."""
+        return FULL
+
+    def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
+        """A line of the error log that belongs to no request; notices are always written."""
+        limit = self.configuration.main.config(CoreServerConfig).log_level.get("", LEVELS["warn"])
+        if level != "notice" and LEVELS[level] > limit:
+            return
+        core, now, runtime = (
+            self.configuration.main.config(CoreServerConfig),
+            self.runtime.now(),
+            self.runtime,
+        )
+        line = LogLine(
+            level,
+            text,
+            code if self.dialect.messages_24 else "",
+            module,
+            cause,
+            source=source_of(module, code, text),
+        )
+        if core.error_log_format is not None:
+            message = LogRecord(line, now, runtime.pid, self.configuration.main)
+            self.logs.write(self.error_log, ErrorFormats(core.error_log_format, {}).line(message))
+        else:
+            self.logs.write(
+                self.error_log,
+                error_line(line, LogContext(now, runtime.pid, runtime.tid), new=self.dialect.messages_24),
+            )
+
+    @property
+    def error_log(self) -> LogSink:
+        """The main server's error log."""
+        sink = self.spec.error_log
+        return sink if sink is not None else LogSink("/dev/stderr")
+
+    @property
+    def words(self) -> messages.MpmMessages:
+        """The words of the loaded MPM."""
+        loaded = self.configuration.loaded
+        if loaded("mpm_prefork_module") or not self.dialect.messages_24:
+            return messages.PREFORK
+        return messages.WORKER if loaded("mpm_worker_module") else messages.EVENT

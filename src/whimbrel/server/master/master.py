@@ -1,0 +1,369 @@
+"""The master: reads the configuration, binds the sockets, opens the logs, forks workers and looks after them.
+
+It waits in poll(2) and does nothing between signals but to look at the heartbeats of its workers.  Whatever ends it is logged.
+What the numbers of httpd's MPMs mean here: docs/process-model.md.
+Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart.  Manual: stopping.html.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import socket
+import time
+import traceback
+from collections.abc import Callable
+
+from whimbrel.base.errors import ConfigError, PostConfigError, StartError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.catalogue.log_sources import source_of
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.model import LogSink
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.http.semantics.dates import error_log_time
+from whimbrel.modules.mpm.settings import MpmConfig
+from whimbrel.server.logs.logs import Logs
+from whimbrel.server.master import pidfile, privileges, single_process, sockets, systemd
+from whimbrel.server.master.generation import Generation
+from whimbrel.server.master.messages import apr_error, complain
+from whimbrel.server.master.preload import import_everything
+from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
+from whimbrel.server.worker.runtime import ServerRuntime
+from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
+
+_URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
+
+
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """How the server was started: *load* reads the configuration anew; *command_line* is for the log; *single* is -X."""
+
+    load: Callable[[], Configuration]
+    command_line: str
+    single: bool = False
+    built: str = ""
+    ready: Callable[[], None] = lambda: None
+
+
+class Master:
+    """The parent process from its first configuration to its end."""
+
+    def __init__(self, options: StartOptions) -> None:
+        self.options = options
+        self.board = SharedScoreboard()
+        self.children = WorkerPool(self.board)
+        self.sockets: dict[sockets.Key, socket.socket] = {}
+        self.old_logs: list[Logs] = []
+        self.life = ServerInfo(time.time(), time.time(), built=options.built)
+        self._pending_signals: list[int] = []
+        self._pid_path = ""
+        self._imported: set[str] = set()
+        self.wanted = 1
+        self.notifier = systemd.Notifier(os.environ)
+
+    # starting ---------------------------------------------------------------------------------
+    def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
+        """Everything that may fail while there is somebody to tell; raises StartError.  Not *serves*: only the logs are wanted."""
+        spec = configuration.spec
+        if serves:
+            privileges.check(spec, configuration.dialect)
+        loaded = configuration.loaded("systemd_module")
+        self.notifier.enable(loaded)
+        if loaded and not self.sockets:
+            self.sockets = systemd.listen_fds(os.environ)
+        bound = sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
+        for key, one in self.sockets.items():
+            if key not in bound:
+                one.close()
+        self.sockets = bound
+        logs = Logs(configuration.dialect, configuration.program, configuration.root)
+        runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
+        self.life.mpm = next(
+            (n for n in ("prefork", "worker") if configuration.loaded(f"mpm_{n}_module")), "event"
+        )
+        self.life.slots = (
+            configuration.main.config(MpmConfig).server_limit or (256 if spec.threads == 1 else 16)
+        ) * spec.threads
+        generation = Generation(
+            configuration, Engine(configuration, runtime), runtime, logs, bound, self.board, self.life
+        )
+        configuration.release_tree()
+        logs.open_error_log(generation.error_log)
+        logs.report = lambda text: generation.log("error", text, module="log_config")
+        logs.open(_error_logs(configuration), error_log=True)
+        logs.open(spec.log_sinks, hold=spec.buffered_logs)
+        self.generation = generation
+        self.log_config_messages()
+        if serves:
+            generation.start_programs()
+        processors = len(os.sched_getaffinity(0))
+        self.limit = max(1, min(processors, spec.max_processes or processors))
+        self.wanted = max(1, min(spec.processes or processors, self.limit))
+
+    def log_config_messages(self) -> None:
+        """httpd reads its configuration twice, the second time with its log open: what was said on the console is in the log, too."""
+        generation = self.generation
+        dialect, runtime = generation.dialect, generation.runtime
+        levels = generation.configuration.main.config(CoreServerConfig).log_level
+        stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
+        for message in generation.configuration.messages:
+            if message.logged is not None:
+                generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
+                continue
+            if message.level == "startup" and dialect.messages_24 and not self.life.generation:
+                continue
+            if message.level in ("startup", "notice") or enabled(levels, message.module, message.level):
+                line = format_message(
+                    message, dialect, time=stamp, process=f"pid {runtime.pid}:tid {runtime.tid}"
+                )
+                generation.logs.write(generation.error_log, to_bytes(line) + b"\n")
+
+    def report_failure(self, problem: PostConfigError, *, repeat_in_log: bool) -> None:
+        """Say in the log why a module could not begin; *again* when the server ran or httpd would have come that far."""
+        generation, coded = self.generation, self.generation.dialect.messages_24
+        for level, text in problem.log_lines:
+            generation.log(level, text, module=problem.module)
+        if repeat_in_log and coded:
+            generation.log("emerg", "Configuration Failed, exiting", code="AH00020", module="")
+        else:
+            generation.logs.write(generation.error_log, to_bytes(problem.lines[-1]) + b"\n")
+        generation.logs.end()
+
+    def run(self) -> int:
+        """Be the server's parent until the end; the exit status."""
+        self.generation.runtime.after_fork()
+        faulthandler.enable(2)  # what kills the interpreter, in a worker too, leaves a trace in the log
+        try:
+            return self._serve()
+        except BaseException as problem:
+            self._report(problem)
+            self.children.terminate(self.generation)
+            return 1
+        finally:
+            self.notifier.stopping()
+            pidfile.remove(self._pid_path, os.getpid())
+            self.generation.release_programs(at_once=True)
+            self.generation.logs.end()
+
+    def _serve(self) -> int:
+        privileges.raise_limits()
+        self._import()  # now, since nothing slow should lie between the first line of the log and the last
+        temporary = self._pid_file()
+        if temporary is None:
+            return 1
+        self._listen_to_signals()
+        if self.options.single:
+            gc.enable()
+        else:
+            self._fork_workers()
+        self.log_started()
+        pidfile.publish(self.generation.spec.pid_file, temporary)
+        self.options.ready()
+        self.notifier.ready()
+        return single_process.serve(self) if self.options.single else self._main_loop()
+
+    def _pid_file(self) -> bytes | None:
+        """Prepare the PidFile; None when that fails, which the log tells."""
+        generation = self.generation
+        self._pid_path = path = generation.spec.pid_file
+        try:
+            if os.path.exists(to_bytes(path)) and not _is(path, os.getpid()):
+                text = f"pid file {path} overwritten -- Unclean shutdown of previous Apache run?"
+                generation.log("warn", text, code="AH00098")
+            return pidfile.prepare(path, os.getpid())
+        except OSError as problem:
+            shown = (
+                problem.filename.decode("latin-1")
+                if isinstance(problem.filename, bytes)
+                else f"{path}.XXXXXX"
+            )
+            generation.log(
+                "error",
+                f"{apr_error(problem)}: AH00099: could not create {shown}"
+                if generation.dialect.messages_24
+                else f"{apr_error(problem)}: could not create {path}",
+            )
+            generation.log(
+                "error",
+                f"{generation.configuration.program}: could not log pid to file {path}",
+                code="AH00100",
+            )
+            return None
+
+    def log_started(self) -> None:
+        """The lines of the log that tell that the server runs."""
+        generation = self.generation
+        words = generation.words
+        generation.log(
+            "notice", words.running[1] % generation.identity, code=words.running[0], module=words.module
+        )
+        if generation.dialect.messages_24:
+            generation.log("notice", f"Command line: '{self.options.command_line}'", code="AH00094")
+
+    # signals ----------------------------------------------------------------------------------
+    def _listen_to_signals(self) -> None:
+        signal.set_wakeup_fd(self.children.wake_out, warn_on_full_buffer=False)
+        for number in (*SIGNALS, *FATAL_SIGNALS):
+            signal.signal(number, self._note_signal)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, *FATAL_SIGNALS))
+
+    def _note_signal(self, number: int, _frame: object) -> None:
+        if number != signal.SIGCHLD:
+            self._pending_signals.append(number)
+
+    def _import(self) -> None:
+        """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
+        import_everything(self.generation.configuration, self._imported)
+        source_of("core", "", "")
+
+    def _fork_workers(self) -> None:
+        """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
+        if self.life.generation:
+            self._import()
+            gc.unfreeze()
+            gc.collect()  # what was there before; at first there is next to nothing to be found
+        gc.freeze()
+        gc.enable()  # start-up leaves it off
+        self.children.spawn_missing(self.generation, self.wanted)
+
+    def _main_loop(self) -> int:
+        """Sleep, and do what signals, children and their messages ask for; the exit status."""
+        while True:
+            try:
+                self._wait()
+                self.children.reap(self.generation)
+            except FatalChild:
+                self.children.terminate(self.generation)
+                return 1
+            except (
+                Exception
+            ) as problem:  # a fault here concerns one worker or one message: the server goes on
+                self._report(problem)
+                time.sleep(QUICK_DEATH)
+            if self._pending_signals:
+                status = self._handle_signal(self._most_urgent())
+                if status is not None:
+                    return status
+            children = self.children
+            if children.respawn_at is None or children.respawn_at <= time.monotonic():
+                children.respawn_at = None
+                children.spawn_missing(self.generation, self.wanted)
+
+    def _wait(self) -> None:
+        """Sleep until something is to be done, and do what is due."""
+        children, logs, notifier = self.children, self.generation.logs, self.notifier
+        seconds = children.watch(self.generation)
+        due = [
+            when - time.monotonic()
+            for when in (children.respawn_at, notifier.due(), logs.restart_at)
+            if when is not None
+        ]
+        if children.listen(min([seconds, *due])):
+            self.wanted = min(self.wanted + 1, self.limit)
+        logs.restart_programs()
+        if notifier.active:
+            main = self.generation.configuration.main.config(MpmConfig)
+            notifier.tick(self.board, self.life, extended=main.extended_status is not False)
+
+    def _report(self, problem: BaseException) -> None:
+        """Log a fault of the server's own."""
+        self.generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
+
+    def _most_urgent(self) -> int:
+        """What signals that came together mean: they are one, so that a stream of restarts leaves time for everything else."""
+        pending, self._pending_signals = set(self._pending_signals), []
+        return next((one for one in _URGENCY if one in pending), pending.pop())
+
+    def _handle_signal(self, number: int) -> int | None:
+        """Do what a signal says; the exit status when that is the end."""
+        generation = self.generation
+        words = generation.words
+        if number in (signal.SIGTERM, signal.SIGINT):
+            self.notifier.stopping()
+            self.children.terminate(generation)
+            generation.log("notice", words.term[1], code=words.term[0], module=words.module)
+            return 0
+        if number == signal.SIGWINCH:
+            generation.log("notice", words.winch[1], code=words.winch[0], module=words.module)
+            self._stop_gracefully()
+            return 0
+        if number in FATAL_SIGNALS:
+            generation.log(
+                "alert", f"caught {signal.Signals(number).name}, shutting down", module=words.module
+            )
+            self.children.terminate(generation)
+            return 1
+        graceful = number == signal.SIGUSR1
+        what = words.usr1 if graceful else words.hup
+        generation.log("notice", what[1], code=what[0], module=words.module)
+        return self.restart(graceful=graceful)
+
+    def _stop_gracefully(self) -> None:
+        self.notifier.stopping()
+        for one in self.sockets.values():
+            one.close()
+        self.children.signal_all(signal.SIGUSR1)
+        self.children.wait(
+            self.generation, self.generation.spec.graceful_timeout or float("inf"), self._pending_signals
+        )
+        self.children.terminate(self.generation)
+
+    # restarting -------------------------------------------------------------------------------
+    def restart(self, *, graceful: bool) -> int | None:
+        """Begin a new generation; None when it runs, else the exit status."""
+        self.notifier.reloading()
+        if not graceful:
+            self.children.terminate(self.generation)
+        old = self.generation
+        try:
+            configuration = self.options.load()
+            if not graceful:
+                self.board.forget()
+                self.life.started = time.time()
+            self.life = replace(self.life, restarted=self.life.started, generation=self.life.generation + 1)
+            self.prepare(configuration)
+        except PostConfigError as problem:
+            self.report_failure(problem, repeat_in_log=True)
+            self.children.terminate(old)
+            return 1
+        except (ConfigError, StartError) as problem:
+            complain(format_error(problem, old.dialect, old.configuration.program))
+            self.children.terminate(old)
+            return 1
+        path = self.generation.spec.pid_file
+        if path != self._pid_path:
+            temporary = self._pid_file()
+            if temporary is None:
+                return 1
+            pidfile.publish(path, temporary)
+        old.release_programs(at_once=not graceful)
+        old.logs.close()  # before the fork: programs of before end with the workers of before
+        self._fork_workers()
+        self.log_started()
+        if graceful:
+            self.children.signal_all(signal.SIGUSR1, self.life.generation - 1)
+        self.notifier.ready()
+        return None
+
+
+def _is(path: str, number: int) -> bool:
+    try:
+        return pidfile.read(path) == number
+    except pidfile.BadPidFile:
+        return False
+
+
+def _error_logs(configuration: Configuration) -> list[LogSink]:
+    """The error logs of all servers, which BufferedLogs does not concern."""
+    provider = configuration.provider("log", "error_sink")
+    return (
+        [provider(configuration, server) for server in configuration.servers()]
+        if provider is not None
+        else []
+    )

@@ -1,0 +1,82 @@
+"""Words of messages that a server process prints in httpd's form."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Final
+
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import StartError
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+
+
+def apr_error(problem: OSError) -> str:
+    """APR's ``(2)No such file or directory``."""
+    number = problem.errno or 0
+    return f"({number}){os.strerror(number)}"
+
+
+def with_code(dialect: Dialect, code: str, text: str, why: str = "") -> str:
+    """A line of start-up: the cause, the number of the message where the dialect has numbers, the text."""
+    head = f"{why}: " if why else ""
+    return f"{head}{code}: {text}" if dialect.messages_24 else f"{head}{text}"
+
+
+def logs_not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
+    """The refusal to start of everything that has to do with logs and listening sockets."""
+    return StartError(
+        with_code(dialect, code, text, why), with_code(dialect, "AH00015", "Unable to open logs")
+    )
+
+
+def complain(text: str) -> None:
+    """Write lines to standard error, which is the error log of a running server; a full disk or a closed pipe loses them."""
+    with contextlib.suppress(OSError):
+        os.write(2, to_bytes(text) + b"\n")
+
+
+@dataclass(frozen=True, slots=True)
+class MpmMessages:
+    """What one MPM says about the life of its parent: (number, text)."""
+
+    module: str
+    running: tuple[str, str]
+    term: tuple[str, str]
+    winch: tuple[str, str]
+    usr1: tuple[str, str]
+    hup: tuple[str, str]
+
+
+RUNNING: Final = "%s configured -- resuming normal operations"
+TERM: Final = "caught SIGTERM, shutting down"
+WINCH: Final = "caught SIGWINCH, shutting down gracefully"
+HUP: Final = "SIGHUP received.  Attempting to restart"
+_USR1: Final = "SIGUSR1 received.  Doing graceful restart"
+_USR1_PREFORK: Final = "Graceful restart requested, doing restart"
+
+EVENT: Final = MpmMessages(
+    "mpm_event",
+    ("AH00489", RUNNING),
+    ("AH00491", TERM),
+    ("AH00492", WINCH),
+    ("AH00493", _USR1),
+    ("AH00494", HUP),
+)
+WORKER: Final = MpmMessages(
+    "mpm_worker",
+    ("AH00292", RUNNING),
+    ("AH00295", TERM),
+    ("AH00296", WINCH),
+    ("AH00297", _USR1),
+    ("AH00298", HUP),
+)
+PREFORK: Final = MpmMessages(
+    "mpm_prefork",
+    ("AH00163", RUNNING),
+    ("AH00169", TERM),
+    ("AH00170", WINCH),
+    ("AH00171", _USR1_PREFORK),
+    ("AH00173", HUP),
+)

@@ -1,0 +1,92 @@
+"""What a worker may import later is imported before it is forked: it may be in a chroot, out of descriptors, or without the right to read the files.
+
+Functions import what start-up can do without.  `LATER` repeats for each module what its functions import in a worker, so that a server need not
+read its own text to know (a test compares it with the code).  What depends on settings, such as a database's driver, a module's provider of the
+group `LIBRARIES` tells.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Final
+
+from whimbrel.config.configuration import AUTHENTICATION, Configuration
+
+LIBRARIES: Final = "libraries"  # providers: a function of the configuration that gives the names of what it makes workers import
+_PACKAGE: Final = "whimbrel"
+# What the standard library and uvloop import only when it is used.
+STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodings.utf_8")
+# By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
+LAZY_IMPORTS: Final[dict[str, str]] = {
+    "config.addresses": "ipaddress",
+    "config.unimplemented": ".expr.parser",
+    "expr.api": ".expr.compiler .expr.parser",
+    "http.semantics.dates": "calendar",
+    "modules.support.auth.auth_files": "hashlib .modules.support.auth.passwords",
+    "modules.http.etag": "hashlib",
+    "modules.core.filters": ".modules.support.reverse_dns",
+    "modules.core.handler": "hashlib",
+    "modules.aaa.mod_auth_basic": "hashlib",
+    "modules.generators.mod_cgi": ".modules.support.cgi.script",
+    "modules.generators.mod_cgid": ".modules.support.cgi.script",
+    "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page .modules.filters.mod_include.reading .modules.core.handler",
+    "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
+    "modules.filters.mod_include.page": ".modules.filters.mod_include.elements",
+    "modules.http.mod_mime": ".modules.core.filters",
+    "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
+    "modules.session.mod_session_crypto": ".modules.session.session_cipher",
+    "modules.generators.mod_status": ".modules.generators.mod_status.json_output .modules.generators.mod_status.page .modules.generators.mod_status.state",
+    "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
+    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
+    "cryptography.hazmat.decrepit.ciphers.algorithms",
+    "base.regex": "pcre2",
+    "server.logs.logs": "syslog",
+    "server.http1.protocol": ".server.http2.connection",
+    "server.connection.proxy_protocol": ".server.connection.dumpio",
+}
+
+
+def import_everything(configuration: Configuration, done: set[str] | None = None) -> None:
+    """Import what a worker may need under *configuration*.
+
+    *done* are modules that were looked at before; it grows.
+    """
+    for name in STDLIB_LAZY:
+        import_module(name)
+    for module in configuration.modules.modules:
+        for hook in module.hooks:
+            import_module(hook.make.__module__)
+    for provider in configuration.modules.providers(LIBRARIES).values():
+        for name in provider(configuration):
+            _import(name)
+    _follow(set() if done is None else done, _not_needed(configuration))
+
+
+def _not_needed(configuration: Configuration) -> frozenset[str]:
+    """What no engine will ask for."""
+    needed = {
+        ".server.http2.connection": configuration.loaded("http2_module"),
+        ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
+        or configuration.dialect.access_in_core,
+    }
+    return frozenset(name for name, found in needed.items() if not found)
+
+
+def _follow(done: set[str], spared: frozenset[str]) -> None:
+    """Import what the functions of all loaded modules of ours import, and those of what came with it."""
+    while fresh := {name for name in sys.modules if name.startswith(_PACKAGE)} - done:
+        done |= fresh
+        for module in fresh:
+            for name in LAZY_IMPORTS.get(module.removeprefix(f"{_PACKAGE}."), "").split():
+                if name not in spared:
+                    _import(name)
+
+
+def _import(name: str) -> None:
+    try:
+        import_module(name, _PACKAGE)
+    except ImportError:
+        if name.startswith("."):
+            raise
+        # a library that need not be there

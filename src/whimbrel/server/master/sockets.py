@@ -1,0 +1,82 @@
+"""The listening sockets: bound once by the master, inherited by every worker, kept over restarts where the address stays."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable
+
+from whimbrel.base.dialect import Dialect
+from whimbrel.base.errors import StartError
+from whimbrel.config.model import Listener
+from whimbrel.server.master.messages import apr_error, with_code
+
+Key = tuple[str, int]
+
+
+def bind_all(
+    listeners: Iterable[Listener], cached: dict[Key, socket.socket], backlog: int, dialect: Dialect
+) -> dict[Key, socket.socket]:
+    """The sockets for *listeners*; those of *kept* are used again.  Raises StartError in httpd's words, with what was bound closed."""
+    out: dict[Key, socket.socket] = {}
+    try:
+        for listener in listeners:
+            key = (listener.address, listener.port)
+            if key in out and not dialect.listen_22:
+                continue
+            out[key] = cached[key] if key in cached and key not in out else bind(listener, backlog)
+    except OSError as problem:
+        for key, one in out.items():
+            if cached.get(key) is not one:
+                one.close()
+        shown = (
+            f"[{listener.address}]"
+            if ":" in listener.address
+            else listener.address or ("[::]" if has_ipv6() else "0.0.0.0")
+        )
+        raise StartError(
+            with_code(
+                dialect,
+                "AH00072",
+                f"make_sock: could not bind to address {shown}:{listener.port}",
+                apr_error(problem),
+            ),
+            "no listening sockets available, shutting down",
+            with_code(dialect, "AH00015", "Unable to open logs"),
+        ) from None
+    if not out:
+        raise StartError(
+            "no listening sockets available, shutting down",
+            with_code(dialect, "AH00015", "Unable to open logs"),
+        )
+    return out
+
+
+def has_ipv6() -> bool:
+    """Whether the system can open an IPv6 socket."""
+    if not socket.has_ipv6:
+        return False
+    try:
+        with socket.socket(socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def bind(listener: Listener, backlog: int) -> socket.socket:
+    """One listening socket; an empty address is any, IPv6 and IPv4 by one socket where the system has IPv6."""
+    any_six = not listener.address and has_ipv6()
+    family = socket.AF_INET6 if any_six or ":" in listener.address else socket.AF_INET
+    one = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            with contextlib.suppress(OSError):
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if any_six else 1)
+        one.bind((listener.address or ("::" if any_six else "0.0.0.0"), listener.port))
+        one.listen(backlog)
+        one.setblocking(False)
+    except OSError:
+        one.close()
+        raise
+    return one

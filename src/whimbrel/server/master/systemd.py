@@ -1,0 +1,138 @@
+"""What a service manager of systemd's kind is told, and the listening sockets that it hands over.
+
+sd_notify(3) is one datagram of ``NAME=value`` lines to the socket that NOTIFY_SOCKET names; sd_listen_fds(3) are LISTEN_FDS descriptors from 3 on, if
+LISTEN_PID is this process.  Both are for servers with mod_systemd; without the variables nothing happens.  Manual: mod/mod_systemd.html.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from whimbrel.base.numbers import is_digits
+from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
+
+FIRST_SOCKET: Final = 3
+STATUS_EVERY: Final = 10.0  # seconds between two lines of statistics
+PROCESSING: Final = "Processing requests..."
+
+
+class Notifier:
+    """Tells the service manager of *environment* how the server is; *active* is False without mod_systemd or manager."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._address = environment.get("NOTIFY_SOCKET", "")
+        mine = environment.get("WATCHDOG_PID", "") in ("", str(os.getpid()))
+        usec = environment.get("WATCHDOG_USEC", "")
+        self._watchdog = int(usec) / 2e6 if mine and is_digits(usec) and int(usec) > 0 else 0.0
+        self.active = False
+        self._statistics, self._alive = float("inf"), float("inf")
+        self._last = 0
+
+    def enable(self, loaded: bool) -> None:
+        """Called with each configuration: whether it loads mod_systemd."""
+        self.active = loaded and bool(self._address)
+
+    def say(self, *lines: str) -> None:
+        """Send lines; a manager that can't be reached is no reason to stop."""
+        if not self.active:
+            return
+        address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
+                one.setblocking(False)
+                one.sendto("\n".join(lines).encode(), address)
+        except OSError:
+            pass
+
+    # what happens -----------------------------------------------------------------------------
+    def ready(self) -> None:
+        """The workers run."""
+        now = time.monotonic()
+        self._statistics, self._alive = now + STATUS_EVERY, now
+        self.say("READY=1", f"STATUS={PROCESSING}", f"MAINPID={os.getpid()}")
+
+    def reloading(self) -> None:
+        """The configuration is read again."""
+        self.say(
+            "RELOADING=1",
+            f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}",
+            "STATUS=Reading configuration...",
+        )
+
+    def stopping(self) -> None:
+        """The server ends; said once."""
+        self.say("STOPPING=1", "STATUS=Stopping...")
+        self.active = False
+
+    def due(self) -> float | None:
+        """When `tick` wants to be called (monotonic), None for never."""
+        if not self.active:
+            return None
+        return min(self._statistics, self._alive if self._watchdog else self._statistics)
+
+    def tick(self, board: SharedScoreboard, life: ServerInfo, *, extended: bool) -> None:
+        """Send what is due."""
+        now = time.monotonic()
+        if self.active and self._watchdog and now >= self._alive:
+            self._alive = now + self._watchdog
+            self.say("WATCHDOG=1")
+        if self.active and now >= self._statistics:
+            self._statistics = now + STATUS_EVERY
+            self.say("READY=1", f"STATUS={statistics(board, life) if extended else PROCESSING}")
+
+
+def statistics(board: SharedScoreboard, life: ServerInfo) -> str:
+    """What the workers have done, in one line."""
+    every: list[dict[str, Any]] = [value for _slot, value in board.slots_in_use()]
+    accesses, sent = sum(v["accesses"] for v in every), sum(v["bytes"] for v in every)
+    states = "".join(v["process"]["workers"] for v in every)
+    seconds = max(1.0, time.time() - life.started)
+    idle = states.count("_")
+    return (
+        f"Total requests: {accesses}; Idle/Busy workers {_share(idle, len(states))}/{_share(len(states) - idle, len(states))};"
+        f"Requests/sec: {accesses / seconds:.3g}; Bytes served/sec: {_short(sent / seconds)}B/sec"
+    )
+
+
+def _share(part: int, total: int) -> int:
+    return part * 100 // total if total else 0
+
+
+def _short(count: float) -> str:
+    """A number of four characters: `` 12``, ``1.5K``, `` 20M``."""
+    if count < 973:
+        return f"{int(count):3d} "
+    for unit in "KMGTPE":
+        count /= 1024
+        if count < 9.95:
+            return f"{count:.1f}{unit}"
+        if count < 973:
+            return f"{count:3.0f}{unit}"
+    return "****"
+
+
+def listen_fds(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.socket]:
+    """The listening TCP sockets that the service manager has opened, by address ("" for any) and port."""
+    number = environment.get("LISTEN_FDS", "")
+    if environment.get("LISTEN_PID") != str(os.getpid()) or not is_digits(number):
+        return {}
+    out: dict[tuple[str, int], socket.socket] = {}
+    for handle in range(FIRST_SOCKET, FIRST_SOCKET + int(number)):
+        try:
+            one = socket.socket(fileno=handle)
+            if one.family not in (socket.AF_INET, socket.AF_INET6) or not one.getsockopt(
+                socket.SOL_SOCKET, socket.SO_ACCEPTCONN
+            ):
+                one.detach()
+                continue
+        except OSError:
+            continue
+        one.setblocking(False)
+        os.set_inheritable(handle, False)
+        address, port = one.getsockname()[:2]
+        out["" if address in ("::", "0.0.0.0") else address, port] = one
+    return out

@@ -1,0 +1,65 @@
+"""The outside world of an engine in a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.config.model import LogSink
+from whimbrel.engine.runtime import NoScoreboard, Scoreboard
+from whimbrel.server.logs.logs import Logs
+
+T = TypeVar("T")
+
+
+class ServerRuntime:
+    """A Runtime: the real clock, the generation's logs, a few threads."""
+
+    def __init__(self, logs: Logs, threads: int) -> None:
+        self.logs, self._threads = logs, threads
+        self.scoreboard: Scoreboard = NoScoreboard()
+        self._pool: ThreadPoolExecutor | None = None
+        self.write_log: Callable[[LogSink, bytes], None] = logs.write
+        self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
+        self.now: Callable[[], float] = time.time
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Called in each process that uses it: its numbers are those of the process."""
+        self.pid, self.tid = os.getpid(), threading.get_native_id()
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run blocking *work* beside the event loop."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def reverse_lookup(self, address: str) -> str | None:
+        """The host name of an IP address, or None."""
+        return await self.in_thread(lambda: _reverse_lookup(address))
+
+    async def resolve(self, name: str) -> list[str]:
+        """The IP addresses of a host name, [] for an unknown one."""
+        return await self.in_thread(lambda: _resolve(name))
+
+
+def _reverse_lookup(address: str) -> str | None:
+    try:
+        return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+    except OSError:
+        return None
+
+
+def _resolve(name: str) -> list[str]:
+    try:
+        found = socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

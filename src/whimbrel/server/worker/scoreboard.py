@@ -1,0 +1,230 @@
+"""What the workers are doing, in memory that all of them share.
+
+Every worker writes one text (JSON) about itself into its slot, at most once a second while it is busy and when it is asked.  Any worker can write
+anything anywhere in this memory, so `Board.read` accepts only texts of the shape that `scoreboard_text` describes.  A reader that meets a
+half-written text takes the slot's last good one.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import struct
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.engine.runtime import ScoreboardRow
+from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unreadable, parse
+
+SLOT: Final = 32 * 1024
+SLOTS: Final = 128
+LEAST: Final = 64  # bytes that a row takes at least: the names of its keys
+MAX_SHORT_ROWS: Final = 16  # rows that are told where not all fit
+MAX_REQUEST: Final = (
+    63  # characters of a request line, an address, a host and a protocol that fit httpd's scoreboard.h
+)
+MAX_CLIENT: Final = 63
+MAX_VHOST: Final = 31
+MAX_PROTOCOL: Final = 15
+_HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), length
+_SERIALS: Final = (1 << 64) - 1
+
+
+def connection_row(
+    state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False
+) -> ScoreboardRow:
+    """The row of one connection, its texts cut to httpd's sizes; *tail* shows the end of a long request (SeeRequestTail)."""
+    return ScoreboardRow(
+        {
+            "state": state,
+            "client": client[:MAX_CLIENT],
+            "protocol": protocol[:MAX_PROTOCOL],
+            "request": request[-MAX_REQUEST:] if tail else request[:MAX_REQUEST],
+            "vhost": vhost[:MAX_VHOST],
+            "served": served,
+        }
+    )
+
+
+@dataclass(slots=True)
+class ServerInfo:
+    """What the master knows: times in seconds since the epoch, and which generation of workers is the present one.
+
+    *started* is the last start or restart that was not graceful: from then on counts are kept.
+    """
+
+    started: float
+    restarted: float
+    generation: int = 0
+    built: str = ""
+    mpm: str = "event"
+    slots: int = 0  # what ServerLimit and ThreadsPerChild allow: the length of the scoreboard's line
+
+
+class SharedScoreboard:
+    """The shared memory; made by the master before it forks.  The serial numbers and lengths of all slots stand together at its start."""
+
+    def __init__(self, slots: int = SLOTS) -> None:
+        self.slots = slots
+        self._texts = (slots + 1) * _HEAD.size  # one more for what workers have done that are gone
+        self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
+        self._good: dict[int, dict[str, Any]] = {}
+        self._heads = b""
+        self._every: list[tuple[int, dict[str, Any]]] = []
+        self._past: dict[str, Any] | None = None
+
+    def write(self, slot: int, value: dict[str, Any]) -> None:
+        """Replace the text of *slot*; one that does not fit loses rows, down to none."""
+        rows = value.get("rows", [])
+        for count in (len(rows), MAX_SHORT_ROWS, 0):
+            if count * LEAST <= SLOT:
+                data = json.dumps({**value, "rows": rows[:count]}, separators=(",", ":")).encode()
+                if len(data) <= SLOT:
+                    break
+        else:
+            return
+        head, at = slot * _HEAD.size, self._texts + slot * SLOT
+        serial = _HEAD.unpack_from(self._memory, head)[0] & ~1
+        _HEAD.pack_into(self._memory, head, serial + 1, 0)
+        self._memory[at : at + len(data)] = data
+        _HEAD.pack_into(self._memory, head, serial + 2 & _SERIALS, len(data))
+
+    def read(self, slot: int) -> dict[str, Any] | None:
+        """The text of *slot*; None for an empty one.  Raises Unreadable for bytes that no worker of this program writes."""
+        head, at = slot * _HEAD.size, self._texts + slot * SLOT
+        for _ in range(3):
+            serial, length = _HEAD.unpack_from(self._memory, head)
+            data = self._memory[at : at + min(length, SLOT)]
+            if serial % 2 == 0 and _HEAD.unpack_from(self._memory, head)[0] == serial:
+                self._good.pop(slot, None)
+                if not length:
+                    return None
+                value = self._good[slot] = parse(data, SUMS if slot == self.slots else WORKER)
+                return value
+        return self._good.get(slot)
+
+    def _readable(self, slot: int) -> dict[str, Any] | None:
+        try:
+            return self.read(slot)
+        except Unreadable:
+            return None
+
+    def slots_in_use(self) -> list[tuple[int, dict[str, Any]]]:
+        """What all slots say that say something; read anew when one of them has changed.  Not to be changed."""
+        heads = self._memory[: self._texts]
+        if heads != self._heads:
+            found = ((slot, self._readable(slot)) for slot in range(self.slots))
+            self._every = [(slot, value) for slot, value in found if value is not None]
+            self._past = self._readable(self.slots)
+            self._heads = heads
+        return self._every
+
+    def retired_totals(self) -> dict[str, Any]:
+        """The sums of workers that are gone: accesses, bytes, duration, cpu (user, system)."""
+        self.slots_in_use()
+        return self._past or {"accesses": 0, "bytes": 0, "duration": 0.0, "cpu": [0.0, 0.0]}
+
+    def retire(self, slot: int) -> None:
+        """Empty the slot of a worker that has ended, and add its counts to those of the past; for the master alone.
+
+        Raises Unreadable, with the slot emptied, where its counts are lost.
+        """
+        try:
+            last, past = self.read(slot), self.retired_totals()
+            if last is not None:
+                sums: dict[str, Any] = {
+                    key: min(past[key] + last[key], MAX_COUNT) for key in ("accesses", "bytes", "duration")
+                }
+                self.write(
+                    self.slots,
+                    {
+                        **sums,
+                        "cpu": [
+                            min(sum(pair), MAX_COUNT) for pair in zip(past["cpu"], last["cpu"], strict=True)
+                        ],
+                    },
+                )
+        finally:
+            self.clear(slot)
+
+    def forget(self) -> None:
+        """Begin to count anew, as a restart does that is not graceful."""
+        self.clear(self.slots)
+
+    def clear(self, slot: int) -> None:
+        """Empty a slot."""
+        head = slot * _HEAD.size
+        serial, _ = _HEAD.unpack_from(self._memory, head)
+        _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
+
+
+class Scoreboard:
+    """One worker's view of the board; the Runtime's scoreboard (see modules/mod_status/state.py for the keys).
+
+    *own* gives what this worker would write into its slot at this moment.
+    """
+
+    def __init__(
+        self, board: SharedScoreboard, slot: int, life: ServerInfo, own: Callable[[], dict[str, Any]]
+    ) -> None:
+        self._board, self._slot, self._life, self._own = board, slot, life, own
+        self._seen: list[dict[str, Any]] | None = None
+
+    def _all(self) -> list[dict[str, Any]]:
+        mine = (self._slot, self._own())
+        every = [mine, *(one for one in self._board.slots_in_use() if one[0] != self._slot)]
+        return [value for _slot, value in sorted(every, key=lambda one: one[0])]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each connection that is open, and one for each worker that waits."""
+        every = self._seen = self._all()
+        return [row for value in every for row in _rows_of(value)]
+
+    def totals(self) -> dict[str, Any]:
+        """Sums over all workers, as they were when the rows were last asked for: once."""
+        every, self._seen = self._seen or self._all(), None
+        past, life = self._board.retired_totals(), self._life
+        accesses, sent, duration, user, system, slots = (
+            past["accesses"],
+            past["bytes"],
+            past["duration"],
+            0.0,
+            0.0,
+            0,
+        )
+        for value in every:
+            accesses += value["accesses"]
+            sent += value["bytes"]
+            duration += value["duration"]
+            user += value["cpu"][0]
+            system += value["cpu"][1]
+            slots += len(value["rows"]) + value["idle"]
+        return {
+            "started": life.started,
+            "restarted": life.restarted,
+            "generation": life.generation,
+            "config_generation": life.generation + 1,
+            "built": life.built,
+            "mpm": life.mpm,
+            "slots": max(life.slots, slots),
+            "accesses": accesses,
+            "bytes": sent,
+            "duration": duration,
+            "cpu": (user, system, *past["cpu"]),
+            "processes": [value["process"] for value in every],
+        }
+
+
+def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of one worker's text, those that wait behind those of connections: each names its worker."""
+    worker, rows = value["worker"], value["rows"]
+    for row in rows:
+        row["worker"] = worker
+    return [*rows, *[{"worker": worker, "state": value["waiting"]}] * value["idle"]]
+
+
+def now() -> float:
+    """Seconds since the epoch."""
+    return time.time()

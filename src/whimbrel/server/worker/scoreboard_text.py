@@ -1,0 +1,115 @@
+"""The texts in the scoreboard's slots: their shape, and a reader that trusts none of them.
+
+A text of another shape, with a number out of bounds, an unknown state or a character beyond latin-1 is Unreadable as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from whimbrel.engine.runtime import ScoreboardRow
+
+MAX_COUNT: Final = (1 << 63) - 1
+MAX_IDLE: Final = 64  # letters of waiting threads in one text
+MAX_LETTERS: Final = 8192  # letters of connections in one text
+MAX_TEXT: Final = 63  # characters of the longest text in a row
+STATES: Final = frozenset("_SRWKDLCGI.")
+
+Reader = Callable[[Any], Any]
+
+
+class Unreadable(ValueError):
+    """The bytes are no text of a worker."""
+
+
+def parse(data: bytes, shape: Reader) -> dict[str, Any]:
+    """Read one text of a *shape*, WORKER or SUMS.  Raises Unreadable."""
+    try:
+        value: dict[str, Any] = shape(json.loads(data.decode("ascii")))  # of bytes it would guess an encoding
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Unreadable from None
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
+        raise Unreadable
+    return value
+
+
+def _amount(value: Any) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= MAX_COUNT:
+        raise Unreadable
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise Unreadable
+    return value
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str or len(value) > MAX_TEXT:
+        raise Unreadable
+    value.encode("latin-1")
+    return value
+
+
+def _state(value: Any) -> str:
+    if type(value) is not str or value not in STATES:
+        raise Unreadable
+    return value
+
+
+def _letters(value: Any) -> str:
+    if type(value) is not str or len(value) > MAX_LETTERS or not STATES.issuperset(value):
+        raise Unreadable
+    return value
+
+
+def _idle(value: Any) -> int:
+    count = _count(value)
+    if count > MAX_IDLE:
+        raise Unreadable
+    return count
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    first, second = value
+    return _amount(first), _amount(second)
+
+
+def _record(**fields: Reader) -> Reader:
+    readers = tuple(fields.items())
+    return lambda value: {key: reader(value[key]) for key, reader in readers}
+
+
+_row: Final = _record(state=_state, client=_text, protocol=_text, request=_text, vhost=_text, served=_count)
+
+
+def _rows(value: Any) -> list[ScoreboardRow]:
+    return [ScoreboardRow(_row(one)) for one in value]
+
+
+_SUMS: Final[dict[str, Reader]] = {"accesses": _count, "bytes": _count, "duration": _amount, "cpu": _pair}
+_PROCESS: Final = _record(
+    slot=_count,
+    pid=_count,
+    stopping=_flag,
+    connections=_count,
+    accepting=_flag,
+    writing=_count,
+    keep_alive=_count,
+    closing=_count,
+    wait_io=_count,
+    workers=_letters,
+)
+_WORKER: Final = _record(
+    process=_count, generation=_count, pid=_count, requests=_count, sent=_count, cpu=_amount, duration=_amount
+)
+
+SUMS: Final = _record(**_SUMS)
+WORKER: Final = _record(**_SUMS, process=_PROCESS, rows=_rows, worker=_WORKER, idle=_idle, waiting=_state)

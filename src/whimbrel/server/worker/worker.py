@@ -1,0 +1,281 @@
+"""A worker: one process, one loop, accepting on the sockets that all workers share.
+
+Signals from the master: TERM ends soon (requests that arrive within `SETTLE` seconds are answered, answers that are being sent may take up to `HURRY`
+seconds), USR1 ends after the connections have ended (idle ones stay open for their keep-alive time, so that no request is lost).  The worker also
+ends when the master is gone: it holds the other end of *lifeline*.  Each byte on *control*, which is this worker's own, is a message to the master:
+HEARTBEAT, RETIRE (it has served its number of connections) or BUSY.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import time
+import traceback
+from typing import Any, Final
+
+import uvloop
+
+from whimbrel.engine.input.body import Aborted
+from whimbrel.server.connection.proxy_protocol import protocol_factory
+from whimbrel.server.master import messages, privileges
+from whimbrel.server.master.generation import Generation
+from whimbrel.server.master.messages import apr_error
+from whimbrel.server.worker.scoreboard import Scoreboard
+from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS
+from whimbrel.server.worker.state import WorkerState
+
+FATAL: Final = (
+    15  # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
+)
+SICK: Final = (
+    7  # exit status of a worker that lacked resources: another may have them later (httpd's APEXIT_CHILDSICK)
+)
+HEARTBEAT: Final = b"."
+RETIRE: Final = b"r"
+BUSY: Final = b"b"
+BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
+STOP_GRACE: Final = 3.0  # seconds that answers may take when the server stops
+ACCEPT_GRACE: Final = 0.1  # seconds in which a connection that was accepted becomes one that is known
+GEN2_THRESHOLD: Final = 100  # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
+STATS_SHARE: Final = 100  # a worker with very many connections tells what they do for no more than one part in so many of its time
+BUSY_SHARE: Final = 0.85  # share of a processor from which on a worker asks for company
+
+
+class Worker:
+    """The running worker; `run` returns the signal that ended it."""
+
+    def __init__(self, generation: Generation, slot: int, lifeline: int = -1, control: int = -1) -> None:
+        self.generation, self.slot, self.lifeline, self.control = generation, slot, lifeline, control
+        self.reason = 0
+        self._settled = self._full = False
+        self._servers: list[asyncio.AbstractServer] = []
+        self._reported = self._cpu = 0.0
+        self._pause = 1.0
+        self._pid = os.getpid()
+
+    def run(self) -> int:
+        """Serve until told to end."""
+        self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        self.ended = self.loop.create_future()
+        gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
+        self.generation.runtime.after_fork()
+        self.service = service = WorkerState(
+            self.generation.engine, self.loop, report=self._report, period=self.generation.period
+        )
+        service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
+        self.generation.runtime.scoreboard = Scoreboard(
+            self.generation.board, self.slot, self.generation.life, self.summary
+        )
+        self.generation.logs.attach(self.loop.call_soon, self.loop.call_later)
+        self._handle_signals()
+        if self.lifeline >= 0:
+            self.loop.add_reader(self.lifeline, self._orphaned)
+        try:
+            self.loop.run_until_complete(self._serve())
+        finally:
+            self.refresh()
+            self.generation.logs.finish()
+        return self.reason
+
+    def _handle_signals(self) -> None:
+        """A signal without effect gets an empty handler, since CGI programs would inherit SIG_IGN.
+
+        INT and WINCH of a terminal are the master's.  Under -X, HUP, USR1 and WINCH have no effect; with prefork HUP and USR1 kill, as in httpd.
+        """
+        reacts: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+        ignores: tuple[int, ...] = (signal.SIGINT, signal.SIGWINCH)
+        if self.lifeline < 0:
+            prefork = self.generation.words is messages.PREFORK
+            reacts = (signal.SIGTERM, signal.SIGINT, *((signal.SIGWINCH,) if prefork else ()))
+            ignores = () if prefork else (signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH)
+        for number in reacts:
+            self.loop.add_signal_handler(number, self._on_signal, number)
+        for number in ignores:
+            self.loop.add_signal_handler(number, _ignore)
+
+    async def _serve(self) -> None:
+        backlog = self.generation.spec.backlog
+        first = protocol_factory(self.service)
+        for one in self.generation.sockets.values():
+            self._servers.append(
+                await self.loop.create_server(lambda: first(self.service), sock=one.dup(), backlog=backlog)
+            )
+        self.refresh()
+        self._beat()
+        await self.ended
+
+    # the end ----------------------------------------------------------------------------------
+    def _on_signal(self, number: int) -> None:
+        self.reason = self.reason or number
+        if number in (signal.SIGUSR1, signal.SIGWINCH):
+            self.retire()
+        else:
+            self.stop()
+
+    def _orphaned(self) -> None:
+        self.loop.remove_reader(self.lifeline)
+        self.stop()
+
+    def retire(self) -> None:
+        """Accept nothing more, end with the last connection."""
+        self._close_servers()
+        self.service.drain()
+        self.loop.call_later(ACCEPT_GRACE, self._empty)
+
+    def stop(self) -> None:
+        """Accept nothing more, answer what is on its way, close what is idle, give answers a moment."""
+        self._close_servers()
+        self.service.drain()
+        self.loop.call_later(ACCEPT_GRACE, self._close_idle)
+        self.loop.call_later(STOP_GRACE, self._finish)
+
+    def _close_idle(self) -> None:
+        self.service.stop()
+        self.loop.call_soon(self._empty)
+
+    def _close_servers(self) -> None:
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+        if self.lifeline >= 0:
+            for one in self.generation.sockets.values():
+                one.close()
+
+    def _empty(self) -> None:
+        """The last connection has gone, or there was none: end, unless one that was accepted a moment ago is still to come."""
+        if self.service.draining and not self.service.connections:
+            if self.service.stopping:
+                self._finish()
+            elif self._settled:
+                self._finish()
+            else:
+                self._settled = True
+                self.loop.call_later(ACCEPT_GRACE, self._empty)
+
+    def _finish(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    # what the master wants to know ------------------------------------------------------------
+    def _accepted(self) -> None:
+        limit = self.generation.spec.requests_per_child
+        if limit and self.service.accepted >= limit and not self.service.draining:
+            self._send(RETIRE)
+            self.loop.call_soon(self.retire)
+
+    def _send(self, message: bytes) -> None:
+        if self.control >= 0:
+            try:
+                os.write(self.control, message)
+            except OSError:
+                pass
+
+    def _beat(self) -> None:
+        """Show the master that the loop turns."""
+        if self.control >= 0:
+            self._send(HEARTBEAT)
+            self.loop.call_later(BEAT_PERIOD, self._beat)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        passed = now - self._reported
+        if passed >= self._pause:
+            used = time.process_time() - self._cpu
+            if self._reported and used > BUSY_SHARE * passed:
+                self._send(BUSY)
+            self.refresh()
+            self._check_descriptors()
+
+    def _check_descriptors(self) -> None:
+        """The loop closes connections in silence when there is no descriptor for them: say so, once for each time of need."""
+        try:
+            os.close(os.dup(2))
+            self._full = False
+        except OSError as problem:
+            if not self._full:
+                self._full = True
+                self.generation.log(
+                    "error",
+                    f"{apr_error(problem)}: apr_socket_accept: (client socket)",
+                    module=self.generation.words.module,
+                )
+
+    def refresh(self) -> None:
+        """Write this worker's slot of the scoreboard."""
+        self._reported, self._cpu = time.monotonic(), time.process_time()
+        self.generation.board.write(self.slot, self.summary())
+        self._pause = max(1.0, STATS_SHARE * (time.process_time() - self._cpu))
+
+    def summary(self) -> dict[str, Any]:
+        """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
+        service, generation = self.service, self.generation
+        rows = [one.scoreboard_row() for one in service.connections]
+        times = os.times()
+        cpu = (times.user, times.system)
+        states = "".join([row["state"] for row in rows])
+        idle = max(1, min(generation.spec.threads, MAX_IDLE) - len(rows))
+        worker = {
+            "process": self.slot,
+            "generation": generation.life.generation,
+            "pid": self._pid,
+            "requests": service.requests,
+            "sent": service.sent,
+            "cpu": sum(cpu),
+            "duration": service.duration,
+        }
+        process = {
+            "slot": self.slot,
+            "pid": self._pid,
+            "stopping": service.draining,
+            "connections": len(rows),
+            "accepting": not service.draining,
+            "writing": states.count("W"),
+            "keep_alive": states.count("K"),
+            "closing": states.count("C"),
+            "wait_io": states.count("R"),
+            "workers": (states + "_" * idle)[:MAX_LETTERS],
+        }
+        return {
+            "accesses": service.requests,
+            "bytes": service.sent,
+            "duration": service.duration,
+            "cpu": cpu,
+            "process": process,
+            "rows": rows,
+            "worker": worker,
+            "idle": idle,
+            "waiting": "G" if service.draining else "_",
+        }
+
+    def _report(self, problem: BaseException) -> None:
+        """Log a fault of the server's own with its traceback; the log has a line about an aborted body already."""
+        if isinstance(problem, Aborted):
+            return
+        text = "".join(traceback.format_exception(problem))
+        self.generation.log("crit", text.rstrip("\n"))
+
+
+def _ignore() -> None:
+    pass
+
+
+def worker_main(generation: Generation, slot: int, lifeline: int, control: int) -> int:
+    """The life of a forked worker; its exit status."""
+    if not become_user(generation):
+        return FATAL
+    Worker(generation, slot, lifeline, control).run()
+    return 0
+
+
+def become_user(generation: Generation) -> bool:
+    """Give up root; False where that fails, which the log says."""
+    try:
+        privileges.drop(generation.spec)
+    except privileges.DropError as problem:
+        generation.log("alert", problem.text, code=problem.code, module="unixd", cause=problem.cause)
+        return False
+    return True

@@ -1,0 +1,137 @@
+"""Raw request bytes in, raw answer bytes out: one client connection to an engine, without sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.cache.fd_cache import open_if_unchanged
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.input.body import FileSegment, RequestBody, invalid_length_body
+from whimbrel.engine.parser_limits import head_limits, head_rules
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Framing, Response
+from whimbrel.http.http1.chunked import BodyError, ChunkedBody
+from whimbrel.http.syntax.head import Head, HeadLimits, InputState, ParserOptions, read_head
+
+__all__ = ["TestClient", "HeadLimits", "ParserOptions"]
+
+
+class TestClient:
+    """A client connection: `send` feeds bytes, the answers to every complete request in them come back."""
+
+    def __init__(self, engine: Engine, connection: Connection) -> None:
+        self.engine, self.connection = engine, connection
+        self.buffer = b""
+        self.closed = False
+        server = engine.main.config(CoreServerConfig)
+        self.limits, self.rules = head_limits(server), head_rules(server, engine.configuration)
+
+    def send(self, data: bytes, *, last: bool = False) -> bytes:
+        """Answers to what has become complete by *data*; *last*: nothing more comes."""
+        self.buffer += data
+        out = b""
+        while not self.closed and self.buffer:
+            out += self._cached_responses()
+            head = read_head(
+                self.buffer, self.limits, self.rules, ending=InputState.EOF if last else InputState.OPEN
+            )
+            if head is None:
+                break
+            rest = self.buffer[head.end :]
+            body = invalid_length_body() if head.length_bad else RequestBody(0)
+            if head.error is None and (head.chunked or head.length):
+                taken = self._body(head, rest)
+                if taken is None:
+                    break
+                body, rest = taken
+            self.buffer = rest
+            out += self._response(head, body)
+        return out
+
+    def _cached_responses(self) -> bytes:
+        """The answers that were kept for the heads at the beginning of the buffer."""
+        out = b""
+        while not self.closed:
+            end = self.buffer.find(b"\r\n\r\n") + 4
+            if end < 4:
+                break
+            index = self.engine.response_cache.index(self.connection.local_ip, self.connection.local_port)
+            entry, head = index.lookup(self.connection, self.buffer[:end], self.limits, -1)
+            if entry is None:
+                break
+            now = self.engine.runtime.now()
+            date = self.engine.http_date(now).encode()
+            if entry.file:
+                handle = open_if_unchanged(entry.file, entry.stamp)
+                if handle < 0:
+                    break
+                out += entry.serialize_head(self.connection, date, now) + _bytes(
+                    FileSegment(handle, 0, entry.size)
+                )
+            else:
+                out += entry.serialize(self.connection, date, now)
+            self.buffer = self.buffer[end:]
+            self.engine.log_hit(entry, self.connection, head)
+            self.connection.served += 1
+            self.closed = entry.close
+        return out
+
+    def _body(self, head: Head, rest: bytes) -> tuple[RequestBody, bytes] | None:
+        if not head.chunked:
+            length = head.length or 0
+            if len(rest) < length:
+                return None
+            body = RequestBody(length)
+            body.feed(rest[:length])
+            body.end()
+            return body, rest[length:]
+        body = RequestBody(None)
+        reader = ChunkedBody(self.limits, self.rules)
+        try:
+            body.feed(reader.feed(rest))
+        except BodyError as problem:
+            body.fail(problem)
+            return body, b""
+        if not reader.done:
+            return None
+        body.trailers = reader.trailers
+        body.end()
+        return body, reader.rest
+
+    def _response(self, head: Head, body: RequestBody) -> bytes:
+        response, payload = asyncio.run(self._complete(head, body))
+        sent = len(payload)
+        if response.framing is Framing.CHUNKED:
+            payload = (b"%x\r\n%b\r\n" % (sent, payload) if sent else b"") + (
+                b"" if response.request.connection.aborted else b"0\r\n\r\n"
+            )
+        out = response.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
+        response.on_sent(sent)
+        self.connection.served += 1
+        self.closed = response.close or self.connection.aborted
+        return out
+
+    async def _complete(self, head: Head, body: RequestBody) -> tuple[Response, bytes]:
+        """The answer and all of its body, in one loop: a program that answers lives in it from beginning to end."""
+        result = self.engine.respond(self.connection, head, body)
+        response = result if isinstance(result, Response) else await result
+        parts = [_bytes(part) for part in response.parts]
+        if response.stream is not None:
+            try:
+                parts += [piece async for piece in response.stream]
+            except ConnectionError:
+                self.connection.aborted = True
+        other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        if other_tasks:
+            await asyncio.wait(other_tasks, timeout=1)
+        return response, b"".join(parts)
+
+
+def _bytes(part: bytes | FileSegment) -> bytes:
+    if isinstance(part, bytes):
+        return part
+    data = part.read()
+    os.close(part.handle)
+    return data

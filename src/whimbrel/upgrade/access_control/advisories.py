@@ -1,0 +1,300 @@
+"""What rules about access control say without an edit of their own: what the new text brings with it, and what no text can mend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from whimbrel.base.dialect import V22
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.catalogue import DirectiveEntry, catalogue
+from whimbrel.config.model import SectionKind
+from whimbrel.directives.spec import Context
+from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
+from whimbrel.upgrade.access_control.chains import admitted_overrides
+from whimbrel.upgrade.access_control.effective import (
+    OTHER_METHODS,
+    RECORD,
+    flatten_directives,
+    has_directive,
+    merge_effective,
+    split_args,
+)
+from whimbrel.upgrade.access_control.replacement import Lines
+from whimbrel.upgrade.access_control.sections import AccessSection, absolute_path, open_branches
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.overrides import Override
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
+_MAX_LINE_22: Final = 8191
+_CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
+"""Of 2.4 alone: the file was upgraded."""
+_ADDED_BY_RULES: Final = frozenset({"substitutemaxlinelength"})
+"""What other rules write beside a line that 2.2 takes."""
+_MIN_ARGS: Final = {
+    "NO_ARGS": 0,
+    "TAKE1": 1,
+    "TAKE12": 1,
+    "TAKE123": 1,
+    "TAKE13": 1,
+    "ITERATE": 1,
+    "FLAG": 1,
+    "TAKE2": 2,
+    "TAKE23": 2,
+    "ITERATE2": 2,
+    "TAKE3": 3,
+}
+_BITS: Final = {
+    "authconfig": Context.OR_AUTHCFG,
+    "limit": Context.OR_LIMIT,
+    "fileinfo": Context.OR_FILEINFO,
+    "indexes": Context.OR_INDEXES,
+    "options": Context.OR_OPTIONS,
+}
+
+
+def _note(number: str, section: AccessSection, message: str, advice: str = "nothing to do") -> Finding:
+    return Finding(number, section.place, message, advice, Risk.COSMETIC)
+
+
+def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
+    """Sections that keep Satisfy Any."""
+    for section, written in analyze_access(tree).plans.items():
+        if any(
+            one.name == "satisfy" and one.args.lower() == "any" for one in flatten_directives(written.control)
+        ):
+            yield _note(
+                "X13",
+                section,
+                "2.4 logs AH01797 under Satisfy Any for requests that it then answers with 200",
+                "leave such lines out where something reads the error log, fail2ban for example",
+            )
+
+
+def outvoted(tree: ConfigTree) -> Iterator[Finding]:
+    """Sections of 2.4 with Require all granted beside other lines."""
+    for section in analyze_access(tree).inventory.sections:
+        if section.is_upgraded:
+            texts = [line.args.lower().split() for line in section.lines_24 if line.name == "require"]
+            if any(text[:1] == ["not"] for text in texts):
+                yield Finding(
+                    "X14",
+                    section.place,
+                    "Require not among lines without a container: 2.4 does not start with it (negative Require directive "
+                    "has no effect in <RequireAny>)",
+                    "put the lines into <RequireAll>",
+                    Risk.BREAKS,
+                )
+            elif ["all", "granted"] in texts and any(text != ["all", "granted"] for text in texts):
+                yield _note(
+                    "X14",
+                    section,
+                    "lines without a container are alternatives: Require all granted lets everybody in",
+                    "take the line out, or put the others into <RequireAll>",
+                )
+
+
+def loopback(tree: ConfigTree) -> Iterator[Finding]:
+    """Sections that admit the machine itself by its address."""
+    analysis = analyze_access(tree)
+    for section in analysis.plans:
+        entries = [
+            word.lower()
+            for one in flatten_directives(analysis.solver.lines[section])
+            if one.name == "allow"
+            for word in split_args(one.args)[1:]
+        ]
+        if _LOOPBACK.intersection(entries):
+            yield _note(
+                "X18",
+                section,
+                "an address stays one; Require local is wider: 127.0.0.0/8, ::1, the machine's connections to itself",
+                "write Require local by hand where that is what was meant",
+            )
+
+
+def limited(tree: ConfigTree) -> Iterator[Finding]:
+    """Sections whose access control stands in <Limit> or <LimitExcept>."""
+    for section in analyze_access(tree).inventory.sections:
+        lines = section.access_lines
+        if not any(
+            line.name in ("limit", "limitexcept")
+            and has_directive(line.children, RECORD | {"require", "satisfy"})
+            for line in lines
+        ):
+            continue
+        if _rechecked(section, lines):
+            yield Finding(
+                "X20",
+                section.place,
+                "2.2 asks a <Location> once more, as GET, for the index of a folder; 2.4 asks once",
+                "leave the <Limit> out where all methods are meant",
+                Risk.OPENS,
+                Safety.MANUAL,
+                evidence="a POST to a folder: 2.2 answers what it answers to GET, 2.4 what it answers to POST",
+            )
+        elif not section.is_upgraded:
+            yield _note(
+                "X20",
+                section,
+                "what stands in <Limit> or <LimitExcept> is about these methods alone; the rest decides the others",
+                "leave the container out where all methods are meant",
+            )
+
+
+def _rechecked(section: AccessSection, lines: Lines) -> bool:
+    """Whether a <Location> lets other methods in where it keeps GET out."""
+    if section.kind not in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) or section.is_proxy:
+        return False
+    state = merge_effective([lines])
+    return "GET" in state and bool(state["GET"].requires) and not state[OTHER_METHODS].requires
+
+
+def by_environment(tree: ConfigTree) -> Iterator[Finding]:
+    """Sections that ask the environment."""
+    analysis = analyze_access(tree)
+    for section in analysis.plans:
+        if any(
+            word.lower().startswith("env=")
+            for one in flatten_directives(analysis.solver.lines[section])
+            if one.name in ("allow", "deny")
+            for word in split_args(one.args)
+        ):
+            yield _note(
+                "X21",
+                section,
+                "env= of Allow and Deny is Require env; the variables must be there as early as before, by SetEnvIf, not SetEnv",
+            )
+
+
+def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
+    """What was left out because there is too much of it, told at the first section that has something to say."""
+    analysis = analyze_access(tree)
+    first = next(iter(analysis.plans), None)
+    if first is not None and any(written.control for written in analysis.plans.values()):
+        for what in analysis.bounds.exceeded:
+            yield Finding(
+                "C17",
+                first.place,
+                f"not all that sections can meet was worked out: {what}",
+                "look at what sections with patterns say about the rest",
+                Risk.COSMETIC,
+            )
+
+
+# .htaccess files ------------------------------------------------------------------------------------
+def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
+    """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""
+    analysis = analyze_access(tree)
+    overrides = admitted_overrides(tree, analysis.inventory)
+    by_lines = tree.has("loadmodule")  # else everything may be compiled in
+    for section in analysis.inventory.sections:
+        if section.kind is SectionKind.HTACCESS and section in overrides:
+            htaccess_finding = _htaccess_finding(analysis, section, overrides[section], by_lines=by_lines)
+            if htaccess_finding is not None:
+                yield htaccess_finding
+
+
+def _htaccess_finding(
+    analysis: AccessAnalysis, section: AccessSection, override: Override, *, by_lines: bool
+) -> Finding | None:
+    bits = int(Context.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
+    loaded = analysis.solver.decisions.environment_22.settings(V22).configuration.modules
+    catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
+    refused_24: Statement | None = None
+    for line in _all_statements(section.file.statements):
+        rows_22, rows_24 = (
+            loaded.rows(line.name) if by_lines else catalogue_22.find(line.name),
+            catalogue_24.find(line.name),
+        )
+        if line.in_24 is False or line.name in _ADDED_BY_RULES:
+            continue
+        taken_24 = any(row.where & bits for row in rows_24)
+        if (
+            not rows_22
+            or not any(row.where & bits for row in rows_22)
+            or _too_short(line, str(rows_22[0].args), rows_24)
+        ):
+            if not taken_24 or line.name in _CONTAINERS:
+                return None
+            return Finding(
+                "X22",
+                line.place,
+                f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
+                "make sure that the folder may be seen",
+                Risk.OPENS,
+            )
+        if rows_24 and not taken_24 and refused_24 is None:
+            refused_24 = line
+    if refused_24 is None:
+        return None
+    if refused_24.is_section and not refused_24.children:
+        return Finding(
+            "X22",
+            refused_24.place,
+            f"2.4 refuses {_name(refused_24)} under this AllowOverride and answers 500; it holds nothing",
+            "take it out",
+            Risk.CLOSES,
+            Safety.SAFE,
+            (refused_24.remove(),),
+        )
+    return Finding(
+        "X22",
+        refused_24.place,
+        f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the folder",
+        "take the line out, or admit it by AllowOverride",
+        Risk.CLOSES,
+    )
+
+
+def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry]) -> bool:
+    """Whether the line has fewer words than 2.2 wants, but as many as 2.4 does."""
+    if line.is_section or not rows_24 or _MIN_ARGS.get(args_22, 0) <= _MIN_ARGS.get(rows_24[0].args, 9):
+        return False
+    return _MIN_ARGS.get(rows_24[0].args, 9) <= len(line.words()) < _MIN_ARGS[args_22]
+
+
+def _name(line: Statement) -> str:
+    return line.node.name if not line.is_section else f"<{line.node.name}>"
+
+
+def _all_statements(statements: list[Statement]) -> Iterator[Statement]:
+    for statement in open_branches(statements):
+        yield statement
+        yield from _all_statements(statement.children)
+
+
+# users ----------------------------------------------------------------------------------------------
+def user_checks(tree: ConfigTree) -> Iterator[Finding]:
+    """Digest logins, and lines of password and group files that are longer than 2.2 reads."""
+    for line in tree.named("authtype"):
+        if line.in_24 is not False and line.args.strip().strip('"').lower() == "digest":
+            yield Finding(
+                "C46",
+                line.place,
+                "2.4 refuses Digest logins without qop, and nonces of 2.2",
+                "clients as old as that need Basic over TLS",
+                Risk.CLOSES,
+            )
+    for line in tree.named("authuserfile", "authgroupfile"):
+        path = absolute_path(tree.root, line.words()[0]) if line.words() else ""
+        if _has_long_line(path):
+            yield Finding(
+                "C46",
+                line.place,
+                f"{path} has a line of more than {_MAX_LINE_22} bytes, which 2.2 cuts and 2.4 does not",
+                "look at who stands at the end of that line",
+                Risk.OPENS,
+            )
+
+
+def _has_long_line(path: str) -> bool:
+    try:
+        if os.path.getsize(to_bytes(path)) <= _MAX_LINE_22:
+            return False
+        with open(to_bytes(path), "rb") as file:
+            return any(len(line.rstrip(b"\n")) > _MAX_LINE_22 for line in file)
+    except OSError:
+        return False

@@ -1,0 +1,409 @@
+"""The access control of one estate, worked out once and asked by all rules about it."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from whimbrel.access.decision import Counterexample
+from whimbrel.base.dialect import V24
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.execute import is_directory
+from whimbrel.config.model import SectionKind
+from whimbrel.upgrade.access_control import native
+from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, find_chains
+from whimbrel.upgrade.access_control.conditional_edits import of_conditional
+from whimbrel.upgrade.access_control.edits import rendered, section_edits
+from whimbrel.upgrade.access_control.effective import flatten_directives
+from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
+from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
+from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
+from whimbrel.upgrade.access_control.sections import (
+    AccessSection,
+    SectionInventory,
+    absolute_path,
+    find_sections,
+)
+from whimbrel.upgrade.access_control.shared_lines import disagreeing
+from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
+from whimbrel.upgrade.access_control.unchanged_sections import SHARED, SPLIT, Left, left
+from whimbrel.upgrade.access_control.variants import Variants
+from whimbrel.upgrade.access_control.vhost_equivalence import (
+    EquivalentHost,
+    VhostEquivalence,
+    password_file_exists,
+)
+from whimbrel.upgrade.model import FileEdit, InputContext, Style
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+
+
+@dataclass(slots=True, eq=False)
+class AccessAnalysis:
+    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried.
+
+    *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are like others have no chains of their own.
+    *twins* are by their sections.  *left* are the sections that stay as they are, each with the reason.  *variants* are the sections as `solver`
+    has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
+    """
+
+    inventory: SectionInventory
+    every: list[SectionChain]
+    chains: list[SectionChain]
+    solver: Solver
+    plans: dict[AccessSection, SectionPlan]
+    bounds: Bounds
+    variants: Variants
+    left: Left
+    solved: dict[AccessSection, SectionPlan]
+    is_first: bool
+    equivalents: dict[AccessSection, tuple[AccessSection, EquivalentHost]] = field(default_factory=dict)
+    _replacements: dict[AccessSection, Replacement] = field(default_factory=dict)
+    _examples: dict[AccessSection, Counterexample | None] = field(default_factory=dict)
+
+    def edits(
+        self, tree: ConfigTree, section: AccessSection, replacement: Replacement | None = None
+    ) -> tuple[FileEdit, ...]:
+        """What makes the section's text say that, or *form*."""
+        if section in self.solver.failing_sections:
+            return ()
+        if section.choices or section.loses_lines:
+            if replacement is None and not section.loses_lines and self._is_unchanged(section):
+                return ()
+            return of_conditional(
+                section,
+                replacement or self.plans[section].replacement,
+                self.solver.removed_names,
+                also_22=tree.options.also_22,
+            )
+        return section_edits(
+            section,
+            replacement or self.plans[section].replacement,
+            self.solver.unchanged_lines[section],
+            self.solver.removed_names,
+            also_22=tree.options.also_22,
+        )
+
+    def _is_unchanged(self, unit: AccessSection) -> bool:
+        """Return True if the section has its own lines under each combination of its conditions."""
+        first = self.equivalents.get(unit, (unit,))[0]
+        own = self.solver.control_lines
+        gone = any(line.name in self.solver.removed_names for line in self.solver.lines[unit])
+        return not gone and all(
+            self.solved[one].replacement == Replacement(own[one])
+            for one in self.variants.of[first].values()
+            if one in self.solved
+        )
+
+    def chains_ending_at(self, section: AccessSection) -> list[SectionChain]:
+        """The chains that end with the section, for each combination of its conditions."""
+        first, equivalent = self.equivalents.get(section, (section, None))
+        first_chains = [
+            chain
+            for variant in self.variants.of[first].values()
+            for chain in self.solver.chains_by_end.get(variant, ())
+        ]
+        return first_chains if equivalent is None else [chain_of(equivalent, chain) for chain in first_chains]
+
+    def difference(self, section: AccessSection, replacement: Replacement) -> Counterexample | None:
+        """A client that *form* treats otherwise than 2.2 did, of hosts that are alike one of the first."""
+        first = self.equivalents.get(section, (section,))[0]
+        if first not in self._examples:
+            replacements = ChainMap(
+                dict.fromkeys(self.variants.of[first].values(), replacement), self.variant_forms
+            )
+            self._examples[first] = next(
+                (
+                    example
+                    for chain in self.chains_ending_at(section)
+                    if (example := self.solver.differs(chain, replacements)[1]) is not None
+                ),
+                None,
+            )
+        return self._examples[first]
+
+    def served_by_22(self, unit: AccessSection) -> tuple[SectionChain, str] | None:
+        """A chain that ends with a guard, and a client whom 2.2 let in there."""
+        decisions = self.solver.decisions
+        for chain in self.chains_ending_at(unit):
+            before = self.solver.before_22(chain)
+            if (
+                before is not None
+                and (example := decisions.difference(before, decisions.forbidden(V24.name))) is not None
+            ):
+                return chain, str(example)
+        return None
+
+    def lone_reason(self, unit: AccessSection) -> str:
+        """The lines of 2.4 that decide what the section's own lines did, for messages."""
+        form = next(
+            iter(native.propose([self.solver.lines[unit]], native.AuthzContext(self.solver.modules_22))), ()
+        )
+        return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
+
+    def example_place(self, section: AccessSection) -> SourceLocation | None:
+        """The section whose clients stand for those of *unit*, where it is one of another host with other names."""
+        first, equivalent = self.equivalents.get(section, (section, None))
+        return first.place if equivalent is not None and not equivalent.has_same_names else None
+
+    @property
+    def replacements(self) -> dict[AccessSection, Replacement]:
+        """What each section becomes."""
+        if not self._replacements:
+            self._replacements.update(
+                (section_known, written.replacement) for section_known, written in self.plans.items()
+            )
+        return self._replacements
+
+    @property
+    def variant_forms(self) -> dict[AccessSection, Replacement]:
+        """What each variant of a section becomes."""
+        return {unit: written.replacement for unit, written in self.solved.items()}
+
+    def alias_edits(self) -> tuple[FileEdit, ...]:
+        """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""
+        users = [
+            section
+            for section, plan in self.plans.items()
+            if any(
+                directive.args == ERROR_500.text
+                for lines in (plan.control, *(r.control for r in plan.replacement.repeats))
+                for directive in flatten_directives(lines)
+            )
+        ]
+        if not users:
+            return ()
+        text = [f"<AuthzProviderAlias {ALIAS.args}>", "</AuthzProviderAlias>"]
+        first = _first_section(self.inventory)
+        return (first.insert_before(text),) if first is not None else ()
+
+
+def chain_of(equivalent: EquivalentHost, chain: SectionChain) -> SectionChain:
+    """A chain of the first host as its twin has it."""
+    sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
+    return SectionChain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
+
+
+def outermost(statement: Statement) -> Statement:
+    """The section around all others around it."""
+    while statement.parent is not None and statement.parent.is_section:
+        statement = statement.parent
+    return statement
+
+
+def _first_section(found: SectionInventory) -> Statement | None:
+    """What holds the first section about access outside of .htaccess files."""
+    return min(
+        (
+            outermost(unit.statement)
+            for unit in found.sections
+            if unit.statement is not None and not unit.in_htaccess
+        ),
+        key=lambda statement: statement.node.start,
+        default=None,
+    )
+
+
+def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
+    """Whether a password or group file is there; of a fragment, and where none of those that are named is, nothing is known."""
+    lines = tree.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
+    if tree.context is not InputContext.SERVER or not any(
+        password_file_exists(absolute_path(tree.root, line.words()[0])) for line in lines if line.words()
+    ):
+        return lambda _path: None
+    return lambda path: password_file_exists(path) if is_directory(path.rpartition("/")[0] or "/") else None
+
+
+UPGRADED: Final = "access control is carried"
+"""In `told`: edits were made, and what is read now is what they made."""
+
+
+def persistent_cache(tree: ConfigTree) -> dict[object, object]:
+    """What outlives edits."""
+    persistent = tree.cache.setdefault("persistent", {})
+    assert isinstance(persistent, dict)
+    return persistent
+
+
+def analyze_access(tree: ConfigTree) -> AccessAnalysis:
+    """Everything about access control; the first call works it out."""
+    cached = tree.cache.get("access control")
+    if isinstance(cached, AccessAnalysis):
+        return cached
+    inventory = find_sections(tree)
+    analysis = _settled(tree, inventory, VhostEquivalence(tree, inventory).equivalents())
+    if analysis is None:
+        analysis = _settled(tree, inventory, {})
+        assert analysis is not None
+    tree.cache["access control"] = analysis
+    return analysis
+
+
+def _settled(
+    tree: ConfigTree, found: SectionInventory, twins: dict[Statement, EquivalentHost]
+) -> AccessAnalysis | None:
+    """What becomes of all sections; where conditions divide a section's answers, and no form is right for all of them, it is divided, then left."""
+    like = {
+        own: (first, equivalent)
+        for equivalent in twins.values()
+        for first, own in equivalent.sections.items()
+    }
+    bounds = Bounds()
+    every = unmapped(tree, found, find_chains(tree, found, bounds, excluded=twins), bounds)
+    first_of = {own: first for own, (first, _) in like.items()}
+    everything = UPGRADED in persistent_cache(tree)
+    split: set[AccessSection] = set()
+    failed: Left = {}
+    while True:
+        if everything:
+            staying = dict.fromkeys(found.sections, "")
+        else:
+            staying = left(tree, found.sections, every, first_of, failed)
+        analysis = _analyze(tree, found, every, staying, split, like, bounds)
+        wrong = dict.fromkeys(_divided(analysis) & split, SPLIT)
+        more = _divided(analysis) - split
+        if not (wrong or more):
+            if not _join_twins(analysis, twins):
+                return None
+            wrong = {first_of.get(unit, unit): SHARED for unit in _disagreeing(tree, analysis)}
+        if not (more or wrong.keys() - failed.keys()):
+            return analysis
+        failed |= wrong
+        split |= more
+
+
+def _disagreeing(tree: ConfigTree, analysis: AccessAnalysis) -> set[AccessSection]:
+    return disagreeing(analysis.inventory.sections, analysis.plans, lambda unit: analysis.edits(tree, unit))
+
+
+def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
+    """The sections that conditions decide about and that no form is right for."""
+    base = analysis.variants.base
+    return {
+        base[variant]
+        for variant, written in analysis.solved.items()
+        if any(chain.given for chain, _ in written.failing) and variant in base
+    }
+
+
+def _analyze(
+    tree: ConfigTree,
+    inventory: SectionInventory,
+    all_chains: list[SectionChain],
+    staying: Left,
+    split: set[AccessSection],
+    first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
+    bounds: Bounds,
+) -> AccessAnalysis:
+    units = [
+        section
+        for section in inventory.sections
+        if section not in staying and section not in first_by_section
+    ]
+    variants = Variants(
+        units, [chain for chain in all_chains if staying.keys().isdisjoint(chain.sections)], split
+    )
+    area = password_area()
+    known = [*inventory.sections, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
+    solver = Solver(
+        known,
+        [area, *variants.units],
+        surrounded(tree, variants.chains, area),
+        tree.modules,
+        tree.root,
+        _readable(tree),
+        compat_first=tree.options.style is Style.COMPAT,
+        area=area,
+        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        step=tree.report_progress,
+    )
+    solved = solver.solve()
+    plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
+    return AccessAnalysis(
+        inventory,
+        all_chains,
+        variants.chains,
+        solver,
+        plans,
+        bounds,
+        variants,
+        staying,
+        solved,
+        UPGRADED not in persistent_cache(tree),
+        first_by_section,
+    )
+
+
+def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection, SectionPlan]) -> SectionPlan:
+    if variants.is_plain(unit):
+        return solved[unit]
+    nothing = SectionPlan(Replacement(()))
+    parts = [solved.get(variant, nothing) for variant in variants.of[unit].values()]
+    form = variants.joined(unit, lambda variant: solved.get(variant, nothing).replacement)
+    return SectionPlan(
+        form,
+        [one for part in parts for one in part.failing],
+        [one for part in parts for one in part.possible],
+    )
+
+
+def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]) -> bool:
+    """Give hosts that are alike what the first of them gets; False where one of them can't answer for the others."""
+    groups: dict[Statement, list[EquivalentHost]] = {}
+    written = analysis.plans
+    for equivalent in twins.values():
+        groups.setdefault(equivalent.first, []).append(equivalent)
+    for unit, one in written.items():
+        if unit.server is None and any(repeat.holder.server in groups for repeat in one.replacement.repeats):
+            if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
+                return False  # URLs don't tell hosts apart
+            repeats = tuple(
+                more for repeat in one.replacement.repeats for more in _for_all(repeat, unit, groups)
+            )
+            written[unit] = SectionPlan(
+                Replacement(one.replacement.control, repeats), one.failing, one.possible
+            )
+    for own, (first, equivalent) in analysis.equivalents.items():
+        if first in written:
+            written[own] = _equivalent_plan(written[first], equivalent)
+    return True
+
+
+def _for_all(
+    repeat: Repetition, section: AccessSection, groups: dict[Statement, list[EquivalentHost]]
+) -> Iterator[Repetition]:
+    """A repetition of everybody's section in one host's folder, and those in the folders of hosts that are alike."""
+    yield repeat
+    for equivalent in groups.get(repeat.holder.server, ()) if repeat.holder.server is not None else ():
+        holder = equivalent.sections.get(repeat.holder, repeat.holder)
+        yield Repetition(
+            holder,
+            equivalent.lines(repeat.control),
+            "" if section.kind in FILES else directory_of(holder).rstrip("/"),
+        )
+
+
+def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
+    """What a section becomes that is like one that is known."""
+    if equivalent.has_same_names and not (first.replacement.repeats or first.failing or first.possible):
+        return first
+    repeats = tuple(
+        Repetition(
+            equivalent.sections.get(repeat.holder, repeat.holder),
+            equivalent.lines(repeat.control),
+            repeat.prefix,
+        )
+        for repeat in first.replacement.repeats
+    )
+    return SectionPlan(
+        Replacement(equivalent.lines(first.replacement.control), repeats),
+        _equivalent_chains(equivalent, first.failing),
+        _equivalent_chains(equivalent, first.possible),
+    )
+
+
+def _equivalent_chains(
+    equivalent: EquivalentHost, chains: list[tuple[SectionChain, Counterexample | None]]
+) -> list[tuple[SectionChain, Counterexample | None]]:
+    return [(chain_of(equivalent, chain), example) for chain, example in chains]

@@ -1,0 +1,143 @@
+"""What 2.2 has merged at the end of a chain, as text: which Order, Allow and Deny, which Require lines and which Satisfy are in force, by method.
+
+Fields are merged one by one in 2.2: the record of Order, Allow and Deny as a whole, the Require lines as a whole, Satisfy method by method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.syntax.words import getword
+
+RECORD: Final = frozenset({"order", "allow", "deny"})
+CONTROL: Final = RECORD | {
+    "satisfy",
+    "require",
+    "limit",
+    "limitexcept",
+    "requireall",
+    "requireany",
+    "requirenone",
+    "authmerging",
+}
+GONE: Final = frozenset(
+    {
+        "authzldapauthoritative",
+        "authzdbdauthoritative",
+        "authzdbmauthoritative",
+        "authzgroupfileauthoritative",
+        "authzuserauthoritative",
+        "authzownerauthoritative",
+        "authzdefaultauthoritative",
+        "authdefaultauthoritative",
+    }
+)
+OTHER_METHODS: Final = ""
+"""The class of all methods that no <Limit> names."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSet:
+    """The methods of a <Limit> (*inverted*: of a <LimitExcept>); HEAD is GET."""
+
+    names: frozenset[str]
+    inverted: bool = False
+
+    def contains(self, name: str) -> bool:
+        """Whether the method, or the class `OTHERS`, is among them."""
+        return (name in self.names) is not self.inverted
+
+
+ALL_METHODS: Final = MethodSet(frozenset(), inverted=True)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveDirective:
+    """One directive outside of containers, with its methods."""
+
+    name: str
+    args: str
+    methods: MethodSet
+
+
+@dataclass(slots=True)
+class EffectiveRules:
+    """What holds for one class of methods; *satisfy* is "any", "all" or ""."""
+
+    order: str = "deny,allow"
+    allows: list[str] = field(default_factory=list)
+    denies: list[str] = field(default_factory=list)
+    requires: list[str] = field(default_factory=list)
+    satisfy: str = ""
+
+
+def methods_of(line: AccessLine) -> MethodSet:
+    """Those of a container."""
+    names = frozenset("GET" if word == "HEAD" else word for word in split_args(line.args))
+    return MethodSet(names, line.name == "limitexcept")
+
+
+def split_args(text: str) -> list[str]:
+    """The arguments as httpd's words."""
+    args, at = [], 0
+    while at < len(text):
+        word, at = getword(text, at)
+        args.append(word)
+    return args
+
+
+def flatten_directives(
+    lines: Iterable[AccessLine], methods: MethodSet = ALL_METHODS
+) -> Iterator[EffectiveDirective]:
+    """The directives of a section, those of containers included."""
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            yield from flatten_directives(line.children, methods_of(line))
+        elif line.is_container:
+            yield from flatten_directives(line.children, methods)
+        else:
+            yield EffectiveDirective(line.name, line.args, methods)
+
+
+def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
+    """Whether one of the directives *names* is among the lines or in their containers."""
+    wanted_names = frozenset(names)
+    return any(line.name in wanted_names for line in flatten_directives(lines))
+
+
+def merge_effective(chain: Sequence[tuple[AccessLine, ...]]) -> dict[str, EffectiveRules]:
+    """The rules by class of methods: one for each method that a container of the chain names, and `OTHERS`."""
+    by_section = [list(flatten_directives(lines)) for lines in chain]
+    classes = {name for lines in by_section for directive in lines for name in directive.methods.names} | {
+        OTHER_METHODS
+    }
+    return {name: _effective_rules(by_section, name) for name in sorted(classes)}
+
+
+def _effective_rules(chain: list[list[EffectiveDirective]], name: str) -> EffectiveRules:
+    rules = EffectiveRules()
+    for lines in chain:
+        if any(directive.name in RECORD for directive in lines):
+            rules.order, rules.allows, rules.denies = "deny,allow", [], []
+        if any(directive.name == "require" for directive in lines):
+            rules.requires = []
+        for directive in lines:
+            if directive.methods.contains(name):
+                _apply(rules, directive)
+    return rules
+
+
+def _apply(rules: EffectiveRules, directive: EffectiveDirective) -> None:
+    if directive.name == "order":
+        rules.order = "".join(
+            directive.args.strip().strip('"').lower().split()
+        )  # a blank behind the comma: both versions refuse it
+    elif directive.name in ("allow", "deny"):
+        (rules.allows if directive.name == "allow" else rules.denies).extend(split_args(directive.args)[1:])
+    elif directive.name == "require":
+        rules.requires.append(directive.args)
+    elif directive.name == "satisfy":
+        rules.satisfy = directive.args.strip().strip('"').lower()

@@ -1,0 +1,79 @@
+"""What may be around a fragment: an area that asks for a password, or nothing.
+
+A file that is read alone is upgraded so that it decides as before in both surroundings.  Order and Allow leave an outer Require in force; a Require
+line of 2.4 would replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice, product
+from typing import Final
+
+from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import replace
+from whimbrel.config.model import SectionKind
+from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.tree import parse
+from whimbrel.upgrade.access_control.chains import Bounds, SectionChain
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory
+from whimbrel.upgrade.model import InputContext
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
+
+_PASSWORD: Final = (
+    AccessLine("authtype", "Basic"),
+    AccessLine("authname", '"an outer area"'),
+    AccessLine("authbasicprovider", "file"),
+    AccessLine("authuserfile", "/an-outer-area"),
+    AccessLine("require", "valid-user"),
+)
+_LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
+_MAX_PAIRS: Final = 2000
+
+
+def password_area() -> AccessSection:
+    """A section that no file holds: it asks for a password, in the same words for both versions."""
+    return AccessSection(
+        SectionKind.DIRECTORY, SourceFile("", parse(b"", V22_LINES)), pattern="/", _access_lines=_PASSWORD
+    )
+
+
+def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
+    """Return True if the sections around *unit* are not known."""
+    return tree.context is not InputContext.SERVER or unit.file.role is Role.FRAGMENT
+
+
+def unmapped(
+    tree: ConfigTree, found: SectionInventory, chains: list[SectionChain], bounds: Bounds
+) -> list[SectionChain]:
+    """*chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file: any URL may lead there."""
+    by_file: dict[tuple[SourceFile, Statement | None], tuple[list[SectionChain], list[SectionChain]]] = {}
+    for chain in chains:
+        last = chain.last
+        if is_loose(tree, last) and not last.in_htaccess and found.server_key(last.server) not in found.roots:
+            kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
+            if all(kinds) or not any(kinds):
+                by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
+    more: dict[tuple[AccessSection, ...], SectionChain] = {}
+    for directories, locations in by_file.values():
+        if len(directories) * len(locations) > _MAX_PAIRS:
+            bounds.exceeded["not every <Location> of a fragment was tried with every directory"] = None
+        for first, second in islice(product(directories, locations), _MAX_PAIRS):
+            units = (*first.sections, *second.sections)
+            more[units] = replace(second, sections=units, is_certain=True, overrides=first.overrides)
+    rest = [chain for chain in chains if chain.is_certain or chain.sections not in more]
+    known = {chain.sections for chain in rest}
+    return sorted(
+        [*rest, *(chain for units, chain in more.items() if units not in known)],
+        key=lambda chain: not chain.is_certain,
+    )
+
+
+def surrounded(tree: ConfigTree, chains: Iterable[SectionChain], area: AccessSection) -> list[SectionChain]:
+    """*chains*, and those of fragments once more below *area*; sure ones first."""
+    found = list(chains)
+    for chain in list(found):
+        if any(is_loose(tree, unit) for unit in chain.sections):
+            given = ", ".join(filter(None, (chain.given, "below an area that asks for a password")))
+            found.append(replace(chain, sections=(area, *chain.sections), given=given))
+    return sorted(found, key=lambda chain: not chain.is_certain)

@@ -1,0 +1,149 @@
+"""One section that decides differently from folder to folder: the same section once more for each folder where it does.
+
+A <Files> section is repeated inside the folder's <Directory> or .htaccess, where it comes later than the outer one; a <Location> or a Match
+section is repeated behind itself, for the part of its paths that lies in the folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from whimbrel.access.layers import AccessLine
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.config.model import SectionKind
+from whimbrel.upgrade.access_control.chains import SectionChain
+from whimbrel.upgrade.access_control.sections import AccessSection
+
+Lines = tuple[AccessLine, ...]
+FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
+_REPEATED: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH, SectionKind.DIRECTORY_MATCH})
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """*control* for requests below the folder of *holder*; *prefix* is its path as the section's pattern sees it (no slash at the end)."""
+
+    holder: AccessSection
+    control: Lines
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What a section's own lines become, and its repetitions, shallow folders first."""
+
+    control: Lines
+    repeats: tuple[Repetition, ...] = ()
+
+
+def directory_of(section: AccessSection) -> str:
+    """The folder that a section or file is about, "" where it is none alone."""
+    if section.kind is SectionKind.HTACCESS:
+        return section.directory
+    return (
+        section.pattern
+        if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch
+        else ""
+    )
+
+
+def can_repeat(section: AccessSection) -> bool:
+    """Whether there is a way to say the section once more for a part of its requests."""
+    return not section.is_proxy and (section.kind in FILES or section.kind in _REPEATED)
+
+
+def can_hold(holder: AccessSection, unit: AccessSection) -> bool:
+    """Return True if a repetition of *unit* for the folder of *holder* is about no other virtual host than *unit* is.
+
+    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are repeated behind themselves.
+    """
+    return unit.kind not in FILES or unit.server is None or unit.server is holder.server
+
+
+def holders(section: AccessSection, chain: SectionChain) -> list[AccessSection]:
+    """The sections and files of *chain* whose folders tell it from others, shallow ones first."""
+    own_directory = directory_of(section.outer) if section.outer is not None else ""
+    by_directory: dict[str, AccessSection] = {}
+    for other in chain.sections:
+        directory = directory_of(other)
+        if (
+            directory not in ("", "/", own_directory)
+            and other is not section
+            and directory.startswith(own_directory)
+        ):
+            if section.kind in FILES and other.kind is SectionKind.DIRECTORY and other.statement is None:
+                continue
+            by_directory[directory] = other
+    return list(by_directory.values())
+
+
+def prefix_of(section: AccessSection, holder: AccessSection, chain: SectionChain) -> str | None:
+    """The holder's folder as *unit*'s pattern sees it: a path or a URL path, without a slash at its end; None where it can't be told."""
+    directory = directory_of(holder)
+    if section.kind in FILES:
+        return ""
+    if section.kind is SectionKind.DIRECTORY_MATCH:
+        return directory.rstrip("/")
+    path, url = chain.path, chain.url
+    rest = path[len(directory) :] if path.startswith(directory) else None
+    if rest is None or not url.endswith(rest):
+        return url.rstrip("/") if path + "/" == directory else None
+    return (url[: -len(rest)] if rest else url).rstrip("/") or None
+
+
+def opening_line(section: AccessSection, repeat: Repetition) -> str:
+    """The opening line of a repetition, without brackets."""
+    if section.kind in FILES:
+        assert section.statement is not None
+        return f"{_NAMES[section.kind]} {section.statement.args}"
+    if section.regex is None and not section.fnmatch:
+        return f'Location "{repeat.prefix}"'
+    ahead = f"^(?={re.escape(repeat.prefix)}(?:/|$))"
+    pattern = section.pattern if section.regex is not None else ""
+    name = "DirectoryMatch" if section.kind is SectionKind.DIRECTORY_MATCH else "LocationMatch"
+    return f'{name} "{ahead}.*?(?:{pattern})"' if pattern and '"' not in pattern else f'{name} "{ahead}"'
+
+
+_NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatch"}
+
+
+def merge_order(
+    chain: SectionChain, replacements: Mapping[AccessSection, Replacement]
+) -> Iterator[tuple[AccessSection, Lines, bool]]:
+    """The sections of a chain with their lines in the order of merging, repetitions included (told by True)."""
+    index = {section: at for at, section in enumerate(chain.sections)}
+    pending: list[tuple[int, AccessSection, Lines]] = []
+    for section in chain.sections:
+        depth = index.get(section.outer, -1) if section.outer is not None else -1
+        if (
+            pending
+            and section.kind is not SectionKind.DIRECTORY
+            and (section.kind not in FILES or depth >= 0)
+        ):
+            yield from (
+                (u, lines, True) for at, u, lines in pending if section.kind not in FILES or at < depth
+            )
+            pending = [] if section.kind not in FILES else [entry for entry in pending if entry[0] >= depth]
+        replacement = replacements.get(section, Replacement(()))
+        yield section, replacement.control, False
+        in_chain = [repeat for repeat in replacement.repeats if repeat.holder in index]
+        if section.kind in FILES:
+            pending += [(index[repeat.holder], section, repeat.control) for repeat in in_chain]
+            pending.sort(key=lambda entry: entry[0])
+        else:
+            yield from ((section, repeat.control, True) for repeat in in_chain)
+    yield from ((u, lines, True) for _, u, lines in pending)
+
+
+def group_by_directory(
+    section: AccessSection, chains: Sequence[SectionChain]
+) -> list[tuple[AccessSection | None, list[SectionChain]]]:
+    """The chains by the deepest folder that tells them apart, shallow ones first."""
+    groups: dict[str, tuple[AccessSection | None, list[SectionChain]]] = {}
+    for chain in chains:
+        deepest = max(holders(section, chain), key=lambda u: len(directory_of(u)), default=None)
+        key = directory_of(deepest) if deepest is not None else ""
+        groups.setdefault(key, (deepest, []))[1].append(chain)
+    return [groups[key] for key in sorted(groups, key=len)]

@@ -1,0 +1,39 @@
+"""Lines that several sections share, because their file is included more than once: they can only be changed in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+
+from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.config_tree import Statement
+
+Key = tuple[str, int]
+"""A file, and where in it a statement begins."""
+
+
+def disagreeing(
+    units: Iterable[AccessSection],
+    written: Container[AccessSection],
+    edits_of: Callable[[AccessSection], tuple[FileEdit, ...]],
+) -> set[AccessSection]:
+    """The sections of *units* whose edits contradict those of another section with the same lines; only those in *written* have any."""
+    shared: dict[Key, dict[AccessSection, None]] = {}
+    for unit in units:
+        for statement in (*unit.lines, *([unit.statement] if unit.statement is not None else [])):
+            if statement.included_from is not None:
+                shared.setdefault(_key(statement), {})[unit] = None
+    found: set[AccessSection] = set()
+    known: dict[AccessSection, frozenset[FileEdit]] = {}
+    for (path, _), units in shared.items():
+        if len(units) > 1:
+            for unit in units:
+                if unit not in known:
+                    known[unit] = frozenset(edits_of(unit)) if unit in written else frozenset()
+            if len({frozenset(edit for edit in known[unit] if edit.path == path) for unit in units}) > 1:
+                found.update(unit for unit in units if unit in written)
+    return found
+
+
+def _key(statement: Statement) -> Key:
+    return statement.file.path, statement.node.start

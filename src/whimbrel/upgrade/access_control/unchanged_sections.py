@@ -1,0 +1,206 @@
+"""Sections that stay as they are: those of 2.4 already, those that the text does not settle, and all that meet them in a request.
+
+The new text of a section is right only together with the text of the sections around it, so a section that cannot be edited keeps its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from whimbrel.base.latin1 import to_text
+from whimbrel.config.model import SectionKind
+from whimbrel.syntax.tree import Node, Section
+from whimbrel.upgrade.access_control.chains import SectionChain
+from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
+from whimbrel.upgrade.access_control.effective import CONTROL, RECORD, has_directive
+from whimbrel.upgrade.access_control.sections import AccessSection, is_access_statement, open_branches
+from whimbrel.upgrade.access_control.variants import crowded
+from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile, Statement
+from whimbrel.upgrade.source.templates import TEMPLATE
+
+CARRIED: Final = ""
+"""The reason of a section that is of 2.4 already."""
+TOO_MANY_CONDITIONS: Final = (
+    f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
+)
+SPLIT: Final = (
+    "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
+)
+SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
+OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
+NEIGHBOUR: Final = "it meets a section that stays as it is"
+_BLOCK: Final = re.compile(
+    r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$",
+    re.MULTILINE,
+)
+"""Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
+
+Left = dict[AccessSection, str]
+"""Each section that stays as it is, with the reason."""
+
+
+def left(
+    tree: ConfigTree,
+    units: Sequence[AccessSection],
+    chains: Sequence[SectionChain],
+    like: Mapping[AccessSection, AccessSection],
+    failed: Left,
+) -> Left:
+    """The sections that no edit may change.
+
+    *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
+    """
+    found: Left = {}
+    surely = {
+        unit
+        for unit in units
+        if unit.is_upgraded and not _serves_both(unit) and not (is_ambiguous(unit) and is_of_22(tree))
+    }
+    unsettled = {unit: why for unit in units if unit.lines and (why := _unsettled(tree, unit))}
+    reasons = {
+        **failed,
+        **dict.fromkeys(crowded([unit for unit in units if unit not in like], chains), TOO_MANY_CONDITIONS),
+        **unsettled,
+    }
+    reasons.update(
+        dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE)
+    )
+    spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
+    found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
+    found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
+    found.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
+    found.update(reasons)
+    for unit in units:
+        if unit.outer is not None and unit.outer in found and unit not in found:
+            found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
+    found.update({unit: found[first] for unit, first in like.items() if first in found})
+    return found
+
+
+def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
+    """The .htaccess files, and the sections in them, in directories whose AllowOverride stands under an open condition."""
+    areas = [unit for unit in units if any(is_open(line) for line in unit.overrides)]
+    for unit in units if areas else ():
+        file = unit if unit.outer is None else unit.outer
+        if (
+            unit.lines
+            and file.kind is SectionKind.HTACCESS
+            and any(_may_hold(area, file.directory) for area in areas)
+        ):
+            yield unit
+
+
+def _may_hold(area: AccessSection, folder: str) -> bool:
+    is_plain = area.kind is SectionKind.DIRECTORY and area.regex is None and not area.fnmatch
+    return not is_plain or folder.startswith(area.pattern)
+
+
+def _neighbours(start: Iterable[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
+    """*start* and all sections that meet one of the result."""
+    found = set(start)
+    before = -1
+    while found and len(found) != before:
+        before = len(found)
+        for chain in chains:
+            if not found.isdisjoint(chain.sections):
+                found.update(chain.sections)
+    return found
+
+
+def _behind(start: set[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
+    """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
+    found = set(start)
+    before = -1
+    while found and len(found) != before:
+        before = len(found)
+        free: set[AccessSection] = set()
+        bound: set[AccessSection] = set()
+        for chain in chains:
+            first = next((at for at, unit in enumerate(chain.sections) if unit in found), len(chain.sections))
+            free.update(chain.sections[:first])
+            bound.update(chain.sections[first:])
+        found |= bound - free
+    return found
+
+
+def _serves_both(unit: AccessSection) -> bool:
+    """Return True if the section has a branch for each version."""
+    return bool(unit.lines_24_only) and has_directive(unit.access_lines, CONTROL)
+
+
+def is_of_22(tree: ConfigTree) -> bool:
+    """Return True if the configuration loads its modules, and not those of 2.4: what 2.2 does not know has no other meaning there."""
+    return tree.has("loadmodule") and "authz_core_module" not in tree.modules_24
+
+
+def is_ambiguous(unit: AccessSection) -> bool:
+    """Return True if the section has lists of 2.2 beside a word of Require that 2.2 does not know, and no container of 2.4."""
+    return (
+        unit.is_upgraded
+        and not unit.is_surely_upgraded
+        and has_directive(unit.access_lines, RECORD | {"satisfy"})
+    )
+
+
+# what the text does not settle ----------------------------------------------------------------------
+def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
+    if _is_damaged(tree, unit.file):
+        return "its file has sections that are not closed, or closed without being opened"
+    if _in_template(unit):
+        return "a template decides which of its lines are there"
+    if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (
+        unit.statement is not None and is_unclear(unit.statement, unit.server)
+    ):
+        return "a condition around its lines means something else to 2.4"
+    return ""
+
+
+def _holds_unclear(statement: Statement, outer: Statement | None) -> bool:
+    if is_unclear(statement, outer):
+        return True
+    return statement.is_section and any(
+        _holds_unclear(child, statement)
+        for child in open_branches(statement.children)
+        if is_access_statement(child)
+    )
+
+
+def _in_template(unit: AccessSection) -> bool:
+    """Return True if marks of a template stand in the section's body, or blocks of one anywhere in its file."""
+    data = unit.file.document.bytes
+    if _has_blocks(unit.file):
+        return True
+    if not unit.file.is_template:
+        return False
+    if unit.statement is None:
+        return any(TEMPLATE.search(line.args) for line in unit.lines)
+    node = unit.statement.node
+    assert isinstance(node, Section)
+    return TEMPLATE.search(to_text(data[node.body : node.end])) is not None
+
+
+@lru_cache(maxsize=64)
+def _has_blocks(file: SourceFile) -> bool:
+    return _BLOCK.search(to_text(file.document.bytes)) is not None
+
+
+def _is_damaged(tree: ConfigTree, file: SourceFile) -> bool:
+    """Return True if httpd cannot tell where the sections of the file end."""
+    known = tree.cache.setdefault("damaged files", {})
+    assert isinstance(known, dict)
+    if file.path not in known:
+        known[file.path] = any(broken is file for broken, _ in tree.malformed) or _has_open_section(
+            file.document.children
+        )
+    return bool(known[file.path])
+
+
+def _has_open_section(nodes: Iterable[Node]) -> bool:
+    return any(
+        isinstance(node, Section)
+        and (node.close is None or ">" not in node.args or _has_open_section(node.children))
+        for node in nodes
+    )

@@ -1,0 +1,363 @@
+"""Virtual hosts that are alike: the same sections with the same lines in the same order, about folders, clients and users of their own.
+
+What is worked out for one of them holds for all, with the names exchanged.  Hosts are alike when nothing that a decision or a match depends on
+tells them apart: the shape of their sections, the sections of the main server that hold for their folders, what their addresses and host
+names have to do with each other and with everybody's.  Hosts with .htaccess files or other files on this machine are never alike.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+from whimbrel.access.atoms import HostIn, address_set
+from whimbrel.access.clients import addresses, hosts
+from whimbrel.access.layers import AccessLine
+from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.net import InvalidNetwork, Network, parse_network
+from whimbrel.config.model import SectionKind
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+
+_PATHS: Final = frozenset(
+    {"authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile", "authdigestfile"}
+)
+_USERS: Final = frozenset({"user", "group"})
+_QUOTES: Final = frozenset("\"'\\")
+_MAX_WORDS: Final = 10
+"""Of a host's own addresses; with more of them hosts are alike only where these are the same."""
+
+Lines = tuple[AccessLine, ...]
+
+
+@dataclass(slots=True, eq=False)
+class OwnNames:
+    """What a host's lines call their own, in the order of first use: clients (addresses and host names), users and groups, other texts."""
+
+    clients: dict[str, int] = field(default_factory=dict)
+    users: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class EquivalentHost:
+    """A host that is like *first*: *units* has its section for each of the other's, *parts* the components of its folders' paths."""
+
+    first: Statement
+    sections: dict[AccessSection, AccessSection]
+    clients: dict[str, str]
+    users: dict[str, str]
+    parts: dict[str, str]
+
+    def lines(self, lines: Iterable[AccessLine]) -> Lines:
+        """Lines about access of the first host as this one has them."""
+        return tuple(self._line(line) for line in lines)
+
+    def _line(self, line: AccessLine) -> AccessLine:
+        if line.children:
+            return AccessLine(line.name, line.args, line.place, self.lines(line.children))
+        names = (
+            self.clients
+            if line.name in ("allow", "deny")
+            or line.args.startswith(("ip ", "host ", "not ip ", "not host "))
+            else self.users
+        )
+        if not names or line.name not in ("allow", "deny", "require"):
+            return line
+        return AccessLine(
+            line.name, " ".join(names.get(word, word) for word in line.args.split(" ")), line.place
+        )
+
+    def path(self, path: str) -> str:
+        """A path of the first host as this one has it."""
+        return "/".join(self.parts.get(part, part) for part in path.split("/"))
+
+    @property
+    def has_same_names(self) -> bool:
+        """Whether clients and users have the same names here."""
+        return all(a == b for names in (self.clients, self.users) for a, b in names.items())
+
+
+@dataclass(slots=True, eq=False)
+class _HostProfile:
+    """A host as it is looked at."""
+
+    sections: list[AccessSection]
+    parts: dict[str, int]
+    names: OwnNames
+
+
+class VhostEquivalence:
+    """The hosts of an estate by what they have in common."""
+
+    def __init__(self, tree: ConfigTree, inventory: SectionInventory) -> None:
+        self.tree, self.inventory = tree, inventory
+        shared, _ = inventory.of_server(None)
+        lines = [line for section in shared for line in _flatten(section.access_lines)]
+        self.shared_words = {
+            word for line in lines for word in (*line.args.split(" "), _text_of(line, tree.root))
+        }
+        self.literal: dict[str, list[AccessSection]] = {}
+        self.patterned: list[AccessSection] = []
+        for section in shared:
+            if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:
+                self.literal.setdefault(section.pattern, []).append(section)
+            elif section.kind in (SectionKind.DIRECTORY, SectionKind.DIRECTORY_MATCH):
+                self.patterned.append(section)
+        self.directories = sorted(self.literal)
+        self.htaccess = sorted(
+            section.directory for section in shared if section.kind is SectionKind.HTACCESS
+        )
+        self.clients = sorted({word for line in lines for word in _clients_of(line)})
+        self.inherited = [_slashed(target) for _, target in inventory.aliases.get(0, [])]
+        self.common = Counter(
+            part
+            for server in inventory.servers
+            for part in {p for target in self._targets(server) for p in target.split("/")}
+        )
+
+    def equivalents(self) -> dict[Statement, EquivalentHost]:
+        """The hosts that are like an earlier one."""
+        first: dict[tuple[object, ...], tuple[Statement, _HostProfile]] = {}
+        equivalents: dict[Statement, EquivalentHost] = {}
+        if len(self.inventory.servers) < 2:
+            return equivalents
+        for number, server in enumerate(dict.fromkeys(self.inventory.servers)):
+            self.tree.report_progress("which hosts are alike", number, len(self.inventory.servers))
+            profile, signature = self._signature(server)
+            if signature is None:
+                continue
+            first_seen = first.setdefault(signature, (server, profile))
+            if first_seen[0] is not server:
+                equivalents[server] = _equivalent_host(*first_seen, profile)
+        return equivalents
+
+    def _maps(self, server: Statement) -> list[tuple[str, str]]:
+        key = self.inventory.server_key(server)
+        root = self.inventory.roots.get(key)
+        return [*self.inventory.aliases.get(key, []), *([("/", root)] if root is not None else [])]
+
+    def _targets(self, server: Statement) -> list[str]:
+        return [target for _, target in self._maps(server)]
+
+    # what tells hosts apart -------------------------------------------------------------------------
+    def _signature(self, server: Statement) -> tuple[_HostProfile, tuple[object, ...] | None]:
+        own_sections = self.inventory.of_server(server)[1]
+        maps = self._maps(server)
+        parts: dict[str, int] = {}
+        for _, target in maps:
+            for part in target.split("/"):
+                if part and self.common[part] < len(self.inventory.servers):
+                    parts.setdefault(part, len(parts))
+        profile = _HostProfile(own_sections, parts, OwnNames())
+        if any(_is_unique(section) for section in own_sections) or any(
+            self._exists(target) for _, target in maps
+        ):
+            return profile, None
+        directories = list(
+            dict.fromkeys(
+                [
+                    *(_slashed(target) for _, target in maps),
+                    *(u.pattern for u in own_sections if u.kind is SectionKind.DIRECTORY),
+                ]
+            )
+        )
+        if any(directory.startswith(target) for directory in directories for target in self.inherited):
+            return profile, None
+        index = {section: at for at, section in enumerate(own_sections)}
+        shapes = tuple(self._shape(section, index, profile) for section in own_sections)
+        mappings = tuple((prefix, self._path(target, parts)) for prefix, target in maps)
+        return profile, (
+            shapes,
+            mappings,
+            tuple(self._enclosing_sections(directories)),
+            self._relations(profile.names.clients),
+        )
+
+    def _exists(self, target: str) -> bool:
+        """Whether something of the folder is on this machine, or a .htaccess file speaks about it."""
+        directory = _slashed(target)
+        at = bisect_left(self.htaccess, directory)
+        return (at < len(self.htaccess) and self.htaccess[at].startswith(directory)) or os.path.lexists(
+            to_bytes(target)
+        )
+
+    def _path(self, path: str, parts: dict[str, int]) -> tuple[object, ...]:
+        return tuple(parts.get(part, part) for part in path.split("/"))
+
+    def _shape(
+        self, section: AccessSection, index: dict[AccessSection, int], profile: _HostProfile
+    ) -> tuple[object, ...]:
+        pattern: object = (
+            self._path(section.pattern, profile.parts)
+            if section.kind is SectionKind.DIRECTORY
+            else section.pattern
+        )
+        outer = index[section.outer] if section.outer is not None else -1
+        overrides = tuple((line.name, line.args) for line in section.overrides)
+        texts = self._lines(section.access_lines, profile.names)
+        conditions = (section.conditions, section.branches, section.loses_lines)
+        return (
+            section.kind,
+            pattern,
+            section.regex is not None,
+            section.is_proxy,
+            section.is_malformed,
+            conditions,
+            outer,
+            overrides,
+            texts,
+            _has_proxypass(section),
+        )
+
+    def _lines(self, lines: Iterable[AccessLine], names: OwnNames) -> tuple[object, ...]:
+        return tuple(
+            (line.name, self._words(line, names), self._lines(line.children, names)) for line in lines
+        )
+
+    def _words(self, line: AccessLine, names: OwnNames) -> tuple[object, ...]:
+        """The words of a line; those that are the host's own as numbers."""
+        words = line.args.split(" ")
+        if line.name in ("allow", "deny"):
+            clients = frozenset(_clients_of(line))
+            return tuple(self._number(word, names.clients) if word in clients else word for word in words)
+        if line.name == "require" and words[0] in _USERS:
+            return (words[0], *(self._number(word, names.users) for word in words[1:]))
+        text = _text_of(line, self.tree.root)
+        if text:
+            return (self._number(text, names.texts), *(line.name in _PATHS and password_file_exists(text),))
+        return (line.args,)
+
+    def _number(self, word: str, names: dict[str, int]) -> object:
+        if not word or word in self.shared_words or (names is not None and not _QUOTES.isdisjoint(word)):
+            return word
+        return names.setdefault(word, len(names))
+
+    def _enclosing_sections(self, directories: list[str]) -> Iterator[object]:
+        """Which sections of the main server hold for the folders, and for what lies in them."""
+        for directory in directories:
+            for above in ancestors(directory):
+                yield from map(id, self.literal.get(above, ()))
+            below = bisect_left(self.directories, directory)
+            while below < len(self.directories) and self.directories[below].startswith(directory):
+                yield self.directories[below]
+                below += 1
+            yield None
+        for section in self.patterned:
+            for directory in directories:
+                yield from (
+                    section.matches(text)
+                    for text in (
+                        *ancestors(directory),
+                        directory.rstrip("/"),
+                        *(directory + name for name in _sample_names(section)),
+                    )
+                )
+
+    def _relations(self, clients: dict[str, int]) -> object:
+        """What the host's addresses and names have to do with each other and with those of everybody."""
+        words = tuple(clients)
+        return words if len(words) + len(self.clients) > _MAX_WORDS else _related((*words, *self.clients))
+
+
+# words ----------------------------------------------------------------------------------------------
+def _flatten(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
+    for line in lines:
+        yield line
+        yield from _flatten(line.children)
+
+
+def _clients_of(line: AccessLine) -> Iterator[str]:
+    """The addresses and host names of an Allow or Deny line."""
+    if line.name in ("allow", "deny"):
+        for word in line.args.split(" ")[1:]:
+            if word and word.lower() != "all" and not word.lower().startswith("env="):
+                yield word
+
+
+def _text_of(line: AccessLine, root: str) -> str:
+    """The realm or the file that a line names, "" where it names none."""
+    if line.name == "authname":
+        return getword(line.args)[0]
+    return absolute_path(root, getword(line.args)[0]) if line.name in _PATHS else ""
+
+
+def password_file_exists(path: str) -> bool:
+    """Whether a password or group file is on this machine, in one of the forms that it may have."""
+    return any(os.path.isfile(to_bytes(path + ending)) for ending in ("", ".pag", ".db"))
+
+
+@lru_cache(maxsize=65536)
+def _network(word: str) -> Network | None:
+    address, slash, mask = word.partition("/")
+    try:
+        return parse_network(address, mask if slash else None)
+    except InvalidNetwork:
+        return None
+
+
+@lru_cache(maxsize=65536)
+def _related(words: tuple[str, ...]) -> tuple[object, ...]:
+    networks = {at: network for at, word in enumerate(words) if (network := _network(word)) is not None}
+    names = {at: HostIn(frozenset({word.lower()})) for at, word in enumerate(words) if at not in networks}
+    return (
+        tuple(networks),
+        frozenset(addresses([address_set([network]) for network in networks.values()])),
+        frozenset(hosts(list(names.values()))),
+    )
+
+
+# paths ----------------------------------------------------------------------------------------------
+def _slashed(path: str) -> str:
+    return path.rstrip("/") + "/"
+
+
+@lru_cache(maxsize=256)
+def _sample_names(section: AccessSection) -> tuple[str, ...]:
+    """Names below a folder that a pattern of the main server may be about."""
+    texts = (
+        regex_samples(section.pattern)
+        if section.regex is not None
+        else wildcard_samples(section.pattern, by_segment=True)
+    )
+    return (
+        "",
+        "other",
+        *dict.fromkeys(text.rstrip("/").rpartition("/")[2] for text in texts),
+        *(text.lstrip("/") for text in texts),
+    )
+
+
+# hosts ----------------------------------------------------------------------------------------------
+def _is_unique(section: AccessSection) -> bool:
+    """Whether a section says what only its own text can tell: it is of 2.4, or about folders that a pattern finds."""
+    by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
+        section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
+    )
+    return section.is_upgraded or by_pattern
+
+
+def _has_proxypass(section: AccessSection) -> bool:
+    return section.statement is not None and any(
+        child.name == "proxypass" for child in section.statement.children
+    )
+
+
+def _equivalent_host(first: Statement, first_profile: _HostProfile, profile: _HostProfile) -> EquivalentHost:
+    def exchanged(first_names: dict[str, int], other_names: dict[str, int]) -> dict[str, str]:
+        return dict(zip(first_names, other_names, strict=True))
+
+    return EquivalentHost(
+        first,
+        dict(zip(first_profile.sections, profile.sections, strict=True)),
+        exchanged(first_profile.names.clients, profile.names.clients),
+        exchanged(first_profile.names.users, profile.names.users),
+        exchanged(first_profile.parts, profile.parts),
+    )

@@ -1,0 +1,168 @@
+"""A check: the findings of an upgrade whose files are not written, and what 2.4 would log about the text as
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.fixpoint import READ_ERROR, upgrade
+from whimbrel.upgrade.model import Finding, Rule, UpgradeOptions
+from whimbrel.upgrade.rules import all_rules, messages
+from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
+from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
+from whimbrel.upgrade.source.suppressions import is_suppressed
+
+BATCH_SIZE: Final = 256
+"""How many loose files one process takes at a time."""
+
+
+class UnknownRule(Exception):
+    """A number that no rule has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings are wanted: those with the numbers of *only* (all where it is empty), never those of *without*.
+
+    What couldn't be read is always wanted, unless *without* says READ.
+    """
+
+    only: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+
+    def rules(self) -> list[Rule]:
+        """The rules that may give such findings."""
+        return [rule for rule in all_rules() if any(map(self.selects, (rule.number, *rule.also)))]
+
+    def selects(self, number: str) -> bool:
+        return number not in self.without and (not self.only or number in self.only or number == READ_ERROR)
+
+
+def parse_selection(only: str, without: str) -> Selection:
+    """From lists such as ``C17,x01``; raises UnknownRule."""
+    rule_numbers = {READ_ERROR, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
+    lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
+    for number in sorted(lists[0] | lists[1]):
+        if number not in rule_numbers:
+            raise UnknownRule(f"no rule has the number {number}")
+    return Selection(*lists)
+
+
+@dataclass(slots=True)
+class CheckResult:
+    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
+    source line of each place, *inputs* say what the input was taken for.
+    """
+
+    files: dict[str, int]
+    findings: list[Finding]
+    texts: dict[tuple[str, int], str]
+    inputs: tuple[str, ...] = ()
+
+
+def check(
+    sources: Sources,
+    wanted: Selection,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> CheckResult:
+    """Read and judge."""
+    tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
+    tree.report_progress = step
+    return judge(tree, wanted)
+
+
+def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
+    """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
+
+    A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
+    settled.
+    """
+    rules = wanted.rules()
+    found = [
+        finding
+        for rule in rules
+        if rule in messages.RULES
+        for finding in rule.check(tree)
+        if not is_suppressed(finding, tree)
+    ]
+    found += upgrade(tree, [rule for rule in rules if rule not in messages.RULES]).findings
+    unique = {
+        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.selects(f.rule)
+    }
+    order = {path: at for at, path in enumerate(tree.files)}
+    findings = sorted(
+        unique.values(),
+        key=lambda f: (f.risk.rank, order.get(f.place.path, len(order)), f.place.line, f.rule),
+    )
+    files = {path: _line_count(file.document.bytes) for path, file in tree.files.items()}
+    return CheckResult(files, findings, _source_lines(tree, findings), described(tree))
+
+
+def _line_count(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def _source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
+    """The source lines of *findings*, without white space around them."""
+    wanted: dict[str, set[int]] = {}
+    for finding in findings:
+        wanted.setdefault(finding.place.path, set()).add(finding.place.line)
+    source_lines = {}
+    for path, numbers in wanted.items():
+        file = tree.files.get(path)
+        lines = file.document.bytes.split(b"\n") if file is not None else []
+        source_lines.update(
+            {
+                (path, number): lines[number - 1].strip().decode("latin-1")
+                for number in numbers
+                if 0 < number <= len(lines)
+            }
+        )
+    return source_lines
+
+
+# many ---------------------------------------------------------------------------------------------
+def batches(sources: Sources) -> list[Sources]:
+    """*sources* in parts that can be looked at apart: a configuration is one, loose files go by hundreds."""
+    if sources.options is not None or len(sources.fragments) <= BATCH_SIZE:
+        return [sources]
+    files = iter(sources.fragments)
+    return [replace(sources, fragments=part) for part in iter(lambda: tuple(islice(files, BATCH_SIZE)), ())]
+
+
+def check_all(
+    parts: list[Sources],
+    wanted: Selection,
+    jobs: int,
+    progress: Progress | None = None,
+    step: ReportProgress = no_progress,
+    options: UpgradeOptions | None = None,
+) -> Iterator[CheckResult]:
+    """What comes of each part, in order, by up to *jobs* processes."""
+    if jobs < 2 or len(parts) < 2:
+        yield from (check(part, wanted, progress, step, options) for part in parts)
+        return
+    with ProcessPoolExecutor(max_workers=min(jobs, len(parts))) as pool:
+        for number, (part, result) in enumerate(
+            zip(parts, pool.map(partial(check, wanted=wanted, options=options), parts), strict=True), 1
+        ):
+            step("parts", number, len(parts))
+            if progress is not None:
+                progress(display_name(part))
+            yield result
+
+
+def display_name(sources: Sources) -> str:
+    """What a part is called while it is looked at."""
+    if isinstance(sources.options, LoadOptions):
+        return f"{sources.options.server_root}/{sources.options.file}"
+    return sources.fragments[0] if sources.fragments else ""

@@ -1,0 +1,230 @@
+"""The upgrade of an estate: rules look, their edits are made in memory, the result is read again, until nothing changes.
+
+Rules go by their order: those of a higher one look when those of the lower ones have nothing left to do.  Edits that clash with others wait for the
+next look.  What a rule says without edits counts where it still says so at the end, because another rule may have mended it; what it
+says with edits counts where they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass, field, replace
+from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
+from whimbrel.upgrade.edits.diff import added_lines
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.line_map import LineEdits, LineMap
+from whimbrel.upgrade.source.suppressions import is_suppressed
+
+MAX_SWEEPS: Final = 8
+MAX_ROUNDS: Final = 8
+READ_ERROR: Final = "READ"
+"""What stands for the number of a rule in findings about what couldn't be read."""
+NO_FIXPOINT: Final = "PASS"
+"""The same for edits that never come to an end."""
+
+DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
+"""Asked before edits are made: the finding, maybe with other edits, or None to leave the text as it is."""
+
+
+class RuleError(Exception):
+    """A rule that couldn't judge this estate: a defect of the rule.  Nothing can be said for the whole, so nothing is changed."""
+
+    def __init__(self, rule: Rule, problem: Exception) -> None:
+        what = f"{type(problem).__name__}: {problem}"
+        super().__init__(
+            f"rule {rule.number} failed ({what}): nothing was changed; --ignore {rule.number} leaves it out"
+        )
+        self.rule, self.problem = rule, problem
+
+
+@dataclass(slots=True)
+class UpgradeResult:
+    """What an upgrade found and made.
+
+    *findings* are in the order of files and lines, with the places of the original; those that still have edits were applied, the others were not.
+    *files* are the new bytes of the files that change, by the path they have in *estate*, the estate as it was read from disk;
+    *traces* say where their lines come from.  *passes* counts how often something was changed.
+    """
+
+    tree: ConfigTree
+    findings: list[Finding] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    line_maps: dict[str, LineMap] = field(default_factory=dict)
+    passes: int = 0
+
+    @property
+    def needs_review(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.needs_review]
+
+
+def upgrade(
+    tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
+) -> UpgradeResult:
+    """Upgrade *estate*, which must come from `read_estate`; nothing is written."""
+    return _Fixpoint(
+        tree, all_rules() if rules is None else rules, decide or (lambda finding, _estate: finding)
+    ).run()
+
+
+class _Fixpoint:
+    def __init__(self, tree: ConfigTree, rules: Iterable[Rule], decide: DecideCallback) -> None:
+        ordered = sorted(rules, key=lambda rule: rule.order)
+        self.orders = [list(group) for _order, group in groupby(ordered, key=lambda rule: rule.order)]
+        self.original, self.current, self.decide = tree, tree, decide
+        self.result = UpgradeResult(tree)
+        self.applied: list[Finding] = []
+        self.declined: set[tuple[str, SourceLocation, str]] = set()
+        self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
+        self._stable: dict[
+            int, tuple[ConfigTree, list[Finding]]
+        ] = {}  # by order: the estate that had nothing left to change
+
+    def run(self) -> UpgradeResult:
+        """Sweep through the orders until one whole sweep changes nothing."""
+        remaining: list[Finding] = []
+        for _ in range(MAX_SWEEPS):
+            before, remaining = self.result.passes, []
+            for number, rules in enumerate(self.orders):
+                stable_tree, notes = self._stable.get(number, (None, []))
+                if stable_tree is not self.current:
+                    notes, is_stable = self._run_order(rules)
+                    if is_stable:
+                        self._stable[number] = self.current, notes
+                remaining += notes
+            if self.result.passes == before:
+                break
+        else:
+            remaining.append(self._endless(remaining))
+        self.result.files = {
+            path: data
+            for path, data in self.result.files.items()
+            if data != self.original.files[path].document.bytes
+        }
+        findings = [*self.applied, *remaining, *self.refused.values(), *self._read_error_findings()]
+        self.result.findings = self._sorted(findings)
+        return self.result
+
+    def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
+        """Let the rules of one order look until they change nothing; what they then say without edits, and whether it came to that."""
+        notes: list[Finding] = []
+        for _ in range(MAX_ROUNDS):
+            findings = self._check(rules)
+            notes = [self._original(finding) for finding in findings if not finding.edits]
+            chosen, selection = self._choose([finding for finding in findings if finding.edits], notes)
+            if not chosen:
+                return notes, True
+            self._apply_edits(chosen, selection)
+        return notes, False
+
+    def _check(self, rules: list[Rule]) -> list[Finding]:
+        findings: list[Finding] = []
+        for number, rule in enumerate(rules):
+            self.current.report_progress(f"rule {rule.number}", number, len(rules))
+            try:
+                findings += rule.check(self.current)
+            except Exception as problem:
+                raise RuleError(rule, problem) from problem
+        findings = resolve_conflicts(findings, self.current.files)
+        return [finding for finding in findings if not is_suppressed(finding, self.current)]
+
+    def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
+        """The findings whose edits can be made now; what is declined or impossible goes to *left*."""
+        selection, chosen = EditSelection(), []
+        for proposal in proposals:
+            original = self._original(proposal)
+            key = (original.rule, original.place, original.message)
+            why = why_by_hand(proposal, self.current)
+            if why:
+                self.refused[key] = to_manual(original, why)
+                continue
+            decided = None if key in self.declined else self.decide(proposal, self.current)
+            if decided is None:
+                self.declined.add(key)
+                self.refused[key] = to_manual(original, "you declined the change")
+            elif selection.try_add(decided.edits):
+                chosen.append(replace(original, edits=decided.edits, new=self._new(decided)))
+        return chosen, selection
+
+    def _new(self, finding: Finding) -> tuple[str, ...]:
+        by_file: dict[str, list[Edit]] = {}
+        for one in dict.fromkeys(finding.edits):
+            by_file.setdefault(one.path, []).append(one.edit)
+        return tuple(
+            line
+            for path, edits in by_file.items()
+            for line in added_lines(self.current.files[path].document.bytes, edits)
+        )
+
+    def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
+        """Make the edits and read the estate again."""
+        files, traces = self.result.files, self.result.line_maps
+        for path, edits in selection.edits.items():
+            old_bytes = self.current.files[path].document.bytes
+            new_bytes = apply(old_bytes, [Group(tuple(edits))])
+            if new_bytes != old_bytes:
+                files[path] = new_bytes
+                traces.setdefault(path, LineMap()).steps.append(LineEdits(old_bytes, edits))
+        self.applied += chosen
+        self.result.passes += 1
+        self.current = self.original.reparse(files, self.current)
+
+    # places --------------------------------------------------------------------------------------
+    def _original(self, finding: Finding) -> Finding:
+        return replace(finding, place=self._original_place(finding.place))
+
+    def _original_place(self, place: SourceLocation) -> SourceLocation:
+        line_map = self.result.line_maps.get(place.path)
+        via = self._original_place(place.included_from) if place.included_from else None
+        return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
+
+    def _sorted(self, findings: list[Finding]) -> list[Finding]:
+        """Each finding once, by files in the order of reading and lines."""
+        unique = {
+            (f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)
+        }
+        order = {path: at for at, path in enumerate(self.original.files)}
+        return sorted(
+            unique.values(), key=lambda f: (order.get(f.place.path, len(order)), f.place.line, f.rule)
+        )
+
+    # what the engine itself has to say -----------------------------------------------------------
+    def _read_error_findings(self) -> Iterator[Finding]:
+        """What couldn't be read at first, and what can't be read any more."""
+        for error in self.original.read_errors:
+            yield _read_error_finding(error.place, error.reason)
+        known_errors = {(error.place.path, error.reason) for error in self.original.read_errors}
+        for error in self.current.read_errors:
+            if (error.place.path, error.reason) not in known_errors:
+                yield replace(
+                    _read_error_finding(
+                        self._original_place(error.place), f"after the upgrade: {error.reason}"
+                    ),
+                    risk=Risk.BREAKS,
+                )
+
+    def _endless(self, last: list[Finding]) -> Finding:
+        rules = sorted({finding.rule for finding in self.applied[-20:]})
+        path = next(iter(self.result.files), next(iter(self.original.files), ""))
+        return Finding(
+            NO_FIXPOINT,
+            SourceLocation(path, 1),
+            f"the edits of {', '.join(rules)} undo each other: stopped after {MAX_SWEEPS} rounds",
+            "look at the result of these rules, or leave one of them out with --ignore",
+            Risk.BREAKS,
+        )
+
+
+def _read_error_finding(place: SourceLocation, message: str) -> Finding:
+    return Finding(
+        READ_ERROR,
+        place,
+        message,
+        "what stands there was not looked at: make it readable, or look at it yourself",
+    )

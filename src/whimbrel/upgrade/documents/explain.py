@@ -1,0 +1,360 @@
+"""What `whimbrel explain` knows: rows of the table of changes, codes, messages, symptoms, directives and modules, in words of our own.
+
+`codes.tsv` has one line for each AH code: code, module, meaning, what to do, rows.  `messages.tsv` has a regular expression for each message
+without code and each symptom, with the codes and rows that it leads to; the first one that matches counts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
+from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.rules.modules.third_party import fate
+
+DIRECTORY: Final = os.path.dirname(__file__)
+VERSIONS: Final = ("2.2", "2.4")
+ROW_NUMBER: Final = re.compile(r"[CRX]\d\d\Z", re.IGNORECASE)
+AH_CODE: Final = re.compile(r"AH\d{5}", re.IGNORECASE)
+INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One thing explained: *kind* is rule, code, directive, module or message; *body* is Markdown that begins with its own heading."""
+
+    kind: str
+    name: str
+    title: str
+    body: str
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCode:
+    """One AH code."""
+
+    code: str
+    module: str
+    meaning: str
+    advice: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePattern:
+    """A message or symptom, and what it leads to."""
+
+    pattern: re.Pattern[str] = field(repr=False)
+    codes: tuple[str, ...]
+    rows: tuple[str, ...]
+
+
+def explain(query: str) -> list[Explanation]:
+    """Everything that *query* may mean, the likeliest first; [] for nothing that is known."""
+    query = query.strip()
+    if ROW_NUMBER.match(query):
+        return _rule(query.upper())
+    explanations = [
+        explanation
+        for code in dict.fromkeys(code.upper() for code in AH_CODE.findall(query))
+        for explanation in _code(code)
+    ]
+    invalid = INVALID.search(query)
+    if invalid:
+        explanations += [*_rule("C50"), *directive(invalid[1])]
+    if explanations or not query:
+        return explanations
+    return (
+        directive(query)
+        or module(query)
+        or third_party(query)
+        or _message(query)
+        or directive(query.split()[0])
+    )
+
+
+def suggestions(query: str) -> list[str]:
+    """Names that are close to *query*, the closest first."""
+    names = {name.lower(): name for name in _names()}
+    return [names[one] for one in get_close_matches(query.strip().lower(), names, 5, 0.7)]
+
+
+def search(word: str) -> list[tuple[str, str]]:
+    """Rows and codes with a line each; those only that have *word* in them, documents included."""
+    wanted = word.lower()
+    found = [
+        (rule.number, rule.title)
+        for rule in all_rules()
+        if wanted in f"{rule.number} {rule.title} {document(rule)}".lower()
+    ]
+    texts = {
+        code: " ".join((code.code, code.module, code.meaning, code.advice)).lower()
+        for code in codes().values()
+    }
+    found += [(code.code, code.meaning) for code, text in texts.items() if wanted in text]
+    return found
+
+
+# tables ------------------------------------------------------------------------------------------
+@cache
+def codes() -> dict[str, MessageCode]:
+    """Every AH code that is known."""
+    return {
+        line[0]: MessageCode(line[0], line[1], line[2], line[3], _split(line[4]))
+        for line in _lines("codes.tsv")
+    }
+
+
+@cache
+def message_patterns() -> tuple[MessagePattern, ...]:
+    return tuple(
+        MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2]))
+        for line in _lines("messages.tsv")
+    )
+
+
+def _lines(name: str) -> Iterator[list[str]]:
+    with open(os.path.join(DIRECTORY, name), encoding="ascii") as file:
+        return iter([line.split("\t") for line in file.read().split("\n")[1:-1]])
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
+def rule_of(number: str) -> Rule | None:
+    """The rule of a row, or the one that covers it."""
+    rules = all_rules()
+    exact_match = next((rule for rule in rules if rule.number == number), None)
+    return exact_match or next((rule for rule in rules if number in rule.also), None)
+
+
+def document(rule: Rule) -> str:
+    """The Markdown of a rule."""
+    try:
+        with open(os.path.join(DIRECTORY, f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return f"# {rule.number} {rule.title}\n"
+
+
+# rows, codes, messages ----------------------------------------------------------------------------
+def _rule(number: str) -> list[Explanation]:
+    rule = rule_of(number)
+    if rule is None:
+        return []
+    return [Explanation("rule", number, rule.title, document(rule), (rule.number, *rule.also))]
+
+
+def _code(name: str) -> list[Explanation]:
+    code = codes().get(name)
+    return [Explanation("code", name, code.meaning, _code_text(code), code.rows)] if code is not None else []
+
+
+def _code_text(code: MessageCode) -> str:
+    parts = [f"# {code.code} ({code.module}, httpd 2.4)", "", "## What it means", _sentence(code.meaning)]
+    if code.advice:
+        parts += ["", "## What to do", _sentence(code.advice)]
+    return "\n".join([*parts, *_row_lines(code.rows)]) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _row_lines(rows: tuple[str, ...]) -> list[str]:
+    covered = [(row, rule) for row in rows if (rule := rule_of(row)) is not None]
+    return (
+        ["", "## Rows of the upgrade", *(f"* {row} {rule.title}" for row, rule in covered)] if covered else []
+    )
+
+
+def _message(query: str) -> list[Explanation]:
+    """What a message without code, or a symptom, leads to."""
+    message_pattern = next(
+        (candidate for candidate in message_patterns() if candidate.pattern.search(query)), None
+    )
+    if message_pattern is None:
+        return []
+    message_codes = [codes()[code] for code in message_pattern.codes]
+    parts = (
+        [f"# {query}", "", "Told by its words: 2.2 gives no codes, and start-up messages have none."]
+        if len(query) > 20
+        else [f"# {query}"]
+    )
+    for code in message_codes:
+        parts += [
+            "",
+            f"## {code.code} ({code.module})",
+            _sentence(code.meaning),
+            *([_sentence(code.advice)] if code.advice else []),
+        ]
+    rows = tuple(
+        dict.fromkeys([*message_pattern.rows, *(row for code in message_codes for row in code.rows)])
+    )
+    return [
+        Explanation(
+            "message",
+            query,
+            message_codes[0].meaning if message_codes else "",
+            "\n".join([*parts, *_row_lines(rows)]) + "\n",
+            rows,
+        )
+    ]
+
+
+# directives and modules ---------------------------------------------------------------------------
+def directive(name: str) -> list[Explanation]:
+    """The directive or section *name* in both versions; [] where neither has it."""
+    base_name = name.strip().lstrip("<").rstrip(">").lower()
+    found = [
+        (version, row)
+        for version in VERSIONS
+        for row in catalogue(version).find(base_name) or catalogue(version).find(f"<{base_name}")
+    ]
+    if not found:
+        return []
+    spelled = found[-1][1].name
+    parts = [
+        f"# {spelled}",
+        *(
+            line
+            for version in VERSIONS
+            for line in _in_version(version, [row for v, row in found if v == version])
+        ),
+    ]
+    rows = _rows_naming(spelled.lstrip("<"))
+    return [
+        Explanation(
+            "directive", spelled, found[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows
+        )
+    ]
+
+
+def _in_version(version: str, rows: list[DirectiveEntry]) -> Iterator[str]:
+    yield from ("", f"## httpd {version}")
+    if not rows:
+        yield f"There is no such directive in {version}: `Invalid command` where it stands."
+    for row in rows:
+        yield f"* module: {row.source}"
+        yield f"* where: {', '.join(contexts(row))}"
+        if row.default:
+            yield f"* default: {row.default}"
+        yield f"* help: {row.help}"
+
+
+def contexts(row: DirectiveEntry) -> list[str]:
+    """Where a directive may stand, in the manual's words."""
+    found = []
+    if row.where & WHERE["RSRC_CONF"]:
+        found.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
+    if row.where & (WHERE["ACCESS_CONF"] | WHERE["OR_ALL"]):
+        found.append("sections")
+    words = {
+        "OR_LIMIT": "Limit",
+        "OR_OPTIONS": "Options",
+        "OR_FILEINFO": "FileInfo",
+        "OR_AUTHCFG": "AuthConfig",
+        "OR_INDEXES": "Indexes",
+    }
+    overrides = [word for name, word in words.items() if row.where & WHERE[name]]
+    if overrides and "HTACCESS" not in row.forbidden_in:
+        found.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
+    return found or ["sections"]
+
+
+def module(name: str) -> list[Explanation]:
+    """A module by its name, identifier or file, in both versions."""
+    base = (
+        name.strip()
+        .lower()
+        .rpartition("/")[2]
+        .removesuffix(".so")
+        .removesuffix(".c")
+        .removesuffix("_module")
+        .removeprefix("mod_")
+    )
+    found = {version: _module_row(version, base) for version in VERSIONS}
+    row = found["2.4"] or found["2.2"]
+    if row is None:
+        return []
+    parts = [f"# {row.file}"]
+    for version, module_row in found.items():
+        parts += [
+            "",
+            f"## httpd {version}",
+            *(
+                _module_lines(version, module_row)
+                if module_row is not None
+                else [f"There is no such module in {version}."]
+            ),
+        ]
+    rows = _rows_naming(row.file)
+    return [
+        Explanation("module", row.file, row.identifier, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows)
+    ]
+
+
+def third_party(name: str) -> list[Explanation]:
+    """A module of other origin, and what becomes of it in 2.4."""
+    found = fate(name)
+    if found is None or " " in name.strip():
+        return []
+    rows = tuple(dict.fromkeys([*_rows_naming(name.strip()), "X24"]))
+    body = f"# {name.strip()}\n\nA module of other origin ({found[0]}): a file that was built for 2.2 does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
+
+
+def _module_row(version: str, base: str) -> ModuleEntry | None:
+    known = (f"mod_{base}", base)
+    return next(
+        (
+            row
+            for row in catalogue(version).modules
+            if row.file in known or row.identifier == f"{base}_module"
+        ),
+        None,
+    )
+
+
+def _module_lines(version: str, row: ModuleEntry) -> list[str]:
+    names = list(dict.fromkeys(entry.name for entry in catalogue(version).module_rows(row.source)))
+    return [
+        f"* LoadModule {row.identifier} modules/{row.file}.so",
+        f"* status: {row.kind}",
+        f"* directives: {', '.join(names) or 'none'}",
+    ]
+
+
+def _rows_naming(word: str) -> tuple[str, ...]:
+    """The rows whose documents name *word*."""
+    pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
+    return tuple(rule.number for rule in all_rules() if pattern.search(_prose(document(rule))))
+
+
+def _prose(text: str) -> str:
+    """A document without its examples that must not fire, which name what they are not about."""
+    lines, is_skipped = [], False
+    for line in text.split("\n"):
+        if line.startswith("## "):
+            is_skipped = line.startswith("## Not touched")
+        if not is_skipped:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _names() -> Iterator[str]:
+    yield from (rule.number for rule in all_rules())
+    yield from codes()
+    for version in VERSIONS:
+        yield from (row.name.lstrip("<") for row in catalogue(version))
+        yield from (row.file for row in catalogue(version).modules)

@@ -1,0 +1,129 @@
+"""Unified diffs of edited files.  The lines that stayed are known from the edits, so the time is that of the lines, not of their square."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.syntax.edits import Edit, Group, apply
+from whimbrel.upgrade.source.line_map import LineMap
+
+CONTEXT: Final = 3
+MAX_REFINED_LINES: Final = 2000
+"""Up to this many lines a change is compared line by line; a larger one is shown whole."""
+
+Change = tuple[
+    int, int, int, int
+]  # lines a to b of the old file became c to d of the new one, counted from 0
+
+
+def display_path(path: str, root: str) -> str:
+    """*path* from *root* on where it lies in there."""
+    top = root.rstrip("/") + "/"
+    return path[len(top) :] if root and path.startswith(top) else path
+
+
+def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
+    """The diff with git's names of the two sides; patch(1) takes it, and bytes stay as they are."""
+    before, after = _lines(old_bytes), _lines(new_bytes)
+    name = to_bytes(path.lstrip("/"))
+    out = [
+        b"diff --git a/" + name + b" b/" + name + b"\n",
+        b"--- a/" + name + b"\n",
+        b"+++ b/" + name + b"\n",
+    ]
+    for hunk in _hunks(_changes(before, after, line_map)):
+        out += _hunk(hunk, before, after)
+    return b"".join(out)
+
+
+def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
+    """The lines that *edits* add to *old*, without indentation."""
+    found: list[str] = []
+    for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
+        start = old.rfind(b"\n", 0, group[0].start) + 1
+        end = old.find(b"\n", max(edit.end for edit in group))
+        end = len(old) if end < 0 else end
+        before = [line.strip() for line in old[start:end].split(b"\n")]
+        moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
+        after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
+        for kind, _a1, _a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            found += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
+    return tuple(found)
+
+
+def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:
+    """Edits of one line together."""
+    group: list[Edit] = []
+    for edit in edits:
+        if group and b"\n" in old[group[-1].end : edit.start]:
+            yield group
+            group = []
+        group.append(edit)
+    if group:
+        yield group
+
+
+def _lines(data: bytes) -> list[bytes]:
+    lines = data.split(b"\n")
+    return [line + b"\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def _changes(before: list[bytes], after: list[bytes], line_map: LineMap) -> Iterator[Change]:
+    """What lies between the lines that stayed the same."""
+    a = c = 0
+    for new, line in enumerate([*after, None]):
+        old = len(before) if line is None else line_map.unchanged_from(new + 1) - 1
+        if old < a or (line is not None and (old >= len(before) or before[old] != line)):
+            continue
+        if old > a or new > c:
+            yield from _refined(before, after, (a, old, c, new))
+        a, c = old + 1, new + 1
+
+
+def _refined(before: list[bytes], after: list[bytes], change: Change) -> Iterator[Change]:
+    a, b, c, d = change
+    if max(b - a, d - c) > MAX_REFINED_LINES or a == b or c == d:
+        yield change
+        return
+    for kind, a1, a2, c1, c2 in SequenceMatcher(None, before[a:b], after[c:d], autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield a + a1, a + a2, c + c1, c + c2
+
+
+def _hunks(changes: Iterator[Change]) -> Iterator[list[Change]]:
+    """Changes that share their context."""
+    hunk: list[Change] = []
+    for change in changes:
+        if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT:
+            yield hunk
+            hunk = []
+        hunk.append(change)
+    if hunk:
+        yield hunk
+
+
+def _hunk(changes: list[Change], before: list[bytes], after: list[bytes]) -> list[bytes]:
+    first, last = changes[0], changes[-1]
+    lead = min(CONTEXT, first[0])
+    tail = min(CONTEXT, len(before) - last[1])
+    a, b, c, d = first[0] - lead, last[1] + tail, first[2] - lead, last[3] + tail
+    out = [f"@@ -{_span(a, b)} +{_span(c, d)} @@\n".encode()]
+    at = a
+    for start, end, new_start, new_end in changes:
+        out += [_marked(b" ", line) for line in before[at:start]]
+        out += [_marked(b"-", line) for line in before[start:end]]
+        out += [_marked(b"+", line) for line in after[new_start:new_end]]
+        at = end
+    return out + [_marked(b" ", line) for line in before[at:b]]
+
+
+def _span(start: int, end: int) -> str:
+    count = end - start
+    return f"{start + 1 if count else start},{count}" if count != 1 else str(start + 1)
+
+
+def _marked(mark: bytes, line: bytes) -> bytes:
+    return mark + line if line.endswith(b"\n") else mark + line + b"\n\\ No newline at end of file\n"

@@ -1,0 +1,199 @@
+"""LoadModule lines: what is loaded, where and how a further line is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue import ModuleEntry, catalogue
+from whimbrel.upgrade.edits.helpers import insert_above_comment, is_branch, main_statements, top_level
+from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+
+BUILT_IN: Final = frozenset(
+    {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
+)
+"""Modules that Debian compiles in: a LoadModule line for one of them is an error there."""
+_DEBIAN: Final = "/usr/lib/apache2/modules"
+_MPM_TEST: Final = re.compile(r"!?(?:prefork|worker|event)\.c|!?mpm_\w+_module", re.IGNORECASE)
+_CORE_TESTS: Final = frozenset(
+    {"mod_authz_core.c", "!mod_authz_core.c", "authz_core_module", "!authz_core_module"}
+)
+_LINE: Final = re.compile(rb"[ \t]*([^ \t]+)([ \t]+)([^ \t]+)([ \t]+)(\"?)(.*?)(\"?)[ \t\r\n]*")
+_MODELS: Final = tuple(catalogue("2.2").modules) + tuple(catalogue("2.4").modules)
+
+
+@dataclass(slots=True, eq=False)
+class LoadModuleLines:
+    """The LoadModule lines of one configuration.
+
+    *old* are identifiers that 2.2 loads or has in it, *new* those that 2.4 loads in some case; *model* is the line whose form others
+    take, None where there is none.  *debian*: modules are switched on by links to files of their own (``mods-enabled/x.load``).
+    """
+
+    tree: ConfigTree
+    identifiers_22: frozenset[str]
+    identifiers_24: frozenset[str]
+    lines: list[Statement]
+    template: Statement | None
+    is_debian: bool
+
+    @property
+    def also_22(self) -> bool:
+        return self.tree.options.also_22
+
+    def is_built_in(self, identifier: str) -> bool:
+        """Whether the 2.4 that this is for has the module in its binary, as far as the folder of modules shows."""
+        if identifier not in BUILT_IN:
+            return False
+        directory = self._directory()
+        if self.is_debian or directory.startswith(_DEBIAN):
+            return True
+        return self._lacks_module(directory, identifier)
+
+    def is_refused(self, line: Statement) -> bool:
+        """Whether the LoadModule line names a module that the 2.4 on this machine has in its binary: the start fails there."""
+        identifier, path = line.words()
+        return identifier in BUILT_IN and self._lacks_module(path.rpartition("/")[0], identifier)
+
+    def _lacks_module(self, directory: str, identifier: str) -> bool:
+        """Whether *folder* holds the modules of a 2.4, but not that one."""
+        row = catalogue("2.4").module(identifier)
+        path = directory if directory.startswith("/") else os.path.join(self.tree.root, directory)
+        at_hand = os.path.exists(to_bytes(f"{path}/mod_authz_core.so"))
+        return at_hand and row is not None and not os.path.exists(to_bytes(f"{path}/{row.file}.so"))
+
+    def _directory(self) -> str:
+        if self.template is not None:
+            return self.template.words()[1].rpartition("/")[0]
+        return _DEBIAN if self.is_debian else "modules"
+
+    def format_line(self, identifier: str) -> str:
+        """The line that loads *identifier*, in the form of those that are there."""
+        row = catalogue("2.4").module(identifier)
+        assert row is not None
+        match = None
+        if self.template is not None:
+            node = self.template.node
+            match = _LINE.fullmatch(self.template.file.document.bytes[node.start : node.end])
+        if match is None:
+            return f"LoadModule {identifier} {self._directory()}/{row.file}.so"
+        name, gap, old_identifier, blank, quote, path, end = (
+            part.decode("latin-1") for part in match.groups()
+        )
+        wide = len(blank) > 1 and "\t" not in blank
+        blank = " " * max(1, len(old_identifier) + len(blank) - len(identifier)) if wide else blank
+        directory = path.rpartition("/")[0] or "modules"
+        return f"{name}{gap}{identifier}{blank}{quote}{directory}/{row.file}.so{end}"
+
+    def insertion(self, row: ModuleEntry) -> tuple[Statement, FileEdit] | None:
+        """Where the line for *row* goes, and the edit that puts it there."""
+        lines = [self.format_line(row.identifier)]
+        versions = next(
+            (
+                statement
+                for statement in top_level(self.tree)
+                if statement.name == "<ifversion" and statement.file.role is Role.MAIN
+            ),
+            None,
+        )
+        if self.also_22 and row.identifier == "version_module" and versions is not None:
+            while versions.parent is not None:
+                versions = versions.parent
+            return versions, insert_above_comment(
+                versions, ["<IfModule !mod_version.c>", *("    " + text for text in lines), "</IfModule>"]
+            )
+        if self.also_22:
+            lines = ["<IfVersion >= 2.4>", *("    " + text for text in lines), "</IfVersion>"]
+        if row.kind == "mpm" or self.template is None or self.is_debian:
+            placement = self._early_insertion(lines, mpm=row.kind == "mpm")
+        else:
+            last = self._last_load_line()
+            placement = last, last.insert_after(lines)
+        if placement is not None and row.identifier == "authz_core_module":
+            core_test = self._first_core_test_before(placement[0])
+            return (core_test, insert_above_comment(core_test, lines)) if core_test is not None else placement
+        return placement
+
+    def _first_core_test_before(self, place: Statement) -> Statement | None:
+        """The line of the main file, before *place*, at which a branch first asks for mod_authz_core: it must be loaded there."""
+        for statement in top_level(self.tree):
+            if statement is place:
+                return None
+            if statement.file.role is Role.MAIN and _tests_core(statement):
+                while statement.parent is not None:
+                    statement = statement.parent
+                return statement
+        return None
+
+    def _last_load_line(self) -> Statement:
+        """The last unconditional LoadModule line of the model's file, or the model."""
+        assert self.template is not None
+        same = [line for line in self.lines if line.file is self.template.file and not any(line.enclosing())]
+        return same[-1] if same else self.template
+
+    def _early_insertion(self, lines: list[str], *, mpm: bool) -> tuple[Statement, FileEdit] | None:
+        """Before the first LoadModule line; an MPM before what asks which one is there, too."""
+        for statement in top_level(self.tree):
+            if statement.file.role is not Role.MAIN:
+                continue
+            if statement in self.lines or (mpm and _tests_mpm(statement)):
+                outer = statement
+                while self.is_debian and outer.parent is not None:
+                    outer = outer.parent
+                return outer, insert_above_comment(outer, lines)
+        main = main_statements(self.tree)
+        roots = [statement for statement in main if statement.name == "serverroot"]
+        if roots:
+            return roots[0], roots[0].insert_after(lines)
+        return (main[0], main[0].insert_before(lines)) if main else None
+
+
+def _tests_mpm(statement: Statement) -> bool:
+    if not is_branch(statement) or statement.name != "<ifmodule":
+        return False
+    return _MPM_TEST.fullmatch(statement.args.strip()) is not None or any(map(_tests_mpm, statement.children))
+
+
+def _tests_core(statement: Statement) -> bool:
+    if statement.name == "<ifmodule" and statement.args.strip() in _CORE_TESTS:
+        return True
+    return statement.is_section and any(map(_tests_core, statement.children))
+
+
+def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
+    """The LoadModule lines of *estate*, worked out once."""
+    cached = tree.cache.get("loading")
+    if isinstance(cached, LoadModuleLines):
+        return cached
+    lines = [
+        line
+        for line in tree.named("loadmodule", include_inactive=True)
+        if line.file.role is Role.MAIN and len(line.words()) == 2
+    ]
+    lines_24 = [line for line in lines if line.in_24 is not False]
+    httpd_modules = {row.identifier for row in _MODELS}
+    templates = [
+        line for line in lines_24 if line.words()[0] in httpd_modules and not any(line.enclosing())
+    ] or [line for line in lines_24 if line.words()[0] in httpd_modules]
+    template = templates[-1] if templates else None
+    load_lines = LoadModuleLines(
+        tree,
+        frozenset(tree.modules),
+        frozenset(line.words()[0] for line in lines_24),
+        [line for line in lines_24 if not any(line.enclosing())],
+        template,
+        _is_debian(tree, template),
+    )
+    tree.cache["loading"] = load_lines
+    return load_lines
+
+
+def _is_debian(tree: ConfigTree, template: Statement | None) -> bool:
+    """By the file that a LoadModule line stands in; without any, by the name of the main file."""
+    if template is not None:
+        return template.file.path.endswith(".load")
+    return any(statement.file.path.endswith("/apache2.conf") for statement in tree.statements[:1])

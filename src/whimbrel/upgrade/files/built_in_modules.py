@@ -1,0 +1,183 @@
+"""The modules that the old 2.2 binary has compiled in: listed, read from its configure line, known of its
+distribution, or assumed.
+
+The text of a configuration does not name them, so an upgrade that ignores them loses mod_dir, mod_mime and
+others.  The report says which origin counted.  A configuration that already loads modules of 2.4 has none: it
+is not for a 2.2 binary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.catalogue import catalogue
+from whimbrel.upgrade.edits.helpers import is_24_config
+from whimbrel.upgrade.files.config_nice import OPTION
+from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
+
+DEFAULT: Final = frozenset(
+    {
+        "authn_file_module",
+        "authn_default_module",
+        "authz_host_module",
+        "authz_groupfile_module",
+        "authz_user_module",
+        "authz_default_module",
+        "auth_basic_module",
+        "include_module",
+        "filter_module",
+        "log_config_module",
+        "env_module",
+        "setenvif_module",
+        "version_module",
+        "mime_module",
+        "status_module",
+        "autoindex_module",
+        "asis_module",
+        "cgi_module",
+        "negotiation_module",
+        "dir_module",
+        "actions_module",
+        "userdir_module",
+        "alias_module",
+    }
+)
+"""What `configure` of 2.2 without options compiles in."""
+WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
+_ALL: Final = ("all", "most", "few", "reallyall")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One way to package httpd 2.2: *paths* and *words* (in lower case) betray it, *modules* are compiled
+    in.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    words: tuple[bytes, ...]
+    modules: frozenset[str]
+
+
+DISTRIBUTIONS: Final = (
+    Distribution(
+        "Debian's packages",
+        ("/etc/apache2", "/usr/lib/apache2/modules"),
+        (b"/usr/share/doc/apache2.2-common", b"a2enmod", b"mods-enabled"),
+        frozenset({"log_config_module", "logio_module", "version_module"}),
+    ),
+    Distribution(
+        "Red Hat's packages",
+        ("/etc/httpd", "/usr/lib/httpd/modules", "/usr/lib64/httpd/modules"),
+        (b"/etc/sysconfig/httpd", b"/usr/sbin/httpd"),
+        frozenset(),
+    ),
+    Distribution(
+        "SUSE's packages",
+        ("/usr/lib/apache2/mod_", "/usr/lib64/apache2/mod_"),
+        (b"/etc/sysconfig/apache2",),
+        frozenset(),
+    ),
+    Distribution("FreeBSD's port", ("/usr/local/etc/apache22", "libexec/apache22"), (), frozenset()),
+    Distribution("macOS", ("libexec/apache2",), (), frozenset()),
+)
+
+
+def is_windows(tree: ConfigTree) -> bool:
+    """Return True if the ServerRoot has a drive letter, or without a ServerRoot any path of the server."""
+    known = tree.cache.get("windows")
+    if known is None:
+        roots = list(tree.named("serverroot", include_inactive=True))
+        lines = roots or list(tree.named("documentroot", "<directory", include_inactive=True))
+        known = tree.cache["windows"] = any(
+            line.file.role is not Role.HTACCESS and WINDOWS.match(line.args.strip()) for line in lines
+        )
+    return bool(known)
+
+
+def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
+    """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd
+    -l`.
+    """
+    if listed is not None:
+        return BuiltIn(
+            frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
+            "the list that was given",
+        )
+    if is_24_config(tree):
+        return BuiltIn(frozenset(), "none: the text loads modules of 2.4")
+    configured = _of_configure_line(tree)
+    if configured is not None:
+        return BuiltIn(configured, "build/config.nice")
+    if is_windows(tree):
+        return BuiltIn(frozenset(), "none: a build for Windows")
+    lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
+    distribution = _distribution(tree, lines)
+    if distribution is not None:
+        return BuiltIn(distribution.modules - {line.words()[0] for line in lines}, distribution.name)
+    if any(line.words()[0] in DEFAULT for line in lines):
+        return BuiltIn(frozenset(), "none: the text loads modules of httpd's default build")
+    return BuiltIn(DEFAULT, "httpd's default build", assumed=True)
+
+
+def _distribution(tree: ConfigTree, lines: list[Statement]) -> Distribution | None:
+    paths = [
+        tree.root,
+        *(line.args.strip().strip('"') for line in tree.named("serverroot", include_inactive=True)),
+        *_module_paths(lines),
+    ]
+    data = [file.document.bytes.lower() for file in tree.files.values() if file.role is Role.MAIN][:1]
+    for one in DISTRIBUTIONS:
+        if any(path in text for path in one.paths for text in paths) or any(
+            word in text for word in one.words for text in data
+        ):
+            return one
+    return None
+
+
+def _module_paths(lines: list[Statement]) -> Iterator[str]:
+    return (line.words()[1] for line in lines if len(line.words()) > 1)
+
+
+def _of_configure_line(tree: ConfigTree) -> frozenset[str] | None:
+    """The modules that build/config.nice below the server root compiles in; None where there is no such
+    file.
+    """
+    try:
+        with open(to_bytes(f"{tree.root}/build/config.nice"), "rb") as file:
+            text = file.read().decode("latin-1")
+    except OSError:
+        return None
+    return configured(text)
+
+
+def configured(text: str) -> frozenset[str]:
+    """The modules that the configure line *text* compiles in."""
+    names = {
+        row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier
+        for row in catalogue("2.2").modules
+    }
+    found: set[str] = set(DEFAULT)
+    shared: set[str] = set()
+    for line in text.splitlines():
+        option = None if line.lstrip().startswith("#") else OPTION.search(line)
+        if option is None:
+            continue
+        verb, name, value = option[2], option[3].lower(), option[4]
+        if name in ("mods-shared", "modules"):
+            words = [word.lower() for word in re.split(r"[ ,]+", value or "") if word]
+            given = (
+                set(names.values())
+                if set(words) & set(_ALL)
+                else {names[word] for word in words if word in names}
+            )
+            (shared if name == "mods-shared" else found).update(given)
+        elif name in names and verb == "disable":
+            found.discard(names[name])
+        elif name in names and verb == "enable":
+            (shared if value == "shared" else found).add(names[name])
+    return frozenset(found - shared)

@@ -1,0 +1,179 @@
+"""build/config.nice, the configure line of an installed httpd, carried from 2.2 to 2.4.
+
+The file is a shell script: comments, variables that are set and exported, and the line of configure with one option in quotes on each line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whimbrel.base.errors import SourceLocation
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.upgrade.model import Finding, Risk, Safety
+
+RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}
+"""Modules that configure calls otherwise."""
+GONE: Final = {
+    "mem-cache": "mod_cache_socache keeps answers in memory: --enable-cache-socache",
+    "authn-default": "mod_authn_core does what it did",
+    "authz-default": "mod_authz_core does what it did",
+    "authn-alias": "AuthnProviderAlias is mod_authn_core's",
+}
+DEFAULT: Final = frozenset(
+    {
+        "so",
+        "authn-file",
+        "authz-host",
+        "authz-groupfile",
+        "authz-user",
+        "auth-basic",
+        "include",
+        "filter",
+        "log-config",
+        "env",
+        "setenvif",
+        "mime",
+        "status",
+        "autoindex",
+        "dir",
+        "alias",
+        "negotiation",
+        "reqtimeout",
+        "headers",
+        "expires",
+        "deflate",
+        "rewrite",
+        "version",
+        "authn-dbm",
+        "authn-anon",
+        "authn-dbd",
+        "authz-dbm",
+        "authz-owner",
+        "auth-digest",
+        "cache",
+        "dbd",
+        "ext-filter",
+        "substitute",
+        "logio",
+        "unique-id",
+        "vhost-alias",
+        "speling",
+        "actions",
+        "userdir",
+        "proxy",
+        "proxy-connect",
+        "proxy-ftp",
+        "proxy-http",
+        "proxy-ajp",
+        "proxy-scgi",
+        "proxy-balancer",
+    }
+)
+"""Modules that 2.4 builds, as files to load, unless told otherwise ("most")."""
+OFF_BY_DEFAULT: Final = frozenset({"asis", "imagemap", "cgi"})
+OPTION: Final = re.compile(r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1")
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """*text* is the script for 2.4, *findings* what was changed or deserves a look, with the lines of the old one."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+
+def translate(text: str, path: str = "build/config.nice") -> Translation:
+    """The script for 2.4.  Options that 2.4 doesn't know are taken out, those of other names renamed; all else stays byte for byte."""
+    lines, findings, names = [], [], set()
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        match = None if line.lstrip().startswith("#") else OPTION.search(line)
+        if match is None:
+            lines.append(line)
+            continue
+        names.add(f"{match[2]}-{match[3]}")
+        translated, finding = _option(match, line, SourceLocation(path, number))
+        lines.append(translated)
+        findings += [finding] if finding is not None else []
+    findings += _missing(names, SourceLocation(path, 1))
+    return Translation("".join(lines), tuple(findings))
+
+
+def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str, Finding | None]:
+    """The line as 2.4 wants it ("" where it goes), and what there is to say."""
+    verb, name = match[2], match[3]
+    option = f"--{verb}-{name}"
+    switch = verb in ("enable", "disable")
+    if switch and name in RENAMED:
+        translated = line.replace(option, f"--{verb}-{RENAMED[name]}")
+        return translated, _finding(
+            place, f"{option} is called --{verb}-{RENAMED[name]}", "use the new name", is_applied=True
+        )
+    if switch and name in GONE:
+        return _without(line, match), _finding(
+            place, f"{option} is gone: {GONE[name]}", "leave it out", is_applied=True
+        )
+    if verb == "enable" and name in DEFAULT and match[4] in (None, "shared", "yes"):
+        return line, _finding(place, f"{option} is the default", "it may stay")
+    if verb == "disable" and name in OFF_BY_DEFAULT:
+        return line, _finding(place, f"{option} is the default", "it may stay")
+    if option == "--with-mpm":
+        return line, _finding(
+            place,
+            f"--with-mpm={match[4]} compiles the MPM in: without it event is built",
+            "--enable-mpms-shared=all builds all of them, to be chosen by LoadModule",
+        )
+    if option in ("--enable-modules", "--enable-mods-shared"):
+        return line, _finding(
+            place,
+            f"{option}: modules are files to load now, and `most` is the default",
+            "it may stay; LoadModule lines are needed",
+        )
+    return line, None
+
+
+def _without(line: str, match: re.Match[str]) -> str:
+    """The line without its option; a line that held nothing else goes."""
+    rest = line[: match.start()] + line[match.end() :]
+    return rest if rest.strip(" \t\r\n\\") else ""
+
+
+def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
+    """What 2.2 did without being told and 2.4 doesn't."""
+    findings = []
+    if "with-mpm" not in names and "enable-mpms-shared" not in names:
+        findings.append(
+            _finding(
+                place,
+                "no --with-mpm: 2.2 took prefork, 2.4 takes event",
+                "add --with-mpm=prefork to stay with it",
+            )
+        )
+    if "with-pcre" not in names:
+        findings.append(
+            _finding(
+                place,
+                "2.2 brought its own PCRE, 2.4 needs one that is installed",
+                "install it with its headers, or name it: --with-pcre=PATH",
+            )
+        )
+    if "with-included-apr" in names or not {"with-apr", "with-included-apr"} & names:
+        findings.append(
+            _finding(
+                place,
+                "2.4 comes without APR and APR-util",
+                "put them into srclib/, or name those installed: --with-apr, --with-apr-util",
+            )
+        )
+    return findings
+
+
+def _finding(place: SourceLocation, message: str, advice: str, *, is_applied: bool = False) -> Finding:
+    return Finding(
+        "C01",
+        place,
+        message,
+        advice,
+        Risk.CHANGES if is_applied else Risk.COSMETIC,
+        Safety.SAFE if is_applied else Safety.MANUAL,
+    )

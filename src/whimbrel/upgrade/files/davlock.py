@@ -1,0 +1,56 @@
+"""Lock databases of mod_dav_fs: which version wrote them.
+
+They are SDBM files.  2.2 files the locks of what exists under its inode and device (first byte 10), those of what doesn't exist yet under its
+name (first byte 11); 2.4 takes the name always.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from whimbrel.base.latin1 import to_bytes
+from whimbrel.modules.support.dbm.sdbm import PAGE, pairs
+
+BY_INODE: Final = 10
+BY_NAME: Final = 11
+_WIDTHS: Final = frozenset({8, 12, 16})
+"""Bytes of an inode and a device number together, by machine."""
+
+
+class LockDatabase(Enum):
+    """What a lock database is."""
+
+    ABSENT = "no such file"
+    EMPTY = "a lock database without locks"
+    OF_22 = "written by 2.2"
+    OF_24 = "locks by name, as 2.4 writes them and 2.2 does for what doesn't exist yet"
+    UNKNOWN = "no lock database"
+
+
+def recognize(path: str) -> LockDatabase:
+    """What stands in the database *path*, with or without its ``.pag``; a file that can't be read is UNKNOWN."""
+    base = path.removesuffix(".pag").removesuffix(".dir")
+    try:
+        with open(to_bytes(f"{base}.pag"), "rb") as file:
+            return kind_of(file.read())
+    except FileNotFoundError:
+        return LockDatabase.ABSENT
+    except (OSError, ValueError):
+        return LockDatabase.UNKNOWN
+
+
+def kind_of(data: bytes) -> LockDatabase:
+    """What the bytes of a .pag file are."""
+    if not data.strip(b"\0"):
+        return LockDatabase.EMPTY
+    if len(data) % PAGE:
+        return LockDatabase.UNKNOWN
+    keys = [key for key, _value in pairs(data)]
+    if any(key[0] == BY_INODE and len(key) - 1 in _WIDTHS for key in keys if key):
+        return LockDatabase.OF_22
+    return (
+        LockDatabase.OF_24
+        if keys and all(key[:1] == bytes([BY_NAME]) for key in keys)
+        else LockDatabase.UNKNOWN
+    )

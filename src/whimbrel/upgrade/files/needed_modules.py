@@ -1,0 +1,399 @@
+"""Which modules the text needs under 2.4 and doesn't load: by its directives, by providers that it names, by what modules need of each other.
+
+Only what the text shows is asked for.  What 2.2 had compiled in is seen where a directive works without its LoadModule line; in .htaccess files
+a directive without its module stays the error that it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.catalogue import ModuleEntry, catalogue
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.edits.load_module import LoadModuleLines, load_module_lines
+from whimbrel.upgrade.files.built_in_modules import is_windows
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+
+ALWAYS_LOADED: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})
+
+_REQUIRE: Final = {
+    "all": "authz_core",
+    "env": "authz_core",
+    "method": "authz_core",
+    "expr": "authz_core",
+    "ip": "authz_host",
+    "host": "authz_host",
+    "local": "authz_host",
+    "forward-dns": "authz_host",
+    "user": "authz_user",
+    "valid-user": "authz_user",
+    "group": "authz_groupfile",
+    "file-owner": "authz_owner",
+    "file-group": "authz_owner",
+    "dbm-group": "authz_dbm",
+    "dbm-file-group": "authz_dbm",
+    "dbd-group": "authz_dbd",
+    "dbd-login": "authz_dbd",
+    "dbd-logout": "authz_dbd",
+    "ldap-user": "authnz_ldap",
+    "ldap-group": "authnz_ldap",
+    "ldap-dn": "authnz_ldap",
+    "ldap-attribute": "authnz_ldap",
+    "ldap-filter": "authnz_ldap",
+    "ldap-search": "authnz_ldap",
+}
+_PASSWORDS: Final = {
+    "file": "authn_file",
+    "dbm": "authn_dbm",
+    "dbd": "authn_dbd",
+    "anon": "authn_anon",
+    "ldap": "authnz_ldap",
+    "socache": "authn_socache",
+}
+_TYPES: Final = {"basic": "auth_basic", "digest": "auth_digest", "form": "auth_form"}
+_HANDLERS: Final = {
+    "server-status": "status",
+    "server-info": "info",
+    "cgi-script": "cgi",
+    "send-as-is": "asis",
+    "imap-file": "imagemap",
+    "server-parsed": "include",
+    "ldap-status": "ldap",
+    "balancer-manager": "proxy_balancer",
+    "includes": "include",
+    "deflate": "deflate",
+    "inflate": "deflate",
+    "substitute": "substitute",
+}
+_HANDLER_LINES: Final = frozenset(
+    {"sethandler", "addhandler", "setoutputfilter", "addoutputfilter", "setinputfilter", "addinputfilter"}
+)
+_ALSO: Final = {
+    "proxy_balancer_module": ("slotmem_shm_module",),
+    "authnz_ldap_module": ("ldap_module",),
+    "file_group": ("authz_groupfile_module",),
+}
+_TYPED: Final = re.compile(r"expr=-z %\{CONTENT_TYPE\}")
+"""What stands in a Header line that replaces DefaultType."""
+_LBMETHOD: Final = re.compile(r"\blbmethod=(\w+)", re.IGNORECASE)
+_BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NeededModule:
+    """One module that must be loaded: *row* of the table of changes, *why* in words, *line* that shows it (None: every 2.4 needs it)."""
+
+    identifier: str
+    rule_number: str
+    why: str
+    line: Statement | None = None
+
+
+def needed_modules(tree: ConfigTree) -> list[NeededModule]:
+    """What is missing, modules that others need in front of these; worked out once."""
+    cached = tree.cache.get("needs")
+    if isinstance(cached, list):
+        return cached
+    load_lines = load_module_lines(tree)
+    missing: dict[str, NeededModule] = {}
+    if any(file.role is Role.MAIN for file in tree.files.values()):
+        for need in _NeedSearch(tree, load_lines).all():
+            if need.identifier not in load_lines.identifiers_24 and not load_lines.is_built_in(
+                need.identifier
+            ):
+                missing.setdefault(need.identifier, need)
+    ordered = tree.cache["needs"] = _ordered(missing)
+    return ordered
+
+
+def _ordered(missing: dict[str, NeededModule]) -> list[NeededModule]:
+    """Each module behind the one it can't be loaded without."""
+    out: dict[str, NeededModule] = {}
+    for need in missing.values():
+        before = _module_entry(need.identifier).needs
+        if before in missing:
+            out.setdefault(before, missing[before])
+        out.setdefault(need.identifier, need)
+    return list(out.values())
+
+
+def _module_entry(identifier: str) -> ModuleEntry:
+    row = catalogue("2.4").module(identifier)
+    assert row is not None, identifier
+    return row
+
+
+class _NeedSearch:
+    def __init__(self, tree: ConfigTree, load_lines: LoadModuleLines) -> None:
+        self.tree, self.load_lines, self.built_in = tree, load_lines, tree.built_in.modules
+        self.catalogue_22, self.catalogue_24 = catalogue("2.2"), catalogue("2.4")
+        self.identifier_by_source = {row.source: row.identifier for row in self.catalogue_24.modules}
+        self.identifier_by_source_22 = {row.source: row.identifier for row in self.catalogue_22.modules}
+        self.kinds = {row.identifier: row.kind for row in self.catalogue_24.modules}
+        self.owners: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self.reported: set[str] = set()
+        self.threads_directive: str = ""
+
+    def all(self) -> Iterator[NeededModule]:
+        """Every need, those that are met too."""
+        needs_of_statements = list(self._of_statements())
+        if not is_windows(self.tree):
+            yield self._mpm()
+        yield NeededModule("authz_core_module", "C05", "2.4 decides about access with it")
+        if not is_windows(self.tree):
+            yield NeededModule(
+                "unixd_module", "C45", "User and Group are its directives, and no 2.4 starts without it"
+            )
+        yield from needs_of_statements
+        yield from self._unnamed()
+        for identifier in [
+            *self.load_lines.identifiers_24,
+            *(need.identifier for need in needs_of_statements),
+        ]:
+            for other in _ALSO.get(identifier, ()):
+                yield NeededModule(
+                    other,
+                    "C03" if other.startswith("slotmem") else "C04",
+                    f"{_file_name(identifier)} needs it",
+                )
+
+    def _unnamed(self) -> Iterator[NeededModule]:
+        """Modules in the 2.2 binary that work without any directive of theirs."""
+        wanted = {
+            "dir_module": "it appends slashes and answers for directories",
+            "mime_module": "it gives files their types",
+        }
+        options = {word.lower().lstrip("+") for line in self.tree.named("options") for word in line.words()}
+        if options & {"indexes", "all"} or not options:
+            wanted["autoindex_module"] = "it lists directories"
+        if "multiviews" in options:
+            wanted["negotiation_module"] = "it answers for MultiViews"
+        if self.tree.has("scriptalias", "scriptaliasmatch"):
+            wanted["cgi_module"] = "it runs the programs of ScriptAlias"
+        for identifier, why in wanted.items():
+            if identifier in self.built_in:
+                yield NeededModule(
+                    identifier, "C04", f"2.2 has it compiled in ({self.tree.built_in.origin}): {why}"
+                )
+
+    # directives ----------------------------------------------------------------------------------
+    def _of_statements(self) -> Iterator[NeededModule]:
+        for statement in self.tree.all_statements():
+            if statement.in_24 is False or not self._is_executed(statement):
+                continue
+            owners = self.owners.get(statement.name)
+            if owners is None:
+                owners = self.owners[statement.name] = self._owners(statement.name)
+            if owners[1] and statement.name not in self.reported:
+                yield from self._of_directive(statement, *owners)
+            if not statement.is_section or statement.name == "<proxy":
+                yield from self._of_words(statement)
+
+    def _is_executed(self, statement: Statement) -> bool:
+        """Whether 2.4 executes it, or should: <IfModule> asks for a module that another line may bring."""
+        if statement.in_24:
+            return True
+        for section in statement.enclosing("<ifmodule"):
+            name = section.args.strip()
+            identifier = self.identifier_by_source.get(name, name)
+            if (
+                name[:1] != "!"
+                and identifier not in self.load_lines.identifiers_24
+                and identifier not in self.built_in
+            ):
+                return False
+        return statement.file.role is not Role.FRAGMENT
+
+    def _owners(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The modules of 2.2 and 2.4 that have the directive; none where 2.4's core has it, or an MPM."""
+        owners_24 = tuple(
+            self.identifier_by_source[row.source]
+            for row in self.catalogue_24.find(name)
+            if row.source in self.identifier_by_source
+        )
+        owners_22 = tuple(
+            self.identifier_by_source_22.get(row.source, "core_module")
+            for row in self.catalogue_22.find(name)
+        )
+        if any(identifier in ALWAYS_LOADED for identifier in owners_24):
+            return owners_22, ()
+        return owners_22, tuple(identifier for identifier in owners_24 if self.kinds[identifier] != "mpm")
+
+    def _of_directive(
+        self, statement: Statement, owners_22: tuple[str, ...], owners_24: tuple[str, ...]
+    ) -> Iterator[NeededModule]:
+        if any(identifier in self.load_lines.identifiers_24 for identifier in owners_24):
+            return
+        was_available = any(
+            identifier in self.load_lines.identifiers_22 or self.kinds.get(identifier) == "mpm"
+            for identifier in owners_22
+        )
+        if owners_22 and not was_available:
+            if not _TYPED.search(statement.args) and (
+                statement.file.role is not Role.MAIN or statement.in_22 is False
+            ):
+                return
+        owners_24 = tuple(i for i in owners_24 if i in owners_22) or owners_24
+        if not owners_22 and statement.file.role is Role.HTACCESS and owners_24[0] != "authz_core_module":
+            return  # 2.2 refuses the line
+        where = statement.node.name if not statement.is_section else f"<{statement.node.name}>"
+        self.reported.add(statement.name)
+        yield NeededModule(
+            owners_24[0],
+            _rule_number_of(owners_24[0], moved=owners_24[0] not in owners_22),
+            f"{where} is its directive",
+            statement,
+        )
+
+    # words ---------------------------------------------------------------------------------------
+    def _of_words(self, line: Statement) -> Iterator[NeededModule]:
+        name = line.name
+        if name == "require":
+            yield from self._named(line, _REQUIRE, [_required(line.args)], "Require")
+        elif name in ("authbasicprovider", "authdigestprovider", "authformprovider"):
+            yield from self._named(line, _PASSWORDS, line.words(), line.node.name)
+        elif name == "authtype":
+            yield from self._named(line, _TYPES, [line.args.strip().strip('"')], "AuthType")
+        elif name in ("sslsessioncache", "sslstaplingcache", "authnsocache", "cachesocache"):
+            yield from self._cache(line)
+        elif name in ("proxypass", "proxypassmatch", "proxyset", "balancermember", "<proxy"):
+            yield from self._balancer(line)
+        elif name in _HANDLER_LINES:
+            words = [word for part in line.words() for word in part.split(";")]
+            needed = self._named(line, _HANDLERS, words, line.node.name)
+            yield from (
+                need for need in needed if not self.load_lines.lines or need.identifier in self.built_in
+            )
+        elif name in ("threadsperchild", "minsparethreads", "maxsparethreads", "threadlimit"):
+            self.threads_directive = self.threads_directive or ("" if _asks_for_mpm(line) else line.node.name)
+
+    def _named(
+        self, line: Statement, table: dict[str, str], words: list[str], what: str
+    ) -> Iterator[NeededModule]:
+        for word in words:
+            module = table.get(word if what == "Require" else word.lower())
+            if module is not None and (what == "Require" or line.file.role is Role.MAIN):
+                yield NeededModule(
+                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` is its", line
+                )
+                if word == "file-group":
+                    yield NeededModule(
+                        "authz_groupfile_module", "C04", "`Require file-group` looks into its groups", line
+                    )
+
+    def _cache(self, line: Statement) -> Iterator[NeededModule]:
+        kind = getword(line.args)[0].partition(":")[0].lower()
+        identifier = f"socache_{kind}_module"
+        if self.catalogue_24.module(identifier) is not None:
+            yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` keeps its entries there", line)
+
+    def _balancer(self, line: Statement) -> Iterator[NeededModule]:
+        methods = [found.lower() for found in _LBMETHOD.findall(line.args)]
+        for method in methods:
+            identifier = f"lbmethod_{method}_module"
+            if self.catalogue_24.module(identifier) is not None:
+                yield NeededModule(identifier, "C03", f"`lbmethod={method}` is a module of its own", line)
+        if (
+            not methods
+            and _BALANCER.search(line.args)
+            and "proxy_balancer_module" in self.load_lines.identifiers_24
+        ):
+            yield NeededModule(
+                "lbmethod_byrequests_module",
+                "C03",
+                "a balancer without lbmethod counts requests, with a module of its own",
+                line,
+            )
+
+    # the MPM -------------------------------------------------------------------------------------
+    def _mpm(self) -> NeededModule:
+        for row in self.catalogue_24.modules:
+            if row.kind == "mpm" and row.identifier in self.load_lines.identifiers_24:
+                return NeededModule(row.identifier, "C05", "")
+        tests = {s.args.strip().lower() for s in self.tree.named("<ifmodule", include_inactive=True)}
+        if self.threads_directive:
+            return NeededModule(
+                "mpm_worker_module",
+                "C05",
+                f"2.4 loads its MPM; {self.threads_directive} is for processes with threads",
+            )
+        if {
+            "cgid_module"
+        } <= self.load_lines.identifiers_24 and "cgi_module" not in self.load_lines.identifiers_24:
+            return NeededModule(
+                "mpm_worker_module",
+                "C05",
+                "2.4 loads its MPM; mod_cgid goes with processes that have threads",
+            )
+        for mpm in ("worker", "event"):
+            names = {f"{mpm}.c", f"mpm_{mpm}_module"}
+            if tests & names and not tests & {"prefork.c", "mpm_prefork_module"} | tests & (
+                {"event.c"} if mpm == "worker" else set()
+            ):
+                return NeededModule(
+                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text only has limits for {mpm}"
+                )
+        return NeededModule(
+            "mpm_prefork_module",
+            "C05",
+            "2.4 loads its MPM, and prefork is what 2.2 had compiled in unless it was told otherwise",
+        )
+
+
+def _asks_for_mpm(line: Statement) -> bool:
+    return any(
+        re.fullmatch(r"!?(?:\w+\.c|mpm_\w+)", s.args.strip()) and "mod_" not in s.args
+        for s in line.enclosing("<ifmodule")
+    )
+
+
+def _required(args: str) -> str:
+    word, at = getword(args)
+    return getword(args, at)[0] if word.lower() == "not" else word
+
+
+def _rule_number_of(identifier: str, *, moved: bool = False) -> str:
+    """The row of the table of changes that speaks about a missing module; *moved*: in 2.2 something else did what it does."""
+    if identifier.startswith(("lbmethod_", "slotmem_")):
+        return "C03"
+    if identifier == "cache_disk_module":
+        return "C02"
+    return "C04" if not moved and catalogue("2.2").module(identifier) is not None else "C05"
+
+
+def _file_name(identifier: str) -> str:
+    return _module_entry(identifier).file
+
+
+def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
+    """The findings of the rule *number*: one for each missing module."""
+    load_lines = load_module_lines(tree)
+    for need in needed_modules(tree):
+        if need.rule_number != number:
+            continue
+        row = _module_entry(need.identifier)
+        insertion = load_lines.insertion(row)
+        if insertion is None:
+            continue
+        at, edit = insertion
+        place = need.line.place if need.line is not None else at.place
+        finding = Finding(
+            number,
+            place,
+            f"{row.file} is not loaded: {need.why}",
+            f"load it: `{load_lines.format_line(need.identifier).strip()}`",
+            Risk.BREAKS,
+            Safety.SAFE,
+            (edit,),
+        )
+        if load_lines.is_debian:
+            name = row.file.removeprefix("mod_")
+            finding = replace(
+                finding,
+                advice=f"load it: `a2enmod {name}`, or the line that was put before the Include of the other modules",
+            )
+        yield finding

@@ -1,0 +1,17 @@
+"""X14: Require all granted beside Require outvotes it.  Document: documents/X14-all-granted-overrides.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.access_control.advisories import outvoted
+from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+
+def check(tree: ConfigTree) -> Iterator[Finding]:
+    """A finding for each section of 2.4 whose Require all granted makes other lines idle."""
+    yield from outvoted(tree)
+
+
+RULE = Rule("X14", "all-granted-overrides", "Require all granted beside Require outvotes it", check)

@@ -1,0 +1,28 @@
+"""C52: lines of the error log look different.  Document: documents/C52-log-formats.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.edits.helpers import is_24_config
+from whimbrel.upgrade.edits.rule_helpers import lines_for_24
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+
+def check(tree: ConfigTree) -> Iterator[Finding]:
+    """The first ErrorLog: whatever reads it meets other lines, unless ErrorLogFormat says how they look."""
+    if is_24_config(tree) or any(True for _ in lines_for_24(tree, "errorlogformat")):
+        return
+    for line in tree.named("errorlog"):
+        yield Finding(
+            "C52",
+            line.place,
+            "lines of the error log have module, process, port and a code in 2.4: [core:error] [pid 1:tid 2] [client A:P] AH...",
+            "adapt what reads the log, or choose the look with ErrorLogFormat",
+            Risk.COSMETIC,
+        )
+        break
+
+
+RULE = Rule("C52", "log-formats", "Lines of the error log look different", check)

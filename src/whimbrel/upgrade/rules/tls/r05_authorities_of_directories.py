@@ -1,0 +1,29 @@
+"""R05: certificate authorities belong to servers, not to folders.  Document: documents/R05-authorities-of-directories.md"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whimbrel.upgrade.edits.rule_helpers import at_server_level, scope_of
+from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role
+from whimbrel.upgrade.source.htaccess import accepts_directive
+
+
+def check(tree: ConfigTree) -> Iterator[Finding]:
+    """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
+    for line in tree.named("sslcacertificatefile", "sslcacertificatepath"):
+        is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
+        if is_top_level or at_server_level(line) or not accepts_directive(tree, line, "authconfig"):
+            continue
+        harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
+        yield Finding(
+            "R05",
+            line.place,
+            f"2.4 {harm}: its TLS library has no {line.node.name} for a folder",
+            "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} asks for one authority in a folder",
+            Risk.BREAKS,
+        )
+
+
+RULE = Rule("R05", "authorities-of-directories", "Certificate authorities belong to servers", check)

@@ -1,0 +1,182 @@
+"""<IfModule>, <IfDefine>, <IfVersion>: which branch 2.2 takes, which one 2.4 takes, told apart from "can't be known".
+
+Three values everywhere: True, False, None where the text alone doesn't say (a -D of some command line, a module that may be compiled in, the
+modules around a fragment).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whimbrel.base.dialect import V22, V24
+from whimbrel.base.errors import ConfigError
+from whimbrel.catalogue import catalogue
+from whimbrel.catalogue.load import Catalogue
+from whimbrel.directives.tokens import words
+from whimbrel.modules.metadata.mod_version import holds
+from whimbrel.syntax.words import getword
+
+Maybe = bool | None
+
+ALWAYS: Final = frozenset({"core_module", "so_module", "http_module"})
+"""In every build of either version."""
+SOMETIMES_STATIC: Final = frozenset(
+    {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
+)
+"""Compiled into some distributors' servers and loaded by a line in others."""
+NEEDED_24: Final = frozenset({"authz_core_module"})
+"""What every 2.4 that carries a configuration of 2.2 has in the end."""
+
+
+RENAMED: Final = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}
+"""Modules of 2.2 that have another name in 2.4, under which the upgraded text asks for them."""
+MPMS: Final = frozenset(
+    {
+        "prefork.c",
+        "worker.c",
+        "event.c",
+        "mpm_winnt.c",
+        "mpm_netware.c",
+        "mpmt_os2.c",
+        "beos.c",
+        "mpm_prefork_module",
+        "mpm_worker_module",
+        "mpm_event_module",
+        "mpm_winnt_module",
+        "mpm_netware_module",
+    }
+)
+"""Ways to ask for an MPM.  2.2 has one compiled in, and the text doesn't say which."""
+
+
+def maybe_and(first: Maybe, second: Maybe) -> Maybe:
+    """Whether both hold."""
+    if first is False or second is False:
+        return False
+    return None if first is None or second is None else True
+
+
+def maybe_not(value: Maybe) -> Maybe:
+    return None if value is None else not value
+
+
+class VersionModules:
+    """The modules of one version while the text is read: *loaded* are identifiers in load order, each with whether it is certain."""
+
+    def __init__(self, version: str, *, is_complete: bool, built_in: frozenset[str] = frozenset()) -> None:
+        self.catalogue: Catalogue = catalogue(version)
+        self.other: Catalogue = catalogue("2.4" if version == "2.2" else "2.2")
+        self.is_22 = version == "2.2"
+        self.loaded: dict[str, Maybe] = {}
+        self._sources: dict[str, str] = {}
+        self._is_complete = is_complete  # False for fragments: the modules stand in a file that isn't here
+        self._has_load_module = self._has_foreign = False
+        self._expected = (
+            frozenset() if self.is_22 else built_in
+        )  # a line of 2.4 may load what 2.2 has built in
+        for row in self.catalogue.modules:
+            if row.identifier in ALWAYS or (row.is_static and row.kind == "mpm"):
+                self.loaded[row.identifier] = True if row.kind != "mpm" else None
+                self._sources[row.source] = row.identifier
+            elif self.is_22 and row.identifier in built_in:
+                self.loaded[row.identifier] = True
+                self._sources[row.source] = row.identifier
+
+    def load(self, identifier: str, path: str, live: Maybe) -> None:
+        """A LoadModule line that this version executes (*live*): what it doesn't have fails to load and is left out."""
+        if live is False:
+            return
+        self._has_load_module = True
+        base = path.rpartition("/")[2].rpartition("\\")[2].removesuffix(".so")
+        row = self.catalogue.module(identifier)
+        if row is None and self.other.module(identifier) is not None:
+            return
+        self._has_foreign = self._has_foreign or row is None
+        source = row.source if row is not None else f"mod_{identifier.removesuffix('_module')}.c"
+        for name in (source, f"{base}.c"):
+            self._sources.setdefault(name, identifier)
+        self.loaded[identifier] = True if self.loaded.get(identifier) else live
+
+    def has(self, name: str) -> Maybe:
+        """<IfModule name>: by source file or identifier."""
+        name = name if self.is_22 else RENAMED.get(name, name)
+        identifier = self._sources.get(name, name)
+        if identifier in self.loaded:
+            return self.loaded[identifier]
+        if name in MPMS:
+            return self._mpm()
+        row = next((row for row in self.catalogue.modules if name in (row.identifier, row.source)), None)
+        if row is None:
+            gone = any(name in (row.identifier, row.source) for row in self.other.modules)
+            return False if gone else self._unloaded(foreign=True)
+        if not self.is_22 and row.identifier in NEEDED_24:
+            return True
+        if (
+            row.identifier in SOMETIMES_STATIC
+            or row.identifier in self._expected
+            or (not self.is_22 and self.other.module(row.identifier) is None)
+        ):
+            return None
+        return self._unloaded(foreign=False)
+
+    def _mpm(self) -> Maybe:
+        """Another MPM than this one may be loaded; otherwise one is compiled in (2.2) or still to come (2.4)."""
+        certain = any(self.loaded.get(row.identifier) for row in self.catalogue.modules if row.kind == "mpm")
+        return False if certain else None
+
+    def _unloaded(self, *, foreign: bool) -> Maybe:
+        """A module without LoadModule line: absent where such lines are, unless a foreign one may go by that name."""
+        return (
+            False
+            if self._is_complete and self._has_load_module and not (foreign and self._has_foreign)
+            else None
+        )
+
+
+class Branches:
+    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at
+    hand; *built_in* are the identifiers of the modules in the 2.2 binary.
+    """
+
+    def __init__(
+        self, defines: set[str], *, is_complete: bool, built_in: frozenset[str] = frozenset()
+    ) -> None:
+        self.defines = defines
+        self.defines_24: set[str] = set()  # Define lines, which only 2.4 has
+        self.modules_22 = VersionModules("2.2", is_complete=is_complete, built_in=built_in)
+        self.modules_24 = VersionModules("2.4", is_complete=is_complete, built_in=built_in)
+
+    def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
+        """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""
+        if container == "<ifversion":
+            return _version(args, V22.version), _version(args, V24.version)
+        if container not in ("<ifmodule", "<ifdefine"):
+            return _OF_24.get(container, (True, True))
+        name = getword(args)[0].strip()
+        negated = name[:1] == "!"
+        name = name[1:] if negated else name
+        conditions = (
+            (self.modules_22.has(name), self.modules_24.has(name))
+            if container == "<ifmodule"
+            else self._defined(name)
+        )
+        return (maybe_not(conditions[0]), maybe_not(conditions[1])) if negated else conditions
+
+    def _defined(self, name: str) -> tuple[Maybe, Maybe]:
+        """Without -D on this command line another one may give it."""
+        given = True if name in self.defines else None
+        return given, True if name in self.defines_24 else given
+
+
+# Containers of 2.4 alone: 2.2 refuses them, so whatever stands in them is meant for 2.4.
+_OF_24: Final[dict[str, tuple[Maybe, Maybe]]] = {
+    **dict.fromkeys(("<iffile", "<ifdirective", "<ifsection"), (False, None)),
+    **dict.fromkeys(("<if", "<elseif", "<else", "<requireall", "<requireany", "<requirenone"), (False, True)),
+}
+
+
+def _version(args: str, version: tuple[int, int, int]) -> Maybe:
+    try:
+        return holds("<IfVersion", [*words(args), ">"][:3] if args.strip() else [">"], version)
+    except ConfigError:
+        return None

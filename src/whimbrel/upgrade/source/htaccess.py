@@ -1,0 +1,230 @@
+"""The .htaccess files that 2.2 reads: below every document root, Alias target and <Directory> that is on this machine, where AllowOverride lets them.
+
+2.2 admits everything where no AllowOverride speaks.  Which AllowOverride speaks is worked out as requests do it: the <Directory> sections of
+the server and of its virtual hosts by the number of their components, those of expressions last.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.regex import Regex, RegexError, compile_regex
+from whimbrel.config.execute import is_directory, root_relative
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.access_control.conditions import is_open
+from whimbrel.upgrade.source.config_tree import ConfigTree, ReadError, Role, Statement
+from whimbrel.upgrade.source.overrides import admits, merge_overrides
+
+MAX_DIRECTORIES: Final = 200_000
+"""How many folders are looked at below one root."""
+_TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
+_WILD: Final = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideArea:
+    """One <Directory> with an AllowOverride.
+
+    *components* are those of its path, maybe with wildcards; *regex* is set for expressions, None *components* too.  *admits*: .htaccess files are
+    read, with lines of the *classes*.  *host* is the virtual host it stands in.
+    """
+
+    components: tuple[str, ...] | None
+    regex: Regex | None
+    is_htaccess_read: bool
+    host: Statement | None
+    classes: frozenset[str] | None = None
+
+    def covers(self, directory: tuple[str, ...]) -> bool:
+        """Whether the section covers *folder*."""
+        if self.regex is not None:
+            return self.regex.search("/" + "/".join(directory)) is not None
+        components = self.components or ()
+        return len(components) <= len(directory) and all(map(_component_matches, components, directory))
+
+    def may_cover_below(self, directory: tuple[str, ...]) -> bool:
+        """Whether it may cover *folder* or something in it."""
+        return self.regex is not None or all(map(_component_matches, self.components or (), directory))
+
+
+def _component_matches(pattern: str, name: str) -> bool:
+    return compile_fnmatch(pattern).search(name) is not None if _WILD & set(pattern) else pattern == name
+
+
+class OverrideTable:
+    """The AllowOverride lines of an estate: sections of plain paths by path, the others in a list."""
+
+    def __init__(self, tree: ConfigTree) -> None:
+        self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
+        self._patterns: list[OverrideArea] = []
+        self._read_prefixes: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
+        lines = (
+            line for line in _executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
+        )
+        for area in filter(None, map(_area, lines)):
+            if area.components is None or any(_WILD & set(part) for part in area.components):
+                self._patterns.append(area)
+                continue
+            self._by_path.setdefault(area.components, []).append(area)
+            if area.is_htaccess_read:
+                self._read_prefixes.update(
+                    area.components[:count] for count in range(len(area.components) + 1)
+                )
+
+    def is_htaccess_read(self, directory: str) -> bool:
+        """Whether any server reads .htaccess files in *folder*."""
+        return any(area is None or area.is_htaccess_read for area in self._effective_areas(directory))
+
+    def accepts(self, directory: str, kind: str) -> bool:
+        """Whether every server that reads .htaccess files in *folder* takes lines of the class *kind* there (``fileinfo``)."""
+        return all(
+            area is None or not area.is_htaccess_read or admits(area.classes, kind)
+            for area in self._effective_areas(directory)
+        )
+
+    def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
+        """For each server the section whose AllowOverride counts in *folder*, None where there is none."""
+        parts = _parts(directory)
+        fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
+        fitting += [area for area in self._patterns if area.covers(parts)]
+        fitting.sort(key=lambda area: (area.regex is not None, len(area.components or ())))
+        return [self._effective_area(fitting, host) for host in {None, *(area.host for area in fitting)}]
+
+    def _effective_area(self, areas: list[OverrideArea], host: Statement | None) -> OverrideArea | None:
+        applicable = [area for area in areas if area.host in (None, host)]
+        return applicable[-1] if applicable else None
+
+    def may_be_read_below(self, directory: str) -> bool:
+        """Whether they may be read anywhere below *folder*."""
+        parts = _parts(directory)
+        return (
+            parts in self._read_prefixes
+            or self.is_htaccess_read(directory)
+            or any(area.is_htaccess_read and area.may_cover_below(parts) for area in self._patterns)
+        )
+
+
+def _executed_by_22(tree: ConfigTree, name: str) -> Iterator[Statement]:
+    """What 2.2 executes, whether or not 2.4 will."""
+    return (line for line in tree.named(name, include_inactive=True) if line.in_22 is not False)
+
+
+def _is_none(line: Statement) -> bool:
+    return [word.lower() for word in line.words()] == ["none"]
+
+
+def _area(line: Statement) -> OverrideArea | None:
+    section = next(line.enclosing("<directory", "<directorymatch"), None)
+    if section is None:
+        return None
+    words = section.words()
+    host = next(line.enclosing("<virtualhost"), None)
+    reads, classes = not _is_none(line), merge_overrides(None, [line])
+    if section.name == "<directorymatch" or words[:1] == ["~"]:
+        try:
+            return OverrideArea(None, compile_regex(words[-1] if words else ""), reads, host, classes)
+        except RegexError:
+            return None
+    return OverrideArea(_parts(words[0]), None, reads, host, classes) if words else None
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
+    """Whether a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
+    if line.file.role is not Role.HTACCESS:
+        return True
+    table = tree.cache.get("overrides")
+    if not isinstance(table, OverrideTable):
+        table = tree.cache["overrides"] = OverrideTable(tree)
+    return table.accepts(line.file.directory, kind)
+
+
+def htaccess_files(
+    tree: ConfigTree, progress: Callable[[str], None], to_local: Callable[[str], str] = str
+) -> Iterator[tuple[str, str]]:
+    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine,
+    "" for nowhere."""
+    overrides, names = OverrideTable(tree), _names(tree)
+    seen: set[tuple[int, int]] = set()
+    for path, line in _roots(tree).items():
+        local_root = to_local(path).rstrip("/")
+        if local_root and is_directory(local_root) and overrides.may_be_read_below(path):
+            for path_found in _walk(local_root, seen, tree, line, progress):
+                directory = path.rstrip("/") + path_found[len(local_root) :]
+                for name in names:
+                    file = f"{path_found}/{name}"
+                    if os.path.isfile(to_bytes(file)) and overrides.is_htaccess_read(directory):
+                        yield file, directory
+
+
+def _names(tree: ConfigTree) -> list[str]:
+    """AccessFileName of all servers."""
+    given = [
+        name
+        for line in _executed_by_22(tree, "accessfilename")
+        for name in line.words()
+        if name and "/" not in name
+    ]
+    return list(dict.fromkeys(given)) or [".htaccess"]
+
+
+def _roots(tree: ConfigTree) -> dict[str, Statement]:
+    """The folders that URLs lead to, with the line that names each; those within another come with it."""
+    roots: dict[str, Statement] = {}
+    for name, at in _TARGETS.items():
+        for line in _executed_by_22(tree, name):
+            words = line.words()
+            if len(words) > at and words[at]:
+                roots.setdefault(root_relative(tree.root or "/", words[at]), line)
+    for line in _executed_by_22(tree, "<directory"):
+        path = getword(line.args)[0]
+        if path[:1] == "/" and len(_parts(path)) > 1 and not _WILD & set(path):
+            roots.setdefault(root_relative("/", path), line)
+    return {path: roots[path] for path in sorted(roots) if path.strip("/")}
+
+
+def _walk(
+    root: str, seen: set[tuple[int, int]], tree: ConfigTree, line: Statement, progress: Callable[[str], None]
+) -> Iterator[str]:
+    """*root* and the folders below it, each once, symbolic links to folders followed."""
+    pending, count = [root], 0
+    while pending:
+        directory = pending.pop()
+        try:
+            status = os.stat(to_bytes(directory))
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            below = sorted(
+                (to_text(entry.name) for entry in os.scandir(to_bytes(directory)) if entry.is_dir()),
+                reverse=True,
+            )
+        except OSError as problem:
+            tree.read_errors.append(
+                ReadError(
+                    line.place, f"{directory} can't be looked through: {os.strerror(problem.errno or 0)}"
+                )
+            )
+            continue
+        count += 1
+        if count > MAX_DIRECTORIES:
+            tree.read_errors.append(
+                ReadError(
+                    line.place,
+                    f"more than {MAX_DIRECTORIES} folders below {root}: not all were looked through",
+                )
+            )
+            return
+        progress(directory)
+        yield directory
+        pending += [
+            f"{directory.rstrip('/')}/{name}" for name in below if name not in (".git", ".svn", ".hg")
+        ]

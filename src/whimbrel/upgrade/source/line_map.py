@@ -1,0 +1,76 @@
+"""Which line of the original a line of an edited file comes from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.syntax.edits import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """Lines from *new* on (counted from 1) were lines *old* on; *kept*: they are the same lines, else they take the place of *old* to *last*."""
+
+    new_start: int
+    old_start: int
+    old_end: int
+    is_unchanged: bool
+
+
+class LineEdits:
+    """The lines of one set of edits: what became of the lines of *data*."""
+
+    def __init__(self, data: bytes, edits: Iterable[Edit]) -> None:
+        self.spans = list(_spans(data, sorted(edits, key=lambda edit: (edit.start, edit.end))))
+        self._starts = [span.new_start for span in self.spans]
+
+    def source_line(self, line: int) -> int:
+        """The line that *line* was, or whose place it takes."""
+        span = self._span(line)
+        old = span.old_start + line - span.new_start
+        return old if span.is_unchanged else max(span.old_start, min(old, span.old_end))
+
+    def unchanged_from(self, line: int) -> int:
+        """The line that *line* was, 0 for one that edits made."""
+        span = self._span(line)
+        return span.old_start + line - span.new_start if span.is_unchanged else 0
+
+    def _span(self, line: int) -> LineSpan:
+        return self.spans[max(0, bisect_right(self._starts, line) - 1)]
+
+
+def _spans(data: bytes, edits: list[Edit]) -> Iterator[LineSpan]:
+    yield LineSpan(1, 1, 1, True)
+    new = old = 1
+    done = 0
+    for edit in edits:
+        between = data.count(b"\n", done, edit.start)
+        removed, inserted = data.count(b"\n", edit.start, edit.end), edit.text.count(b"\n")
+        new, old, done = new + between, old + between, edit.end
+        if removed or inserted:
+            yield LineSpan(new, old, max(old, old + removed - 1), False)
+            new, old = new + inserted, old + removed
+            yield LineSpan(new, old, old, True)
+
+
+class LineMap:
+    """All steps of one file, the first one first."""
+
+    def __init__(self) -> None:
+        self.steps: list[LineEdits] = []
+
+    def original_line(self, line: int) -> int:
+        """The line of the original that *line* was, or whose place it takes."""
+        for step in reversed(self.steps):
+            line = step.source_line(line)
+        return line
+
+    def unchanged_from(self, line: int) -> int:
+        """The line of the original that *line* is, maybe with changes inside the line, or 0."""
+        for step in reversed(self.steps):
+            line = step.unchanged_from(line)
+            if not line:
+                break
+        return line

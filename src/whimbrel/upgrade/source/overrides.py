@@ -1,0 +1,55 @@
+"""What AllowOverride admits in .htaccess files, as far as access control goes.  Manual: mod/core.html#allowoverride."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import Final
+
+from whimbrel.upgrade.access_control.conditions import TRANSPARENT
+from whimbrel.upgrade.source.config_tree import Statement
+
+Override = frozenset[str] | None
+"""The classes in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride anywhere."""
+
+ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"})
+
+
+def merge_overrides(base: Override, lines: Iterable[Statement]) -> Override:
+    """*base* with the AllowOverride lines of a section; a line under an open condition can only add to it."""
+    for line in lines:
+        if line.name == "allowoverride":
+            classes = _classes(line.words())
+            if not any(branch.taken[0] is None for branch in _branches(line)):
+                base = classes
+            elif base is not None:
+                base |= classes
+    return base
+
+
+def _branches(line: Statement) -> Iterator[Statement]:
+    """The branches around *line* within its section."""
+    return takewhile(lambda section: section.name in TRANSPARENT, line.enclosing())
+
+
+def _classes(words: list[str]) -> frozenset[str]:
+    classes: set[str] = set()
+    for word in words:
+        low = word.lower().partition("=")[0]
+        if low == "none":
+            classes.clear()
+        elif low == "all":
+            classes = set(ALL)
+        elif low in ALL:
+            classes.add(low)
+    return frozenset(classes)
+
+
+def is_htaccess_ignored(override: Override) -> bool:
+    """Whether .htaccess files are not read."""
+    return override is not None and not override
+
+
+def admits(override: Override, kind: str) -> bool:
+    """Whether 2.2 takes directives of the class *kind*; without any AllowOverride it takes all."""
+    return override is None or kind in override

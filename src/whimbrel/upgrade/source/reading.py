@@ -1,0 +1,527 @@
+"""Reading an estate: a configuration as httpd 2.2 reads it, a folder of files, or single files, and never an error on bad text.
+
+What can't be read becomes an `Unread` of the estate, with its place, so that nobody takes silence for a clean bill of health.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from whimbrel.base.errors import ConfigError, SourceLocation
+from whimbrel.base.latin1 import to_bytes, to_text
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.config.execute import is_directory, root_relative
+from whimbrel.config.includes import MAX_DEPTH, Finder, error_text, has_wildcards, read_regular
+from whimbrel.config.load import deep_recursion
+from whimbrel.config.options import LoadOptions
+from whimbrel.config.reader import COMMAND_LINE
+from whimbrel.directives.tokens import expand, variables
+from whimbrel.syntax.lines import V22_LINES
+from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, parse
+from whimbrel.syntax.words import getword
+from whimbrel.upgrade.model import InputContext, UpgradeOptions
+from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
+from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, ReadError, Role, SourceFile, Statement
+from whimbrel.upgrade.source.foreign_text import is_foreign
+from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
+
+DEBIAN_ROOT: Final = "/etc/apache2"
+"""The ServerRoot of Debian's apache2, whose main file names none."""
+FOREIGN: Final = ("<perl", "<lua", "<luahook")
+"""Sections in another language."""
+BOM: Final = b"\xef\xbb\xbf"
+
+Progress = Callable[[str], None]
+"""Told the path of each file and folder that is about to be looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is to be read: a configuration by httpd's own options, or files without one.
+
+    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the
+    configuration.  *moved*: where the text names another ServerRoot than *options*, that of *options* is a
+    copy of it, and files outside of it are left alone.  *built_in* are the source files of the modules in the
+    2.2 binary where somebody has listed them.
+    """
+
+    options: LoadOptions | None = None
+    fragments: tuple[str, ...] = ()
+    is_relocated: bool = False
+    built_in: frozenset[str] | None = None
+
+    @property
+    def context(self) -> InputContext:
+        """What the input is; a file outside of a whole server is a fragment unless its name says
+        .htaccess.
+        """
+        if self.options is not None:
+            return InputContext.SERVER
+        return (
+            InputContext.HTACCESS
+            if self.fragments and all(map(is_htaccess, self.fragments))
+            else InputContext.FRAGMENT
+        )
+
+
+@dataclass(slots=True)
+class Overlay:
+    """Files as they would be after edits: contents by real path, looked at before the disk; *parsed* are trees of files that stay as they are."""
+
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    parsed: Mapping[str, Document] = field(default_factory=dict)
+
+    def read(self, path: str) -> Document:
+        """The tree of a regular file; raises OSError."""
+        key = real_path(path)
+        data, tree = self.contents.get(key), self.parsed.get(key)
+        if tree is not None and (data is None or data == tree.bytes):
+            return tree
+        return parse(read_regular(path) if data is None else data, V22_LINES)
+
+
+def is_windows_path(path: str) -> bool:
+    """Return True if *path* begins with a drive letter."""
+    return path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
+
+
+def real_path(path: str) -> str:
+    """The path behind all symbolic links."""
+    return to_text(os.path.realpath(to_bytes(path)))
+
+
+def read_config_tree(
+    sources: Sources | LoadOptions,
+    options: UpgradeOptions,
+    *,
+    overlay: Overlay | None = None,
+    progress: Progress | None = None,
+    built_in: BuiltIn | None = None,
+) -> ConfigTree:
+    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises
+    on what it finds.
+
+    *built_in* is what an earlier reading of the same sources found out about the 2.2 binary.
+    """
+    from whimbrel.upgrade.source.htaccess import htaccess_files  # it needs the statements
+
+    if isinstance(sources, LoadOptions):
+        sources = Sources(options=sources)
+    reader = ConfigTreeReader(
+        sources, options, overlay or Overlay(), progress or _no_progress, built_in or BuiltIn()
+    )
+    with deep_recursion():
+        reader.configuration()
+        if built_in is None and sources.options is not None:
+            reader = _with_built_in_modules(reader, sources)
+        if sources.options is not None:
+            for path, directory in htaccess_files(reader.tree, reader.progress, reader.local_path):
+                reader.read_standalone(path, Role.HTACCESS, directory)
+        for path in sources.fragments:
+            role = Role.HTACCESS if is_htaccess(path) else Role.FRAGMENT
+            reader.read_standalone(path, role, path.rpartition("/")[0] if role is Role.HTACCESS else "")
+    reader.finish()
+    tree = reader.tree
+
+    def reparse(files: Mapping[str, bytes], previous: ConfigTree) -> ConfigTree:
+        contents = {real_path(path): data for path, data in files.items()}
+        parsed = {real_path(path): file.document for path, file in previous.files.items()}
+        reread = read_config_tree(
+            sources, options, overlay=Overlay(contents, parsed), progress=progress, built_in=tree.built_in
+        )
+        reread.cache["persistent"] = previous.cache.get("persistent", {})
+        reread.report_progress = previous.report_progress
+        return reread
+
+    tree.reparse = reparse
+    return tree
+
+
+def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> ConfigTreeReader:
+    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is
+    read again where there are any.
+    """
+    from whimbrel.upgrade.files.built_in_modules import built_in_modules  # it needs the statements
+
+    found = built_in_modules(reading.tree, sources.built_in)
+    if not found.modules:
+        reading.tree.built_in = found
+        return reading
+    parsed = {
+        **reading.overlay.parsed,
+        **{real_path(path): file.document for path, file in reading.tree.files.items()},
+    }
+    reading = ConfigTreeReader(
+        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, found
+    )
+    reading.configuration()
+    return reading
+
+
+UNKNOWN: Final = (
+    "modules, other files and the sections around it are unknown (-f MAIN or --whole reads a whole server)"
+)
+
+
+def described(tree: ConfigTree) -> tuple[str, ...]:
+    """What the input was taken for, in lines of text."""
+    first, count = next(iter(tree.files), ""), len(tree.files)
+    more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
+    if tree.context is not InputContext.SERVER:
+        return (f"input: {tree.context.value}: {first}{more}; {UNKNOWN}",)
+    lone = [file for file in tree.files.values() if file.role is Role.FRAGMENT]
+    lines = [
+        f"input: {tree.context.value}: {first}{more}",
+        f"modules in the 2.2 binary: {tree.built_in.text}",
+    ]
+    if lone:
+        lines.append(
+            f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{f' and {len(lone) - 1} more' if len(lone) > 1 else ''}; no Include reads it"
+        )
+    return tuple(lines)
+
+
+def is_htaccess(path: str) -> bool:
+    return path.rpartition("/")[2].lstrip("._-").lower().startswith("htaccess")
+
+
+def _no_progress(_path: str) -> None:
+    return None
+
+
+class ConfigTreeReader:
+    """One estate on its way in.
+
+    *stack* are the real paths of the files that are being read now.  Of a file that is included twice there is one `SourceFile`, and one statement
+    for each inclusion.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        upgrade_options: UpgradeOptions,
+        overlay: Overlay,
+        progress: Progress,
+        built_in: BuiltIn,
+    ) -> None:
+        options = sources.options
+        self.options, self.overlay, self.progress, self.is_relocated = (
+            options,
+            overlay,
+            progress,
+            sources.is_relocated,
+        )
+        self.root = options.server_root if options is not None else ""
+        self.tree = ConfigTree(upgrade_options, self.root)
+        self.tree.context, self.tree.built_in = sources.context, built_in
+        self.tree.defines = set(options.defines) if options is not None else set()
+        self.branches = Branches(
+            self.tree.defines, is_complete=options is not None, built_in=built_in.modules
+        )
+        self.stack: list[str] = []
+        self.declared_root = ""
+        self._files: dict[str, SourceFile] = {}
+        self._variables: dict[str, str] = {}
+        self._lookup_variable = variables({}, options.environment if options is not None else {})
+        self._names: dict[str, str] = {}
+        self._section_names: dict[str, str] = {}
+
+    # whole files ---------------------------------------------------------------------------------
+    def configuration(self) -> None:
+        """The -C lines, the configuration file, the -c lines."""
+        if self.options is None:
+            return
+        self._command_line(self.options.before)
+        path = root_relative(self.root, self.options.file)
+        if self.is_relocated and path.endswith("/apache2.conf"):
+            self.declared_root = DEBIAN_ROOT
+        self.tree.statements += self._read_file(path, Role.MAIN, None, None, (True, True))
+        self._command_line(self.options.after)
+
+    def _command_line(self, lines: tuple[str, ...]) -> None:
+        if lines:
+            file = SourceFile(COMMAND_LINE, parse(to_bytes("\n".join(lines) + "\n"), V22_LINES))
+            self.tree.statements += self._block(file.document.children, file, None, None, (True, True))
+
+    def read_standalone(self, path: str, role: Role, directory: str = "") -> None:
+        """A file that no Include names.  What surrounds a fragment is unknown, and so is whether it is read at all."""
+        if real_path(path) in self._files:
+            return
+        live: tuple[Maybe, Maybe] = (
+            (None, None) if self.options is not None and role is Role.FRAGMENT else (True, True)
+        )
+        self._read_file(path, role, None, None, live, directory)
+
+    def finish(self) -> None:
+        """What is known only at the end: the modules."""
+        self.tree.modules = list(self.branches.modules_22.loaded)
+        self.tree.modules_24 = [
+            name for name, certain in self.branches.modules_24.loaded.items() if certain is not None
+        ]
+
+    def _read_file(
+        self,
+        path: str,
+        role: Role,
+        parent: Statement | None,
+        via: SourceLocation | None,
+        live: tuple[Maybe, Maybe],
+        directory: str = "",
+    ) -> list[Statement]:
+        """The statements of one file, for one inclusion; what can't be read is noted at *via*, the Include line."""
+        key = real_path(path)
+        if key in self.stack or len(self.stack) >= MAX_DEPTH:
+            what = (
+                f"{path} includes itself"
+                if key in self.stack
+                else f"more than {MAX_DEPTH} files include each other"
+            )
+            self._record_error(via or SourceLocation(path, 0), f"{what}: not followed")
+            return []
+        try:
+            file = self._files.get(key) or self._open(key, path, role, directory)
+        except OSError as problem:
+            self._record_error(
+                via or SourceLocation(path, 0), f"{path} can't be read: {error_text(problem)}", includes=True
+            )
+            return []
+        if file.foreign:
+            return []
+        self.stack.append(key)
+        statements = self._block(file.document.children, file, parent, via, live)
+        self.stack.pop()
+        file.statements += statements
+        return statements
+
+    def _open(self, key: str, path: str, role: Role, directory: str) -> SourceFile:
+        self.progress(path)
+        file = self._files[key] = SourceFile(path, self.overlay.read(path), role, directory)
+        self.tree.files[path] = file
+        self._check_bytes(file, file.document.bytes)
+        return file
+
+    def _check_bytes(self, file: SourceFile, data: bytes) -> None:
+        """Note what is wrong with a file as a whole."""
+        if data.startswith(BOM):
+            self._record_error(
+                SourceLocation(file.path, 1),
+                "the file begins with a byte order mark, which httpd takes as part of the first name",
+            )
+        at = data.find(b"\0")
+        if at >= 0:
+            number = data.count(b"\n", 0, at) + 1
+            many = data.count(b"\0")
+            self._record_error(
+                SourceLocation(file.path, number),
+                f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line",
+            )
+        marks = marked_lines(data)
+        if not marks and file.role is not Role.MAIN and is_foreign(file.document):
+            file.foreign = True
+            self._record_error(
+                SourceLocation(file.path, 1),
+                "this text is no configuration of httpd: hardly a line begins with a directive",
+            )
+        if marks:
+            file.is_template = True
+            self._record_error(
+                SourceLocation(file.path, marks[0]),
+                f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
+                "what will stand there is unknown",
+            )
+
+    def _record_error(self, place: SourceLocation, reason: str, *, includes: bool = False) -> None:
+        self.tree.read_errors.append(ReadError(place, reason))
+        self.tree.is_partial = self.tree.is_partial or includes
+
+    # statements ----------------------------------------------------------------------------------
+    def _block(
+        self,
+        nodes: list[Node],
+        file: SourceFile,
+        parent: Statement | None,
+        via: SourceLocation | None,
+        live: tuple[Maybe, Maybe],
+    ) -> list[Statement]:
+        """The statements of *nodes*, each executed as far as reading needs."""
+        statements: list[Statement] = []
+        add, index, names = statements.append, self.tree.add, self._names
+        live_22, live_24 = live
+        first = (
+            len(file.statements) == 0
+        )  # what is wrong with a file is told once, however often it is included
+        for node in nodes:
+            kind = type(node)
+            if kind is Directive:
+                assert isinstance(node, Directive)
+                name = names.get(node.name) or names.setdefault(node.name, _lower(node.name))
+                args = node.args
+                if "${" in args:
+                    args = expand(args, self._lookup_variable)
+                if file.is_template and TEMPLATE_LINE.match(name):
+                    continue
+                statement = Statement(file, node, name, args, parent, [], via, live_22, live_24)
+                add(statement)
+                index(statement)
+                action = _ACTIONS.get(name)
+                if action is not None:
+                    action(self, statement)
+            elif kind is Section:
+                assert isinstance(node, Section)
+                statements += self._section(node, file, parent, via, live, first)
+            elif kind is Malformed and first:
+                assert isinstance(node, Malformed)
+                self._record_malformed(node, file)
+        return statements
+
+    def _record_malformed(self, node: Malformed, file: SourceFile) -> None:
+        if file.is_template and TEMPLATE.search(to_text(file.document.source(node))):
+            return
+        self.tree.malformed.append((file, node))
+        self._record_error(SourceLocation(file.path, node.number), node.reason)
+
+    def _section(
+        self,
+        node: Section,
+        file: SourceFile,
+        parent: Statement | None,
+        via: SourceLocation | None,
+        live: tuple[Maybe, Maybe],
+        first: bool,
+    ) -> list[Statement]:
+        """A section with what it holds; the marks of a template hold nothing, what follows them belongs to where they stand."""
+        if file.is_template and node.name[:1] == "%":
+            return self._block(node.children, file, parent, via, live)
+        name = self._section_names.get(node.name) or self._section_names.setdefault(
+            node.name, "<" + _lower(node.name)
+        )
+        args, bracket, _behind = node.args.rpartition(">")
+        if "${" in args:
+            args = expand(args, self._lookup_variable)
+        statement = Statement(file, node, name, args if bracket else node.args, parent, [], via, *live)
+        self.tree.add(statement)
+        if first and not bracket:
+            self._record_error(statement.place, f"<{node.name} without its closing '>'")
+        if first and node.close is None:
+            self._record_error(statement.place, f"<{node.name}> is not closed")
+        if name in FOREIGN:
+            if first:
+                self._record_error(
+                    statement.place, f"a <{node.name}> section: what it configures is not looked at"
+                )
+            return [statement]
+        statement.taken = taken = self.branches.taken(name, statement.args)
+        inside = maybe_and(live[0], taken[0]), maybe_and(live[1], taken[1])
+        statement.children = self._block(node.children, file, statement, via, inside)
+        return [statement]
+
+    # directives of reading -----------------------------------------------------------------------
+    def load_module(self, line: Statement) -> None:
+        """LoadModule, for each version that has the module."""
+        words = line.words()
+        if len(words) == 2:
+            self.branches.modules_22.load(words[0], words[1], line.in_22)
+            self.branches.modules_24.load(words[0], words[1], line.in_24)
+
+    def define(self, line: Statement) -> None:
+        """Define is of 2.4, where 2.2 refuses it; its variables help to find files."""
+        words = line.words()
+        if words and line.in_24 is not False:
+            self.branches.defines_24.add(words[0])
+            self._variables[words[0].lower()] = words[1] if len(words) > 1 else ""
+
+    def server_root(self, line: Statement) -> None:
+        """Where relative paths begin from here on; a folder that isn't here changes nothing."""
+        path = getword(line.args)[0]
+        if line.in_22 is False or not path or self.options is None:
+            return
+        if self.is_relocated:
+            self.declared_root = path.rstrip("/\\")
+        elif is_directory(root_relative("/", path)):
+            self.root = self.tree.root = root_relative("/", path)
+        else:
+            self._record_error(
+                line.place, f"ServerRoot {path} is no folder here: relative paths are taken from {self.root}"
+            )
+
+    def include(self, line: Statement) -> None:
+        """Include and IncludeOptional: the files hang below the line."""
+        if line.in_22 is False and line.in_24 is False:
+            return
+        argument = getword(line.args)[0]
+        if "${" in argument:
+            argument = expand(argument, lambda name: self._variables.get(name.lower()))
+        if not argument or (line.file.is_template and TEMPLATE.search(argument)):
+            return
+        if not self.root and argument[:1] != "/":
+            self._record_error(
+                line.place,
+                f"{line.node.name} {argument}: without a server root its files can't be found",
+                includes=True,
+            )
+            return
+        if self.options is None:
+            self._record_error(
+                line.place,
+                f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                includes=True,
+            )
+            return
+        optional = line.name == "includeoptional"
+        path = self.local_path(argument if is_windows_path(argument) else root_relative(self.root, argument))
+        if not path:
+            self._record_error(
+                line.place,
+                f"{argument} lies outside of {self.root}, which was read in the place of {self.declared_root}",
+                includes=True,
+            )
+            return
+        self.tree.include_patterns.append(path)
+        included = []
+        try:
+            for file in self._included_files(path, optional, has_wildcards(path)):
+                included.append(file)
+                if optional and not os.path.exists(to_bytes(file)):
+                    continue
+                line.children += self._read_file(
+                    file, line.file.role, line, line.place, (line.in_22, line.in_24)
+                )
+        except ConfigError as problem:
+            self._record_error(line.place, problem.reason, includes=True)
+        line.included = tuple(included)
+
+    def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
+        """The files of *path* by the rules of 2.2, or of 2.4 where 2.2 has none for it."""
+        newer = optional or (wild and has_wildcards(path.rpartition("/")[0]))
+        return Finder(old=not newer, optional=newer).files(path)
+
+    def local_path(self, path: str) -> str:
+        """Where *path* is found on this machine, "" for nowhere.
+
+        A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
+        """
+        if is_windows_path(path):
+            path, old_root = path.replace("\\", "/"), self.declared_root.replace("\\", "/")
+            inside = old_root and f"{path}/".lower().startswith(f"{old_root}/".lower())
+            return self.root + path[len(old_root) :] if inside else ""
+        if not self.is_relocated or self.declared_root in ("", self.root):
+            return path
+        if f"{path}/".startswith(f"{self.declared_root}/"):
+            return self.root + path[len(self.declared_root) :]
+        return path if f"{path}/".startswith(f"{self.root}/") else ""
+
+
+_ACTIONS: Final[dict[str, Callable[[ConfigTreeReader, Statement], None]]] = {
+    "include": ConfigTreeReader.include,
+    "includeoptional": ConfigTreeReader.include,
+    "loadmodule": ConfigTreeReader.load_module,
+    "define": ConfigTreeReader.define,
+    "serverroot": ConfigTreeReader.server_root,
+}
+
+
+def _lower(name: str) -> str:
+    """Names agree in any case of the letters of ASCII."""
+    return to_bytes(name).lower().decode("latin-1")

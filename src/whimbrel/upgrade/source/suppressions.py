@@ -1,0 +1,43 @@
+"""Comments that exempt lines from rules: ``# whimbrel: ignore`` and ``# whimbrel: ignore[C17,X01]``, on the line itself or right above it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+_SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*)\])?")
+
+
+def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
+    """Whether a comment exempts the finding's line, from all rules or from its own."""
+    file = tree.files.get(finding.place.path)
+    if file is None:
+        return False
+    if file.suppressions is None:
+        file.suppressions = suppressions(file.document.bytes)
+    names = file.suppressions.get(finding.place.line)
+    return names is not None and (not names or finding.rule in names)
+
+
+def suppressions(data: bytes) -> dict[int, frozenset[str]]:
+    """For each line that a comment speaks about, the rules it names; none means all."""
+    suppressed: dict[int, frozenset[str]] = {}
+    if b"whimbrel:" not in data:
+        return suppressed
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        match = _SUPPRESSION.search(line)
+        if match:
+            names = frozenset((match[1] or b"").decode().upper().replace(",", " ").split())
+            suppressed[_suppressed_line(lines, number)] = names
+    return suppressed
+
+
+def _suppressed_line(lines: list[bytes], number: int) -> int:
+    """The line that a mark in line *number* is about: that one, or for a comment the next one that is none."""
+    while number <= len(lines) and lines[number - 1].lstrip().startswith(b"#"):
+        number += 1
+    return number

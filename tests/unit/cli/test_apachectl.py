@@ -1,0 +1,112 @@
+"""whimbrel ctl: words and exit codes as apache2ctl 2.4.71 has them."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from whimbrel.cli.apachectl import as_text, brief
+from whimbrel.testing.ports import free_port
+
+FAILED = "The Apache error log may have more information.\n"
+
+
+def ctl(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from whimbrel.cli.entry import main; main()", "ctl", *words],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", **environment},
+    )
+
+
+def written(root: Path, more: str) -> None:
+    for name in ("conf", "logs"):
+        (root / name).mkdir()
+    (root / "conf/httpd.conf").write_text(
+        "LoadModule mpm_event_module m/mod_mpm_event.so\nListen 1\nServerName x\n" + more
+    )
+
+
+@pytest.mark.parametrize("words", [(), ("help",), ("usage",), ("--help",)])
+def test_help_goes_to_standard_error_with_1(words: tuple[str, ...]) -> None:
+    done = ctl(*words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        done.stderr.startswith("Usage: ")
+        and "start|stop|restart|graceful|graceful-stop|configtest|status|fullstatus|help" in done.stderr
+    )
+
+
+def test_startssl_is_2() -> None:
+    done = ctl("startssl")
+    assert done.returncode == 2
+    assert done.stdout.startswith("The startssl option is no longer supported.\n") and done.stdout.endswith(
+        f"Action 'startssl' failed.\n{FAILED}"
+    )
+
+
+def test_configtest_says_what_t_says(tmp_path: Path) -> None:
+    written(tmp_path, "Bogus x\n")
+    done = ctl("-d", str(tmp_path), "configtest")
+    assert done.returncode == 1
+    assert "Invalid command 'Bogus'" in done.stderr
+    assert done.stdout == f"Action '-d {tmp_path} configtest' failed.\n{FAILED}"
+
+
+@pytest.mark.parametrize("action", ["restart", "graceful"])
+def test_a_broken_configuration_stops_no_server(tmp_path: Path, action: str) -> None:
+    written(tmp_path, "Bogus x\n")
+    done = ctl(action, "-d", str(tmp_path))
+    assert done.returncode == 1 and done.stderr.count("Invalid command 'Bogus'") == 1
+
+
+def test_stop_without_a_server_is_0(tmp_path: Path) -> None:
+    written(tmp_path, "")
+    done = ctl("--dialect", "2.4", "-d", str(tmp_path), "stop")
+    assert (done.returncode, done.stdout) == (0, "httpd (no pid file) not running\n")
+    assert ctl("-d", str(tmp_path), "-k", "stop").stdout == done.stdout
+
+
+def test_status_that_cannot_be_fetched() -> None:
+    url = f"http://127.0.0.1:{free_port()}/server-status"
+    done = ctl("status", STATUSURL=url)
+    assert done.returncode == 1
+    assert f"'{url}' failed" in done.stderr
+
+
+PAGE = (
+    "<html><head><title>T</title></head><body><h1>Apache Server Status for a&amp;b</h1>\n<dl><dt>Server uptime:  1 second</dt></dl>"
+    "<pre>W__</pre>\n<p>Scoreboard Key:<br />\n</p>\n<table><tr><td>1</td><td>2</td></tr></table></body></html>\n"
+)
+
+
+def test_status_ends_before_the_key_and_fullstatus_does_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for _ in range(2):
+                wire, _address = listener.accept()
+                with wire:
+                    wire.recv(4096)
+                    wire.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + PAGE.encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/server-status"
+        short, full = ctl("status", APACHE_STATUSURL=url), ctl("fullstatus", APACHE_STATUSURL=url)
+    assert (short.returncode, full.returncode) == (0, 0)
+    assert "Apache Server Status for a&b" in short.stdout and "W__" in short.stdout
+    assert "Scoreboard Key" not in short.stdout and "Scoreboard Key:" in full.stdout
+    assert "1  2" in full.stdout
+
+
+def test_a_page_of_text_stays_as_it_is() -> None:
+    assert as_text("BusyWorkers: 1\n") == "BusyWorkers: 1\n"
+    assert brief("a\nb\n") == "a\nb\n"

@@ -1,0 +1,106 @@
+"""Large files that were sent before: the answer is kept, the file is opened for each use, and what is on disk counts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import MTIME, engine
+
+from whimbrel.engine.cache.cached_file import CachedFileResponse
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.fd_cache import open_if_unchanged
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.request import Connection
+from whimbrel.http.syntax.head import HeadLimits
+from whimbrel.testing.client import TestClient
+
+SIZE = 600_000
+HEAD = b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+def site(root: Path) -> Engine:
+    return engine(
+        root,
+        'LoadModule log_config_module modules/mod_log_config.so\nCustomLog logs/access "%s %b %O"\n'
+        "LoadModule logio_module modules/mod_logio.so\n",
+        {"htdocs/big.bin": "a" * SIZE},
+    )
+
+
+def connection() -> Connection:
+    return Connection("127.0.0.1", 50_000, "127.0.0.1", 80)
+
+
+def body(serving: Engine, head: bytes = HEAD) -> bytes:
+    data = TestClient(serving, connection()).send(head)
+    assert data.startswith((b"HTTP/1.1 200", b"HTTP/1.1 206")), data[:100]
+    return data.partition(b"\r\n\r\n")[2]
+
+
+def kept_by(serving: Engine) -> CachedResponse | None:
+    """What is kept for a head that comes the fourth time."""
+    for _ in range(3):
+        body(serving)
+    kept, head = serving.response_cache.index("127.0.0.1", 80).lookup(connection(), HEAD, HeadLimits(), -1)
+    assert head is None
+    return kept
+
+
+def test_it_is_kept_without_its_bytes(tmp_path: Path) -> None:
+    kept = kept_by(site(tmp_path))
+    assert kept is not None
+    assert (kept.size, kept.body, kept.weight < 10_000) == (SIZE, b"", True)
+    assert kept.request.head.line == "GET /big.bin HTTP/1.1"  # for the scoreboard, while it is sent
+
+
+@pytest.mark.parametrize("text", ["b" * SIZE, "b" * (SIZE - 1), "b" * (SIZE + 1)])
+def test_another_file_is_seen(tmp_path: Path, text: str) -> None:
+    serving = site(tmp_path)
+    assert body(serving) == body(serving) == b"a" * SIZE
+    (tmp_path / "htdocs/big.bin").write_text(text)
+    os.utime(tmp_path / "htdocs/big.bin", (MTIME + 5, MTIME + 5))
+    assert body(serving) == body(serving) == text.encode()
+
+
+def test_a_file_that_changes_after_it_was_looked_at_is_not_opened(tmp_path: Path) -> None:
+    serving = site(tmp_path)
+    kept = kept_by(serving)
+    assert kept is not None
+    (tmp_path / "htdocs/big.bin").write_text("shorter")
+    assert open_if_unchanged(kept.file, kept.stamp) < 0
+    os.unlink(tmp_path / "htdocs/big.bin")
+    assert open_if_unchanged(kept.file, kept.stamp) < 0
+
+
+def test_pieces_are_not_taken_for_the_whole(tmp_path: Path) -> None:
+    serving = site(tmp_path)
+    piece = HEAD.replace(b"\r\n\r\n", b"\r\nRange: bytes=0-9\r\n\r\n")
+    assert [len(body(serving, head)) for head in (piece, HEAD, piece, HEAD, piece)] == [
+        10,
+        SIZE,
+        10,
+        SIZE,
+        10,
+    ]
+
+
+def test_what_went_out_is_logged(tmp_path: Path) -> None:
+    serving = site(tmp_path)
+    kept = kept_by(serving)
+    assert kept is not None
+    handle = open_if_unchanged(kept.file, kept.stamp)
+    assert handle >= 0
+    part = FileSegment(handle, 0, kept.size)
+    again = CachedFileResponse(kept, part, serving, connection(), None, serving.runtime.now())
+    head = again.head(b"Sat, 21 Nov 2026 12:00:00 GMT")
+    again.on_sent(1000)
+    os.close(part.handle)
+    assert b"\r\nContent-Length: %d\r\n" % SIZE in head
+    lines = [
+        line for name, lines in serving.runtime.logs.items() if name.endswith("access") for line in lines
+    ]
+    assert lines[-1].split()[:2] == [b"200", b"1000"]
+    assert all(line.split()[:2] == [b"200", b"%d" % SIZE] for line in lines[:-1])

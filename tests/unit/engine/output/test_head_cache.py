@@ -1,0 +1,187 @@
+"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it, and the access log tells the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.access import Site
+
+from whimbrel.engine.output import head_cache
+from whimbrel.engine.request import Connection
+from whimbrel.testing.client import TestClient
+
+CONF = """LoadModule env_module m/mod_env.so
+LoadModule log_config_module m/mod_log_config.so
+LoadModule mime_module m/mod_mime.so
+TypesConfig /dev/null
+AddType text/html .html
+LogFormat "%>s %{Content-Type}o %{Content-Length}o %{Connection}o %O" told
+CustomLog logs/told told
+MaxKeepAliveRequests 2
+SetEnvIf Request_URI ends nokeepalive
+SetEnvIf Request_URI bare suppress-error-charset
+<Location /said>
+ErrorDocument 404 "no"
+</Location>
+<Location /in>
+AddDefaultCharset utf-8
+</Location>
+"""
+
+
+def served(site: Site, *requests: str) -> list[str]:
+    """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
+    client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
+    for request in requests:
+        site.engine.response_cache.clear()
+        out.append(client.send(f"{request}\r\nHost: localhost\r\n\r\n".encode()).decode("latin-1"))
+    return out
+
+
+def fields(answer: str) -> dict[str, str]:
+    """The fields of an answer, by lower-case name."""
+    lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+KINDS = {
+    "file": "GET /f.html?1 HTTP/1.1",
+    "folder's settings": "GET /in/f.html?1 HTTP/1.1",
+    "page": "GET /none HTTP/1.1",
+    "own page": "GET /said/none HTTP/1.1",
+    "no charset": "GET /bare HTTP/1.1",
+    "redirect": "GET /in HTTP/1.1",
+    "head": "HEAD /f.html?1 HTTP/1.1",
+    "old": "GET /f.html?1 HTTP/1.0",
+    "old page": "GET /none HTTP/1.0",
+    "ends": "GET /ends HTTP/1.1",
+    "close": "GET /f.html?1 HTTP/1.1\r\nConnection: close",
+    "stays": "GET /f.html?1 HTTP/1.1\r\nConnection: keep-alive",
+    "page stays": "GET /none HTTP/1.1\r\nConnection: Keep-Alive",
+    "page ends": "GET /none HTTP/1.1\r\nConnection: keep-alive, close",
+    "page of a range": "GET /none HTTP/1.1\r\nRange: bytes=0-1\r\nConnection: keep-alive",
+    "range": "GET /f.html?1 HTTP/1.1\r\nRange: bytes=0-1",
+    "not modified": "GET /f.html?1 HTTP/1.1\r\nIf-None-Match: *",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_answered_before_changes_nothing(tmp_path: Path, kind: str) -> None:
+    fresh, used = Site(tmp_path / "fresh", CONF), Site(tmp_path / "used", CONF)
+    for other in [*KINDS.values()] * 2:
+        served(used, other)
+    used.runtime.logs.clear()
+    wanted, found = served(fresh, KINDS[kind])[0], served(used, KINDS[kind])[0]
+    same = {
+        name: value for name, value in fields(wanted).items() if name not in ("etag", "last-modified")
+    }  # two files
+    assert {
+        name: value for name, value in fields(found).items() if name not in ("etag", "last-modified")
+    } == same
+    assert (
+        found.split("\r\n")[0] == wanted.split("\r\n")[0]
+        and found.partition("\r\n\r\n")[2] == wanted.partition("\r\n\r\n")[2]
+    )
+    assert list(used.runtime.logs.values()) == list(fresh.runtime.logs.values())
+
+
+def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF)
+    for _ in range(3):
+        answers = served(site, "GET /none HTTP/1.1", "GET /none HTTP/1.1", "GET /none HTTP/1.1")
+        assert ["connection" in fields(answer) for answer in answers[:2]] == [False, False]
+        assert fields(answers[2])["connection"] == "close"
+        assert answers[0].endswith("</body></html>\n") and len(answers[0].partition("\r\n\r\n")[2]) == int(
+            fields(answers[0])["content-length"]
+        )
+
+
+def test_who_asks_for_the_connection_to_be_kept_is_told_how_often(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 4"))
+    for path in ("/f.html?1", "/none"):
+        answers = [
+            fields(answer) for answer in served(site, *[f"GET {path} HTTP/1.1\r\nConnection: keep-alive"] * 5)
+        ]
+        assert [answer.get("keep-alive") for answer in answers[:4]] == [
+            f"timeout=5, max={left}" for left in (4, 3, 2, 1)
+        ]
+        assert [answer["connection"] for answer in answers] == ["Keep-Alive"] * 4 + ["close"]
+        assert "keep-alive" not in answers[4]
+        assert [answer["content-length"] for answer in answers] == [answers[0]["content-length"]] * 5
+
+
+def test_a_connection_without_limit_counts_nothing(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 0"))
+    answers = [
+        fields(answer) for answer in served(site, *["GET /none HTTP/1.1\r\nConnection: keep-alive"] * 3)
+    ]
+    assert [answer["keep-alive"] for answer in answers] == ["timeout=5"] * 3
+
+
+def test_a_page_of_an_error_takes_nothing_from_the_last_one(tmp_path: Path) -> None:
+    site = Site(tmp_path, f"{CONF}ServerSignature On\nUseCanonicalName Off\n")
+    for _ in range(2):
+        for name in ("one.test", "two.test"):
+            answer = served(site, f"GET http://{name}/none HTTP/1.1\r\nConnection: keep-alive")[0]
+            assert f" Server at {name} Port " in answer
+        assert "<title>405 " in served(site, "PUT /f.html HTTP/1.1")[0]
+
+
+def test_fix_ups_still_have_their_say_about_what_is_not_there(tmp_path: Path) -> None:
+    conf = """LoadModule include_module m/mod_include.so
+LoadModule dir_module m/mod_dir.so
+LoadModule mime_module m/mod_mime.so
+TypesConfig /dev/null
+AddHandler server-parsed .parsed
+<Directory "@DOCROOT@/in">
+FallbackResource /f.html
+</Directory>
+<Location /set>
+SetHandler server-parsed
+</Location>
+"""
+    site = Site(tmp_path, conf)
+    for _ in range(2):
+        assert [site.status(path) for path in ("/none", "/none.parsed", "/set/none", "/in/none")] == [
+            404,
+            404,
+            404,
+            200,
+        ]
+
+
+def test_files_of_other_lengths_have_other_heads(tmp_path: Path) -> None:
+    site = Site(tmp_path, CONF)
+    (tmp_path / "htdocs/long.html").write_text("x" * 300)
+    for _ in range(2):
+        lengths = [
+            fields(answer)["content-length"]
+            for answer in served(site, "GET /f.html?1 HTTP/1.1", "GET /long.html?1 HTTP/1.1")
+        ]
+        assert lengths == ["5", "300"]
+
+
+def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -> None:
+    site = Site(tmp_path, f"{CONF}FileETag None\n")
+    (tmp_path / "htdocs/in/g.html").write_text("page\n")
+    for name in ("f.html", "in/g.html"):
+        os.utime(tmp_path / "htdocs" / name, (1e9, 1e9))
+    for _ in range(2):
+        plain, told = (fields(site.ask(path)) for path in ("/f.html?1", "/in/g.html?1"))
+        assert (plain.pop("content-type"), told.pop("content-type")) == (
+            "text/html",
+            "text/html; charset=utf-8",
+        )
+        assert plain == told
+
+
+def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head_cache, "MAX_TEMPLATES", 8)
+    site = Site(
+        tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
+    )
+    for number in range(20):
+        assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
+    assert 1 <= len(site.engine.head_templates) <= 8

@@ -1,0 +1,143 @@
+"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read, what is
+refused early, and bodies that nobody needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.access import Site
+
+from whimbrel.engine.request import Connection
+from whimbrel.testing.client import TestClient
+
+HOST = "Host: localhost\r\nConnection: close\r\n"
+SHUT = """<Directory "@DOCROOT@">
+AllowOverride All
+ErrorDocument 500 "inner"
+</Directory>
+ErrorDocument 404 /f.html
+<Files f.html>
+Order deny,allow
+Deny from all
+</Files>
+"""
+
+
+def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
+    assert "<p>Additionally, a 404 Not Found\nerror was" in Site(tmp_path, SHUT).ask("/none")
+
+
+def test_the_first_failure_is_named_in_2_2_too(tmp_path: Path) -> None:
+    """Recorded of 2.2.34: the ErrorDocument itself is a bad request."""
+    conf = "ErrorDocument 404 '/{;<%%\\'#a}'\n"
+    answer = Site(tmp_path, conf, version="2.2").ask("/w20")
+    assert answer.startswith("HTTP/1.1 404 ") and "<p>Additionally, a 404 Not Found\nerror was" in answer
+
+
+def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(tmp_path: Path) -> None:
+    site = Site(tmp_path, SHUT)
+    (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")
+    answer = site.ask("/in/")
+    assert answer.startswith("HTTP/1.1 500 ") and "<title>500 Internal Server Error</title>" in answer
+
+
+@pytest.mark.parametrize(
+    ("size", "framing"), [(7762, "Content-Length: 8000"), (7763, "Transfer-Encoding: chunked")]
+)
+def test_the_length_of_a_long_page_is_not_known_when_it_begins(
+    tmp_path: Path, size: int, framing: str
+) -> None:
+    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    site = Site(
+        tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
+    )
+    assert f"\r\n{framing}\r\n" in site.ask("/r/" + "a" * size)
+
+
+def sent(site: Site, data: str) -> str:
+    """The whole answer to these bytes."""
+    return (
+        TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+        .send(data.encode())
+        .decode("latin-1")
+    )
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
+    tmp_path: Path, version: str
+) -> None:
+    """Of 2.2.34 it is recorded."""
+    answer = sent(
+        Site(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version), "GET / HTTP/1.1\r\n\r\n"
+    )
+    assert (
+        answer.startswith("HTTP/1.1 302 ")
+        and "\r\nLocation: http://x.test/e400\r\n" in answer
+        and "\r\nConnection: close\r\n" in answer
+    )
+
+
+def test_an_expectation_that_is_refused_ends_the_connection_without_a_word(tmp_path: Path) -> None:
+    answer = sent(Site(tmp_path, ""), "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: nope\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 417 ") and "\r\nConnection:" not in answer
+
+
+@pytest.mark.parametrize(
+    ("data", "body"),
+    [
+        ("GET  /d// HTTP/1.1\n\n", "bad |GET  /d// HTTP/1.1\n|"),
+        (f"GET /a HTTP/1.1\r\nX A: b\r\n{HOST}\r\n", "bad /a|GET /a HTTP/1.1|GET"),
+    ],
+)
+def test_what_of_a_line_is_known_to_expressions(tmp_path: Path, data: str, body: str) -> None:
+    site = Site(tmp_path, 'ErrorDocument 400 "bad %{REQUEST_URI}|%{THE_REQUEST}|%{REQUEST_METHOD}"\n')
+    assert sent(site, data).endswith("\r\n\r\n" + body)
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://a..b/f.html", 400),
+        ("http://a_b/f.html", 200),
+        ("http://localhost/f.html", 200),
+        ("/f.html", 200),
+    ],
+)
+def test_host_names_of_lines_without_a_version(tmp_path: Path, target: str, status: int) -> None:
+    answer = sent(Site(tmp_path, "HttpProtocolOptions Allow0.9\n"), f"GET {target}\r\n")
+    assert ("<title>400 Bad Request</title>" in answer, answer == "page\n") == (status == 400, status == 200)
+
+
+CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
+
+
+@pytest.mark.parametrize(
+    ("line", "more", "status", "measured"),
+    [
+        ("GET /f.html", "", 400, False),  # the body is read before the file is sent
+        ("GET /none", "", 400, False),  # and before the page that says there is none
+        (
+            "GET /f.html",
+            "Content-Length: 5\r\n",
+            200,
+            True,
+        ),  # the connection ends in any case: nobody looks at the body
+        ("GET /none", "Content-Length: 5\r\n", 404, True),
+        ("TRACE /f.html", "", 413, True),  # statuses that end the connection leave the body unread
+        ("GET /%zz", "", 400, True),
+    ],
+)
+def test_a_bad_body_where_it_matters(
+    tmp_path: Path, line: str, more: str, status: int, measured: bool
+) -> None:
+    answer = sent(Site(tmp_path, ""), f"{line} HTTP/1.1\r\n{more}{CHUNKED}\r\n-1\r\n")
+    assert (int(answer.split(" ")[1]), "\r\nContent-Length: " in answer) == (status, measured)
+
+
+@pytest.mark.parametrize(("said", "status"), [("bytes=100-", 416), ("bytes=0-1", 200)])
+def test_max_ranges_none_still_tells_of_ranges_that_cannot_be_met(
+    tmp_path: Path, said: str, status: int
+) -> None:
+    assert Site(tmp_path, "MaxRanges none\n").status("/f.html", headers=f"Range: {said}\r\n") == status

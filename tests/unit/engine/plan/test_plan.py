@@ -1,0 +1,106 @@
+"""What a plan compiles: phases that have an answer of their own, hooks by handler, sections by the beginning of a path."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.base.regex import Regex, compile_regex
+from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.engine.plan.plan import CompiledPhase, Locations
+from whimbrel.registry.module import CompiledHook, Reads
+from whimbrel.registry.phases import DECLINED, OK, HookStatus, RunMode
+
+
+def hook(answer: HookStatus) -> CompiledHook:
+    return CompiledHook(lambda r: answer, Reads.NOTHING, constant=answer)
+
+
+ASKED = CompiledHook(lambda r: DECLINED, Reads.NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "answer"),
+    [
+        ([], RunMode.RUN_FIRST, DECLINED),
+        ([], RunMode.RUN_ALL, OK),
+        ([], RunMode.VOID, OK),
+        ([hook(DECLINED), hook(OK), hook(403)], RunMode.RUN_FIRST, OK),
+        ([hook(DECLINED), hook(OK), hook(403)], RunMode.RUN_ALL, 403),
+        ([hook(DECLINED), hook(OK), hook(403)], RunMode.VOID, OK),
+        ([hook(OK), ASKED], RunMode.RUN_FIRST, OK),
+        ([hook(OK), ASKED], RunMode.RUN_ALL, None),
+        ([ASKED, hook(OK)], RunMode.RUN_FIRST, None),
+        ([CompiledHook(lambda r: OK, Reads.UNCACHEABLE, constant=OK)], RunMode.RUN_FIRST, None),
+        ([CompiledHook(lambda r: OK, Reads.CLIENT, constant=OK)], RunMode.RUN_FIRST, None),
+    ],
+)
+def test_a_phase_whose_hooks_always_say_the_same_has_an_answer(
+    made: list[CompiledHook], run: RunMode, answer: HookStatus | None
+) -> None:
+    assert CompiledPhase(made, run).constant == answer
+
+
+def test_hooks_for_other_methods_and_handlers_are_left_out() -> None:
+    get, options, cgi = (
+        CompiledHook(lambda r: OK),
+        CompiledHook(lambda r: OK, methods=1 << 6),
+        CompiledHook(lambda r: OK, handlers=frozenset(("cgi-script",))),
+    )
+    ready = CompiledPhase([get, options, cgi], RunMode.RUN_FIRST)
+    assert ready.get_hooks == ((get.fn, False), (cgi.fn, False))
+    assert ready.hooks == ((get.fn, False), (options.fn, False), (cgi.fn, False))
+    assert ready.named("cgi-script") == ready.hooks
+    assert ready.named("server-status") == ((get.fn, False), (options.fn, False))
+    assert ready.for_type("text/html; charset=x") == ("text/html", ready.named("text/html"))
+    assert ready.for_type(None)[0] == "default-handler"
+
+
+def section(pattern: str, regex: Regex | None = None, *, fnmatch: bool = False) -> Section:
+    return Section(SectionKind.LOCATION, pattern, Layer(SectionKind.LOCATION), regex, fnmatch)
+
+
+@pytest.mark.parametrize(
+    ("made", "idle"),
+    [
+        ([CompiledHook(lambda r: OK, needs_file=True)] * 2, True),
+        ([CompiledHook(lambda r: OK, needs_file=True), CompiledHook(lambda r: OK)], False),
+        ([CompiledHook(lambda r: OK, Reads.UNCACHEABLE, needs_file=True)], False),
+        ([CompiledHook(lambda r: OK, Reads.CLIENT, needs_file=True)], False),
+    ],
+)
+def test_a_phase_is_idle_without_a_file_where_all_its_hooks_need_one(
+    made: list[CompiledHook], idle: bool
+) -> None:
+    assert CompiledPhase(made, RunMode.RUN_ALL).needs_file is idle
+
+
+def test_a_phase_waits_where_one_of_its_hooks_may() -> None:
+    assert [
+        CompiledPhase(
+            [CompiledHook(lambda r: OK), CompiledHook(lambda r: OK, is_async=waits)], RunMode.RUN_ALL
+        ).is_async
+        for waits in (True, False)
+    ] == [True, False]
+
+
+def test_literal_locations_are_found_by_the_first_segment() -> None:
+    all_of_it, status, info, deep = (
+        section("/"),
+        section("/status"),
+        section("/info/"),
+        section("/status/deep"),
+    )
+    found = Locations([all_of_it, status, info, deep])
+    assert found.candidates("/status") == [all_of_it, status, deep]
+    assert found.candidates("/status/deep/er") == [all_of_it, status, deep]
+    assert found.candidates("/info/x") == [all_of_it, info]
+    assert found.candidates("/statusses") == found.candidates("/") == [all_of_it]
+    assert found.candidates("*") == [all_of_it, status, info, deep]
+
+
+@pytest.mark.parametrize(
+    "other", [section("/x*", fnmatch=True), section("status"), section("^/a", compile_regex("^/a"))]
+)
+def test_other_locations_have_to_be_asked_each_time(other: Section) -> None:
+    sections = [section("/status"), other]
+    assert Locations(sections).candidates("/elsewhere") == sections

@@ -1,0 +1,116 @@
+"""Long work in slices: the loop turns between them, whatever the number of requests that need many."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from time import thread_time
+
+import pytest
+from tests.unit.modules.asked import engine
+
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.engine import Engine
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.parser_limits import head_limits, head_rules
+from whimbrel.engine.request import Connection
+from whimbrel.engine.response import Response
+from whimbrel.engine.time_slices import MAX_SHORT, Slices, Turns, names_in
+from whimbrel.http.syntax.head import InputState, read_head
+
+LONGEST = 0.004  # seconds of processor time that 19 of 20 turns of the loop may take: a slice and its last step, on a slow machine
+ENTRIES = 3000
+CONF = """LoadModule negotiation_module modules/mod_negotiation.so
+LoadModule speling_module modules/mod_speling.so
+LoadModule include_module modules/mod_include.so
+<Directory "@/htdocs">
+Options +Indexes +MultiViews +Includes
+IndexOptions FancyIndexing VersionSort
+AddType text/html .shtml
+AddOutputFilter INCLUDES .shtml
+CheckSpelling On
+</Directory>
+"""
+
+
+async def answered(serving: Engine, path: str) -> int:
+    """The number of bytes of the response to a GET for *path*."""
+    core = serving.main.config(CoreServerConfig)
+    data = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    head = read_head(data, head_limits(core), head_rules(core, serving.configuration), ending=InputState.OPEN)
+    assert head is not None
+    made = serving.respond(Connection("127.0.0.1", 50000, "127.0.0.1", 80), head, RequestBody(0))
+    answer = made if isinstance(made, Response) else await made
+    size = sum(len(part) if isinstance(part, bytes) else part.length for part in answer.parts)
+    if answer.stream is not None:
+        async for piece in answer.stream:
+            size += len(piece)
+    return size
+
+
+async def turns_beside(serving: Engine, path: str, count: int) -> list[float]:
+    """The processor time of each turn of the loop while *count* requests for *path* are answered."""
+    work = [asyncio.create_task(answered(serving, f"{path}?{number}")) for number in range(count)]
+    turns, before = [], thread_time()
+    while not all(task.done() for task in work):
+        await asyncio.sleep(0)
+        now = thread_time()
+        turns.append(now - before)
+        before = now
+    assert not any(task.exception() for task in work)
+    return turns
+
+
+@pytest.mark.parametrize("path", ["/list/", "/list/file7", "/list/fiel77.txt", "/page.shtml"])
+def test_other_clients_have_their_turns(path: str, tmp_path: Path) -> None:
+    page = '<!--#echo var="DATE_LOCAL" --><!--#include virtual="/a.txt" -->\n' * 500
+    serving = engine(tmp_path, CONF, {"htdocs/a.txt": "A", "htdocs/page.shtml": page})
+    (tmp_path / "htdocs/list").mkdir()
+    for number in range(ENTRIES):
+        (tmp_path / f"htdocs/list/file{number}.txt").touch()
+    turns = sorted(asyncio.run(turns_beside(serving, path, 3)))
+    assert len(turns) > 8
+    assert turns[(len(turns) - 1) * 19 // 20] < LONGEST
+
+
+def test_short_work_does_not_wait() -> None:
+    """It needs no loop at all."""
+    turns = Turns()
+    turns.length = 0.0
+    work = Slices(turns)
+
+    async def steps() -> None:
+        for _ in range(MAX_SHORT):
+            await work.pause()
+
+    with pytest.raises(StopIteration):
+        steps().send(None)
+
+
+def test_one_slice_in_each_turn() -> None:
+    """Two pieces of work alternate, and one that is cancelled holds up nobody."""
+    turns = Turns()
+    seen: list[str] = []
+
+    async def work(name: str) -> None:
+        for _ in range(4):
+            await turns.next()
+            seen.append(name)
+
+    async def run() -> None:
+        tasks = [asyncio.create_task(work(name)) for name in "abc"]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        await asyncio.wait(tasks)
+
+    asyncio.run(run())
+    assert "".join(seen) == "acacacac"
+
+
+def test_names(tmp_path: Path) -> None:
+    for number in range(200):
+        (tmp_path / str(number)).touch()
+    found = asyncio.run(names_in(bytes(tmp_path), Slices(Turns())))
+    assert sorted(found) == sorted(str(number).encode() for number in range(200))
+    with pytest.raises(OSError, match="No such file"):
+        asyncio.run(names_in(bytes(tmp_path / "none"), Slices(Turns())))

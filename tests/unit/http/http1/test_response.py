@@ -1,0 +1,57 @@
+"""Writing answers (RFC 9112 2.1, 7.1)."""
+
+from __future__ import annotations
+
+from whimbrel.http.http1.response import chunk, chunked, head_bytes, invalid_field
+from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.ranges import (
+    RangeLimits,
+    RangeResult,
+    multipart_end,
+    multipart_length,
+    multipart_type,
+    parse_ranges,
+    part_head,
+)
+from whimbrel.http.semantics.status import CLOSING_STATUSES, known, status_line
+
+
+def test_head():
+    assert head_bytes("200 OK", [("A", "b"), ("C", "\xe9")]) == b"HTTP/1.1 200 OK\r\nA: b\r\nC: \xe9\r\n\r\n"
+
+
+def test_chunks():
+    assert chunk(b"x" * 26) == b"1a\r\n" + b"x" * 26 + b"\r\n"
+    assert chunk(b"") == b""
+    assert b"".join(chunked([b"ab", b"", b"c"])) == b"2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"
+
+
+def test_bad_headers():
+    assert invalid_field([("A", "b\tc")]) is None
+    assert invalid_field([("A", "ok"), ("X", "a\x01")])[0] == "AH02430"
+    assert invalid_field([("X Y", "a")])[0] == "AH02429"
+    assert invalid_field([("X(Y)", "a")], strict=False) is None
+    assert invalid_field([("X\x01Y", "a")], strict=False)[0] == "AH02429"
+
+
+def test_status_lines():
+    assert status_line(414) == "414 Request-URI Too Long"
+    assert status_line(414, version22=True) == "414 Request-URI Too Large"
+    assert status_line(799) == "500 Internal Server Error" and not known(308, version22=True)
+
+
+def test_multipart_length_is_that_of_the_body():
+    body = b"0123456789" * 10
+    found = parse_ranges("bytes=0-1,5-6,-3", len(body), RangeLimits())
+    assert found.verdict is RangeResult.PARTS
+    made = b"".join(
+        part_head(p, 100, "b", "text/plain") + body[p[0] : p[1] + 1] for p in found.parts
+    ) + multipart_end("b")
+    assert len(made) == multipart_length(found.parts, 100, "b", "text/plain")
+    old = Headers([("User-Agent", "MSIE 3")])
+    assert multipart_type(old, "b", version22=True) == "multipart/x-byteranges; boundary=b"
+    assert multipart_type(old, "b") == "multipart/byteranges; boundary=b"
+
+
+def test_statuses_after_which_24_closes():
+    assert sorted(CLOSING_STATUSES) == [400, 408, 411, 413, 414, 500, 501, 503]

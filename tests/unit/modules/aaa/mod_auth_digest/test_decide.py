@@ -1,0 +1,162 @@
+"""Digest authentication from the client's side: answers as the installed httpd and the recordings give them."""
+
+from __future__ import annotations
+
+import re
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.modules.access import MODULES, Site
+
+AREA = (
+    "<Location />\nAuthType Digest\nAuthName Zone\nAuthUserFile conf/dig\nRequire valid-user\n{}</Location>\n"
+)
+
+
+def hashed(*parts: str) -> str:
+    return md5(":".join(parts).encode()).hexdigest()
+
+
+class Browser:
+    """A client of RFC 7616 at one site."""
+
+    def __init__(self, root: Path, body: str = "", version: str = "2.4") -> None:
+        (root / "conf").mkdir()
+        (root / "conf/dig").write_text(f"alice:Zone:{hashed('alice', 'Zone', 'wonder')}\n")
+        modules = MODULES[version].replace("auth_basic", "auth_digest")
+        self.site = Site(root, AREA.format(body), version, modules)
+        self.challenge = self.fields(self.site.ask(), "WWW-Authenticate")
+
+    @staticmethod
+    def fields(answer: str, name: str) -> dict[str, str]:
+        line = next((line for line in answer.splitlines() if line.startswith(name + ":")), "")
+        return {
+            key: quoted or bare for key, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^",\s]+))', line)
+        }
+
+    def ask(
+        self,
+        path: str = "/f.html",
+        *,
+        user: str = "alice",
+        password: str = "wonder",
+        uri: str = "",
+        nc: str = "00000001",
+        qop: str = "auth",
+        method: str = "GET",
+        **changed: str,
+    ) -> str:
+        self.site.codes()
+        values: dict[str, Any] = {**self.challenge, **changed}
+        uri = uri or path
+        middle = (nc, "c0", qop) if qop else ()
+        response = hashed(
+            hashed(user, values["realm"], password), values["nonce"], *middle, hashed(method, uri)
+        )
+        line = f'Digest username="{user}", realm="{values["realm"]}", nonce="{values["nonce"]}", uri="{uri}", response="{response}"'
+        line += f', qop={qop}, nc={nc}, cnonce="c0"' if qop else ""
+        line += f', opaque="{values["opaque"]}"' if "opaque" in values else ""
+        line += f", algorithm={values['algorithm']}"
+        return self.site.ask(path, headers=f"Authorization: {line}\r\n", method=method)
+
+    def result(self, **how: str) -> tuple[int, list[str]]:
+        return int(self.ask(**how).split(" ", 2)[1]), self.site.codes()
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "codes"),
+    [
+        ({}, 200, []),
+        ({"method": "HEAD"}, 200, []),
+        ({"password": "nope"}, 401, ["AH01794"]),
+        ({"user": "zed"}, 401, ["AH01790"]),
+        ({"uri": "/elsewhere"}, 400, ["AH01786"]),
+        ({"uri": "http://other:8080/f.html"}, 400, ["AH01786"]),
+        ({"uri": "http://localhost/f.html"}, 200, []),
+        ({"uri": "http://[::1/f.html"}, 400, ["AH01783"]),
+        ({"uri": "/%66.html"}, 200, []),
+        ({"nonce": "Zm9yZ2Vk"}, 401, ["AH01782"]),
+        ({"nonce": "x" * 52}, 401, ["AH01782"]),
+        ({"nonce": "x" * 11 + "=" + "x" * 40}, 401, ["AH01776"]),
+        ({"realm": "Nowhere"}, 401, ["AH01788"]),
+        ({"qop": ""}, 401, ["AH10560"]),
+        ({"qop": "auth-int"}, 401, ["AH10560"]),
+        ({"algorithm": "MD5-sess"}, 401, ["AH01789"]),
+        ({"algorithm": "md5"}, 200, []),
+        ({"opaque": "zz"}, 401, ["AH01787"]),
+        ({"nc": "zz"}, 200, []),
+    ],
+)
+def test_what_is_let_in(tmp_path: Path, how: dict[str, str], status: int, codes: list[str]) -> None:
+    assert Browser(tmp_path).result(**how) == (status, codes)
+
+
+def test_the_challenge_and_the_answer(tmp_path: Path) -> None:
+    browser = Browser(tmp_path, "AuthDigestDomain /a/ http://x.test/\n")
+    nonce = browser.challenge.pop("nonce")
+    assert browser.challenge == {
+        "realm": "Zone",
+        "algorithm": "MD5",
+        "domain": "/a/ http://x.test/",
+        "qop": "auth",
+    }
+    assert len(nonce) == 52
+    browser.challenge["nonce"] = nonce
+    info = browser.fields(browser.ask(), "Authentication-Info")
+    first = hashed("alice", "Zone", "wonder")
+    assert info == {
+        "rspauth": hashed(first, nonce, "00000001", "c0", "auth", hashed("", "/f.html")),
+        "cnonce": "c0",
+        "nc": "00000001",
+        "qop": "auth",
+    }
+
+
+def test_22_takes_answers_without_qop(tmp_path: Path) -> None:
+    browser = Browser(tmp_path, "", "2.2")
+    assert (browser.result(qop="")[0], browser.result(qop="auth-int")[0], browser.result()[0]) == (
+        200,
+        401,
+        200,
+    )
+    assert browser.fields(browser.ask(nonce="Zm9yZ2Vk"), "WWW-Authenticate")["stale"] == "true"
+
+
+def test_a_count_must_rise(tmp_path: Path) -> None:
+    browser = Browser(tmp_path, "AuthDigestNcCheck On\n")
+    assert [
+        browser.result(nc=nc) for nc in ("00000001", "00000001", "00000002", "00000009", "00000005", "zz")
+    ] == [(200, []), (401, ["AH01774"]), (200, []), (200, []), (401, ["AH01774"]), (401, ["AH01773"])]
+
+
+def test_a_one_time_nonce_has_a_successor(tmp_path: Path) -> None:
+    browser = Browser(tmp_path, "AuthDigestNonceLifetime 0\n")
+    following = browser.fields(browser.ask(), "Authentication-Info")["nextnonce"]
+    again = browser.fields(browser.ask(), "WWW-Authenticate")
+    assert (again["stale"], again["opaque"]) == ("true", browser.challenge["opaque"])
+    assert browser.result(nonce=following)[0] == 401, "the refusal sent a nonce of its own"
+
+
+def test_an_old_nonce_is_stale(tmp_path: Path) -> None:
+    browser = Browser(tmp_path, "AuthDigestNonceLifetime 10\n")
+    now = browser.site.runtime.now()
+    browser.site.runtime.now = lambda: now + 11.0  # type: ignore[method-assign]
+    answer = browser.ask()
+    assert browser.fields(answer, "WWW-Authenticate")["stale"] == "true"
+    browser.challenge = browser.fields(answer, "WWW-Authenticate")
+    assert browser.result() == (200, [])
+
+
+@pytest.mark.parametrize("version", ["2.2", "2.4"])
+def test_a_user_whom_require_refuses_is_asked_again(tmp_path: Path, version: str) -> None:
+    browser = Browser(
+        tmp_path,
+        "Require user bob\n".replace("Require user", "</Location>\n<Location /f.html>\nRequire user"),
+        version,
+    )
+    challenge = browser.fields(browser.ask(), "WWW-Authenticate")
+    assert sorted(challenge) == (
+        ["nonce", "realm"] if version == "2.2" else ["algorithm", "nonce", "qop", "realm"]
+    )

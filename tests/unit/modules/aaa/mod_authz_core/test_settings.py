@@ -1,0 +1,58 @@
+"""AuthMerging: the trees that 2.4.71 showed (LogLevel authz_core:debug) for one <Directory> and several <LocationMatch> sections."""
+
+from __future__ import annotations
+
+import pytest
+
+from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule
+from whimbrel.registry.settings import merge, with_defaults
+
+
+def layer(walk: int, rule: str = "", op: str = "") -> AuthzCoreDirConfig:
+    record = AuthzCoreDirConfig(walk=walk)
+    if rule:
+        record.section = Rule(rule, methods=-1)
+    if op:
+        record.op = op
+    return record
+
+
+def shown(rule: Rule | None) -> str:
+    if rule is None:
+        return "-"
+    return f"({f' {rule.op} '.join(map(shown, rule.children))})" if rule.merged else rule.name
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "tree"),
+    [
+        (("A", ""), ("B", "and"), "(D and (A and B))"),
+        (("A", "or"), ("B", "and"), "(D and (A and B))"),
+        (("A", "or"), ("", ""), "(D or A)"),
+        (("", "or"), ("B", ""), "B"),
+        (("A", ""), ("", "and"), "(D and A)"),
+        (("A", "or"), ("", "and"), "(D and A)"),
+        (("A", "or"), ("B", "off"), "B"),
+        (("A", "or"), ("B", ""), "B"),
+        (("A", "or"), ("", "off"), "-"),
+    ],
+)
+def test_sections_of_one_walk_are_merged_first(
+    first: tuple[str, str], second: tuple[str, str], tree: str
+) -> None:
+    merged = layer(0, "D")
+    for rule, op in (first, second):
+        merged = merge(merged, layer(2, rule, op))
+    assert shown(with_defaults(merged).section) == tree
+
+
+def test_directories_are_merged_in_turn() -> None:
+    merged = merge(merge(layer(0, "A"), layer(0, "B", "and")), layer(0, "C", "or"))
+    assert shown(with_defaults(merged).section) == "((A and B) or C)"
+
+
+def test_a_section_that_only_sets_a_flag_keeps_the_tree() -> None:
+    over = layer(1)
+    over.forbidden = True
+    merged = with_defaults(merge(layer(0, "D"), over))
+    assert (shown(merged.section), merged.forbidden) == ("D", True)

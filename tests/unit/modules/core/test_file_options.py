@@ -1,0 +1,132 @@
+"""FileETag and its neighbours; the results of merging are those that 2.4.71 gave for the same sections."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from tests.unit.config.site import Site
+from tests.unit.modules.access import Site as Serving
+
+from whimbrel.base.dialect import V22
+from whimbrel.config.core_config import (
+    ETAG_DIGEST,
+    ETAG_INODE,
+    ETAG_MTIME,
+    ETAG_NONE,
+    ETAG_SIZE,
+    CoreDirConfig,
+    EtagBits,
+)
+from whimbrel.registry.settings import merge
+
+LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
+DEFAULT = 0
+LETTERS = {"I": ETAG_INODE, "S": ETAG_SIZE, "M": ETAG_MTIME}
+
+
+def bits(tmp_path: Path, *settings: str) -> int:
+    """What nested sections with these FileETag lines come to."""
+    now = CoreDirConfig()
+    for words in settings:
+        now = merge(
+            now,
+            Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreDirConfig),
+        )
+    return now.etag.value if isinstance(now.etag, EtagBits) else DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (["+INode"], "I"),
+        (["INode -MTime"], "I"),
+        (["All -INode"], "SM"),
+        (["None +MTime"], "M"),
+        (["None MTime"], "M"),
+        (["INode", "+MTime"], "IM"),
+        (["INode MTime", "-MTime"], "I"),
+        (["None", "+MTime"], "M"),
+        (["MTime", "INode"], "I"),
+        (["-Size", "+Size"], "S"),
+        (["None", "All"], "ISM"),
+        (["INode +MTime", "-Size"], "IM"),
+        (["All", "-MTime", "-Size", "+MTime"], "IM"),
+        (["MTime Size", "-MTime", "", "+MTime"], "SM"),
+    ],
+)
+def test_merged(tmp_path: Path, settings: list[str], expected: str) -> None:
+    assert bits(tmp_path, *settings) == sum(LETTERS[letter] for letter in expected)
+
+
+@pytest.mark.parametrize("settings", [["-MTime"], ["+INode", "-INode"], ["INode", "-INode"], [""]])
+def test_default(tmp_path: Path, settings: list[str]) -> None:
+    assert bits(tmp_path, *settings) == DEFAULT
+
+
+@pytest.mark.parametrize("settings", [["MTime None"], ["None"], ["All", "None"], ["None", "-MTime"]])
+def test_none(tmp_path: Path, settings: list[str]) -> None:
+    assert bits(tmp_path, *settings) == ETAG_NONE
+
+
+def test_digest_is_of_24(tmp_path: Path) -> None:
+    assert bits(tmp_path, "Digest") == ETAG_DIGEST
+    assert (
+        Site(tmp_path, "FileETag Digest\n")
+        .check("2.2")
+        .endswith("Unknown keyword 'Digest' for FileETag directive")
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("FileETag +None", "FileETag keyword 'None' cannot be used with '+' or '-'"),
+        ("FileETag -All", "FileETag keyword 'All' cannot be used with '+' or '-'"),
+        ('FileETag ""', "Unknown keyword '' for FileETag directive"),
+        ("EnableMMAP maybe", "parameter must be 'on' or 'off'"),
+        ("AllowEncodedSlashes x", "AllowEncodedSlashes must be On, Off, or NoDecode"),
+        ("AcceptPathInfo x", "AcceptPathInfo must be set to on, off or default"),
+    ],
+)
+def test_refused(tmp_path: Path, line: str, reason: str) -> None:
+    assert Site(tmp_path, line + "\n").check() == LINE + reason
+
+
+def test_encoded_slashes(tmp_path: Path) -> None:
+    conf = Site(tmp_path, "AllowEncodedSlashes NoDecode\n").load(V22).main.defaults.record(CoreDirConfig)
+    assert (conf.encoded_slashes, conf.decode_slashes) == (True, False)
+
+
+NESTED = """FileETag MTime Size
+<Directory "@DOCROOT@">
+FileETag -MTime
+</Directory>
+<Directory "@DOCROOT@/in">
+FileETag +MTime
+</Directory>
+<Directory "@DOCROOT@/in/none">
+FileETag None
+</Directory>
+<Directory "@DOCROOT@/in/none/size">
+FileETag +Size
+</Directory>
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "tag"), [("", "1"), ("in/", "5af3107a40000"), ("in/none/", None), ("in/none/size/", "1")]
+)
+def test_folders_are_merged_before_they_are_laid_over_the_server(
+    tmp_path: Path, folder: str, tag: str | None
+) -> None:
+    """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
+    site = Serving(tmp_path, NESTED)
+    path = tmp_path / "htdocs" / folder
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "f").write_bytes(b"x")
+    os.utime(path / "f", (1600000000, 1600000000))
+    found = re.search(r'ETag: "(.*)"', site.ask(f"/{folder}f"))
+    assert (found[1] if found else None) == tag

@@ -1,0 +1,39 @@
+"""mod_ratelimit: the same bytes, but not at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from time import monotonic
+
+from tests.unit.modules.asked import ask, engine
+
+from whimbrel.modules.filters.mod_ratelimit import ThrottledBody
+
+CONF = "LoadModule ratelimit_module modules/mod_ratelimit.so\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit "
+FILES = {"htdocs/a.txt": "x" * 4000, "htdocs/big.txt": "y" * 100_000}
+
+
+def test_pace(tmp_path: Path) -> None:
+    begin = monotonic()
+    reply = ask(engine(tmp_path, CONF + "8", FILES), "/a.txt")
+    assert (reply.body, reply.get("Content-Length")) == (FILES["htdocs/a.txt"], "4000")
+    assert monotonic() - begin >= 0.4  # three pieces of 1638 bytes, two pauses
+
+
+def test_files_and_bursts(tmp_path: Path) -> None:
+    serving = engine(tmp_path, CONF + "1\nSetEnv rate-initial-burst 200", FILES)
+    assert ask(serving, "/big.txt").body == FILES["htdocs/big.txt"]
+
+
+def test_no_limit(tmp_path: Path) -> None:
+    for value in ("0", "-5", "abc"):
+        assert ask(engine(tmp_path, CONF + value, FILES), "/a.txt").body == FILES["htdocs/a.txt"]
+    assert ask(engine(tmp_path, CONF + "1", FILES), "/a.txt", method="HEAD").get("Content-Length") == "4000"
+
+
+def test_pieces() -> None:
+    async def sizes() -> list[int]:
+        return [len(piece) async for piece in ThrottledBody([b"x" * 300, b"y" * 30], None, 500, 250)]
+
+    assert asyncio.run(sizes()) == [250, 80]

@@ -1,0 +1,62 @@
+"""The directives of mod_autoindex.  Messages are what httpd 2.4.71 said, the merge is what its listings showed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import answers, engine
+
+from whimbrel.base.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("IndexOptions Bogus", "Invalid directory indexing option"),
+        ("IndexOptions FancyIndexing=1", "Invalid directory indexing option"),
+        ("IndexOptions +None", "Cannot combine '+' or '-' with 'None' keyword"),
+        ("IndexOptions None FancyIndexing", "Cannot combine other IndexOptions keywords with 'None'"),
+        ("IndexOptions DescriptionWidth=5", "DescriptionWidth value must be greater than 12"),
+        (
+            "IndexOrderDefault Ascending Bogus",
+            "Second keyword must be 'Name', 'Date', 'Size', or 'Description'",
+        ),
+        ("AddIcon (TXT,/icons/t.gif .txt", "missing closing paren"),
+        ("IndexIgnoreReset Yes", "IndexIgnoreReset must be On or Off"),
+    ],
+)
+def test_refused(tmp_path: Path, line: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        engine(tmp_path, line)
+    assert caught.value.reason == reason
+
+
+def test_old_words(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        engine(tmp_path, "IndexOptions UseOldDateFormat", version="2.2")
+    assert engine(tmp_path, "IndexOptions UseOldDateFormat").configuration.messages == []
+
+
+@pytest.mark.parametrize(
+    ("server", "section", "fancy"),
+    [
+        ("+FancyIndexing", None, False),
+        ("FancyIndexing", None, True),
+        (None, "+FancyIndexing", True),
+        ("FancyIndexing", "+XHTML", True),
+        ("FancyIndexing", "-FancyIndexing", False),
+        ("FancyIndexing", "XHTML", False),
+        ("FancyIndexing", "None", False),
+        ("None", "+FancyIndexing", True),
+    ],
+)
+def test_inheritance(tmp_path: Path, server: str | None, section: str | None, fancy: bool) -> None:
+    conf = f"IndexOptions {server}\n" if server else ""
+    conf += (
+        "<Directory @/htdocs>\nOptions Indexes\n"
+        + (f"IndexOptions {section}\n" if section else "")
+        + "</Directory>"
+    )
+    (reply,) = answers(tmp_path, conf, ["/"], {"htdocs/a.txt": "x"})
+    assert ("<pre>" in reply.body) is fancy

@@ -1,0 +1,45 @@
+"""mod_cgid, where it differs from mod_cgi.  Numbers and words are those of httpd 2.4.71."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import ask
+from tests.unit.modules.scripts import CGI, body, log, script, site
+
+CGID = CGI.replace("cgi_module modules/mod_cgi.so", "cgid_module modules/mod_cgid.so")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/off/a.cgi", 403, "AH01262: stderr from "),
+        ("/no.cgi", 404, "AH01264: stderr from "),
+        ("/fail.cgi", 500, "\noops\n"),
+        ("/lost.cgi", 500, "AH01241: "),
+    ],
+)
+def test_messages(path: str, status: int, code: str, tmp_path: Path) -> None:
+    files = {"off/a.cgi": script("x"), "fail.cgi": "#!/bin/sh\necho oops >&2\n", "lost.cgi": "#!/no/such\n"}
+    serving = site(tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID)
+    assert ask(serving, path).status == status
+    assert code in "\n" + log(serving)
+
+
+def test_timeout(tmp_path: Path) -> None:
+    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIDScriptTimeout 100ms", base=CGID)
+    assert ask(serving, "/a.cgi").status == 504
+    assert "AH01220" not in log(serving)
+
+
+def test_an_answer_does_not_wait_for_standard_error(tmp_path: Path) -> None:
+    """httpd's daemon gives programs the error log itself: nobody waits for a child that keeps it open, and what that says is logged."""
+    lines = (
+        "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nx'\n(exec >/dev/null; sleep 1; echo late >&2) &\n"
+    )
+    serving = site(tmp_path, {"a.cgi": lines}, base=CGID)
+    begin = time.monotonic()
+    assert body(ask(serving, "/a.cgi")) == "x"
+    assert time.monotonic() - begin < 1

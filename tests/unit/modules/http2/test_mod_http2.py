@@ -1,0 +1,80 @@
+"""mod_http2's words, as 2.4.71 has them, and what a configuration says about protocols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.config.site import Site
+
+from whimbrel.modules.http.protocols import announced, choose
+from whimbrel.modules.http2.mod_http2 import settings_of
+
+LOAD = "LoadModule http2_module m/mod_http2.so\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("H2Direct maybe", "value must be On or Off"),
+        ("H2Push ON", "Syntax OK"),
+        ("H2MaxSessionStreams 0", "value must be > 0"),
+        ("H2WindowSize 1023", "value must be >= 1024"),
+        ("H2WindowSize 1024", "Syntax OK"),
+        ("H2Padding 9", "number of bits must be <= 8"),
+        ("H2Padding -1", "number of bits must be >= 0"),
+        ("H2StreamTimeout x", "Invalid timeout value"),
+        ("H2StreamTimeout 5s", "Syntax OK"),
+        ("H2PushDiarySize 3", "value must a power of 2"),
+        ("H2PushPriority text/css During", "dependency must be one of 'After', 'Before' or 'Interleaved'"),
+        ("H2PushPriority text/css before 3", "dependency 'Before' does not allow a weight"),
+        ("H2PushResource /a /b", "unknown last parameter"),
+        ("H2MaxDataFrameLen -1", "value must be 0 or larger"),
+        ("H2MaxWorkers 0", "value must be > 0"),
+        ("H2Direct", "H2Direct takes one argument, on to enable direct HTTP/2 mode"),
+    ],
+)
+def test_arguments(tmp_path: Path, line: str, said: str) -> None:
+    assert Site(tmp_path, LOAD + line + "\n").check().splitlines()[-1] == said
+
+
+def test_settings_are_the_servers_own(tmp_path: Path) -> None:
+    site = Site(
+        tmp_path,
+        LOAD + "H2MaxSessionStreams 7\n<VirtualHost *:81>\nH2Push Off\nH2Direct On\n</VirtualHost>\n",
+    )
+    configuration = site.load()
+    main, host = (settings_of(configuration, server) for server in configuration.servers())
+    assert main is not None and host is not None
+    assert (main.max_streams, main.push, main.direct) == (7, True, None)
+    assert (host.max_streams, host.push, host.direct) == (7, False, True)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "names"),
+    [
+        ([], ""),
+        (["http/1.1"], ""),
+        (["http/1.1", "h2c"], ""),
+        (["h2", "h2c", "http/1.1"], "h2,h2c"),
+        (["h2c"], "h2c"),
+        (["foo", "http/1.1"], "foo"),
+    ],
+)
+def test_protocols_before_http_1_1_are_announced(protocols: list[str], names: str) -> None:
+    assert announced(protocols) == names
+
+
+@pytest.mark.parametrize(
+    ("protocols", "honor", "offers", "chosen"),
+    [
+        (["http/1.1", "h2c"], True, ["h2c"], "h2c"),
+        (["http/1.1"], True, ["h2c"], None),
+        (["http/1.1", "h2c"], True, ["http/1.1", "h2c"], None),
+        (["http/1.1", "h2c"], False, ["h2c", "http/1.1"], "h2c"),
+    ],
+)
+def test_which_protocol_is_chosen(
+    protocols: list[str], honor: bool, offers: list[str], chosen: str | None
+) -> None:
+    assert choose(protocols, honor, offers, "h2c") == chosen

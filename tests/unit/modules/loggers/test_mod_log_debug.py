@@ -1,0 +1,54 @@
+"""mod_log_debug.  Lines and refusals are those of httpd 2.4.71."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import ask, engine
+from tests.unit.modules.scripts import log
+
+from whimbrel.base.errors import ConfigError
+
+LOAD = "LoadModule log_debug_module modules/mod_log_debug.so\nLogLevel info\n"
+
+
+def lines(root: Path, conf: str, path: str) -> list[str]:
+    """What mod_log_debug says of one request."""
+    serving = engine(root, LOAD + conf, {"htdocs/x": "", "htdocs/loc": ""})
+    ask(serving, path)
+    return [line.rpartition("] ")[2] for line in log(serving).splitlines() if "[log_debug:info]" in line]
+
+
+def test_hooks(tmp_path: Path) -> None:
+    conf = 'LogMessage "plain"\nLogMessage "%{REQUEST_URI} %{REQUEST_STATUS}" hook=all\nLogMessage x hook=handler "expr=%{REQUEST_URI} =~ /x/"'
+    assert lines(tmp_path, conf, "/x") == [*["/x 200"] * 10, "x", "plain", "/x 200"]
+    assert lines(tmp_path, conf, "/nope") == [*["/nope 200"] * 10, "plain", "/nope 404"]
+
+
+def test_sections_add(tmp_path: Path) -> None:
+    conf = "LogMessage outer\n<Location /loc>\nLogMessage inner hook=log_transaction\n</Location>"
+    assert lines(tmp_path, conf, "/loc") == ["outer", "inner"]
+    assert lines(tmp_path, conf, "/x") == ["outer"]
+
+
+def test_the_answer_does_not_vary_by_what_a_message_goes_by(tmp_path: Path) -> None:
+    serving = engine(
+        tmp_path, LOAD + "LogMessage m hook=fixups \"expr=%{HTTP:X-A} == 'one'\"", {"htdocs/x": ""}
+    )
+    assert ask(serving, "/x", "X-A: one").get("Vary") is None
+    assert log(serving).count("[log_debug:info]") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("LogMessage a hook=bogus", "Invalid hook name: bogus"),
+        ("LogMessage a bogus", "Invalid argument bogus"),
+        ('LogMessage "hello" expr=bad(', "Could not parse expression 'bad(': syntax error, unexpected $end"),
+    ],
+)
+def test_refusals(line: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        engine(tmp_path, LOAD + line)
+    assert caught.value.reason == reason

@@ -1,0 +1,143 @@
+"""The variables of programs.  Expected values and their order are those that httpd 2.4.71 and 2.2.34 gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import ask
+from tests.unit.modules.scripts import body, site
+
+from whimbrel.modules.support.cgi.environment import overlap, path_info_start
+
+SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n/usr/bin/tr '\\0' '\\n' </proc/self/environ\n"
+
+
+def variables(root: Path, path: str, *headers: str, conf: str = "", version: str = "2.4") -> dict[str, str]:
+    """What the script sees, in order."""
+    serving = site(root, {"env.cgi": SHOW, "d/x": ""}, conf, version)
+    return dict(line.split("=", 1) for line in body(ask(serving, path, *headers)).splitlines())
+
+
+def test_order(tmp_path: Path) -> None:
+    found = variables(tmp_path, "/env.cgi/x/y?a=b", "X-A: 1", "Content-Type: t/x")
+    names = [n for n in found if n not in ("TZ", "LD_LIBRARY_PATH", "PWD", "SHLVL", "_", "OLDPWD")]
+    assert (
+        names
+        == (
+            "HTTP_HOST HTTP_CONNECTION HTTP_X_A CONTENT_TYPE PATH SERVER_SIGNATURE SERVER_SOFTWARE SERVER_NAME SERVER_ADDR SERVER_PORT REMOTE_ADDR "
+            "DOCUMENT_ROOT REQUEST_SCHEME CONTEXT_PREFIX CONTEXT_DOCUMENT_ROOT SERVER_ADMIN SCRIPT_FILENAME REMOTE_PORT GATEWAY_INTERFACE "
+            "SERVER_PROTOCOL REQUEST_METHOD QUERY_STRING REQUEST_URI SCRIPT_NAME PATH_INFO PATH_TRANSLATED"
+        ).split()
+    )
+
+
+def test_values(tmp_path: Path) -> None:
+    found = variables(tmp_path, "/env.cgi/a%20b/c?x=%20y")
+    wanted = {
+        "REQUEST_URI": "/env.cgi/a%20b/c?x=%20y",
+        "SCRIPT_NAME": "/env.cgi",
+        "PATH_INFO": "/a b/c",
+        "PATH_TRANSLATED": f"{tmp_path}/htdocs/a b/c",
+        "QUERY_STRING": "x=%20y",
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "SERVER_SOFTWARE": "Whimbrel/0.1 (Apache/2.4 compatible)",
+        "SERVER_ADMIN": "[no address given]",
+        "REQUEST_SCHEME": "http",
+        "CONTEXT_PREFIX": "",
+        "DOCUMENT_ROOT": f"{tmp_path}/htdocs",
+    }
+    assert {name: found[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        ("2.4", {"HTTP_X_A": "1", "HTTP_X_DOT_X": None, "HTTP_PROXY": None, "HTTP_AUTHORIZATION": None}),
+        ("2.2", {"HTTP_X_A": "under", "HTTP_X_DOT_X": "2", "HTTP_PROXY": None, "HTTP_AUTHORIZATION": None}),
+    ],
+)
+def test_header_names(version: str, wanted: dict[str, str | None], tmp_path: Path) -> None:
+    found = variables(
+        tmp_path,
+        "/env.cgi",
+        "X-A: 1",
+        "X_A: under",
+        "X-Dot.x: 2",
+        "Proxy: evil",
+        "Authorization: Basic YTpi",
+        version=version,
+    )
+    assert {name: found.get(name) for name in wanted} == wanted
+
+
+def test_credentials_are_passed_on_request(tmp_path: Path) -> None:
+    found = variables(
+        tmp_path, "/env.cgi", "Authorization: Basic YTpi", conf="<Location />\nCGIPassAuth On\n</Location>"
+    )
+    assert found["HTTP_AUTHORIZATION"] == "Basic YTpi"
+
+
+def test_own_variables(tmp_path: Path) -> None:
+    found = variables(
+        tmp_path,
+        "/env.cgi",
+        conf="SetEnv FOO bar\nSetEnv A-B x\nSetEnv 9x y\nSetEnv PATH /mine\nSetEnv server_name lower",
+    )
+    assert (found["FOO"], found["A_B"], found["_x"], found["PATH"], found["server_name"]) == (
+        "bar",
+        "x",
+        "y",
+        "/mine",
+        "localhost",
+    )
+    assert "SERVER_NAME" not in found
+
+
+def test_the_old_version_keeps_its_path(tmp_path: Path) -> None:
+    assert variables(tmp_path, "/env.cgi", conf="SetEnv PATH /mine", version="2.2")["PATH"] != "/mine"
+
+
+def test_alias_is_the_context(tmp_path: Path) -> None:
+    found = variables(tmp_path, "/al/env.cgi/z", conf='Alias /al/ "@/htdocs/"')
+    assert (found["CONTEXT_PREFIX"], found["CONTEXT_DOCUMENT_ROOT"]) == ("/al/", f"{tmp_path}/htdocs/")
+    assert found["PATH_TRANSLATED"] == f"{tmp_path}/htdocs/z"
+
+
+def test_error_documents_know_where_they_come_from(tmp_path: Path) -> None:
+    found = variables(tmp_path, "/nope/x?y=1", conf="ErrorDocument 404 /env.cgi?s=404\nSetEnv FOO bar")
+    names = (
+        "REDIRECT_STATUS",
+        "REDIRECT_URL",
+        "REDIRECT_QUERY_STRING",
+        "REDIRECT_REQUEST_METHOD",
+        "REDIRECT_FOO",
+        "QUERY_STRING",
+        "REQUEST_URI",
+    )
+    assert [found.get(name) for name in names] == [
+        "404",
+        "/nope/x",
+        "y=1",
+        "GET",
+        "bar",
+        "s=404",
+        "/nope/x?y=1",
+    ]
+
+
+def test_current_uri(tmp_path: Path) -> None:
+    conf = "ErrorDocument 404 /env.cgi\n<Location /env.cgi>\nCGIVar REQUEST_URI current-uri\n</Location>"
+    assert variables(tmp_path, "/nope", conf=conf)["REQUEST_URI"] == "/env.cgi"
+
+
+def test_path_info_start() -> None:
+    assert path_info_start("/a/b.cgi/x/y", "/x/y") == len("/a/b.cgi")
+    assert path_info_start("/a/b.cgi//x//y", "/x/y") == len("/a/b.cgi")
+    assert path_info_start("/a/x/y", "/other") == len("/a/x/y")
+
+
+def test_overlap_keeps_spelling() -> None:
+    env = {"a": "1", "B": "2"}
+    overlap(env, {"A": "3", "c": "4"})
+    assert list(env.items()) == [("a", "3"), ("B", "2"), ("c", "4")]

@@ -1,0 +1,83 @@
+"""Heads of programs.  Expected answers are those of httpd 2.4.71 and 2.2.34."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.asked import engine
+
+from whimbrel.engine.request import Connection, Request
+from whimbrel.modules.support.cgi.script_head import ScriptHead
+
+
+def request(root: Path, version: str = "2.4") -> Request:
+    """A request for /x/a.cgi."""
+    serving = engine(root, "", version=version)
+    r = Request(
+        serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.plans.root(serving.main)
+    )
+    r.filename, r.time = "/x/a.cgi", 1_700_000_000.0
+    return r
+
+
+@pytest.mark.parametrize(
+    ("field", "status", "line"),
+    [
+        ("Status: 404", 404, None),
+        ("Status: 299", 299, "299 "),
+        ("Status: 999 Hm", 999, "999 Hm"),
+        ("Status: 404Foo", 404, None),
+        ("Status: 404 Bar", 404, "404 Bar"),
+        ("status:204 x", 204, "204 x"),
+        ("Status: abc", 0, None),
+    ],
+)
+def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> None:
+    r = request(tmp_path)
+    head = ScriptHead(r, "cgi")
+    assert head.line(field) is None
+    assert head.line("") == 0
+    assert (r.status, r.status_line) == (status, line)
+
+
+def test_tables(tmp_path: Path) -> None:
+    r = request(tmp_path)
+    head = ScriptHead(r, "cgi")
+    for line in (
+        "Location: /x",
+        "ETag: q",
+        "X-D: 1",
+        "Set-Cookie: a=1",
+        "X-D: 2",
+        "Set-Cookie: b=2",
+        "Last-Modified: Sun, 13 Sep 2020 12:26:40 GMT",
+    ):
+        assert head.line(line) is None
+    assert head.line("") == 0
+    assert r.headers_out.items() == [
+        ("Location", "/x"),
+        ("ETag", "q"),
+        ("Last-Modified", "Sun, 13 Sep 2020 12:26:40 GMT"),
+    ]
+    assert r.err_headers_out.items() == [("X-D", "1, 2"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+
+
+def test_etag_is_a_field_like_others_in_the_old_version(tmp_path: Path) -> None:
+    r = request(tmp_path, "2.2")
+    head = ScriptHead(r, "cgi")
+    head.line("ETag: q")
+    head.line("")
+    assert r.err_headers_out.items() == [("ETag", "q")]
+
+
+def test_errors_are_noted_for_error_documents(tmp_path: Path) -> None:
+    r = request(tmp_path)
+    assert ScriptHead(r, "cgi").line("a <b> line that is longer than thirty characters") == 500
+    assert (
+        r.notes["error-notes"]
+        == "malformed header from script 'a.cgi': Bad header: a &lt;b&gt; line that is longer than"
+    )
+    assert ScriptHead(request(tmp_path), "cgi").ended() == 500
+    assert ScriptHead(request(tmp_path), "cgi").timed_out() == 504
+    assert ScriptHead(request(tmp_path, "2.2"), "cgi").timed_out() == 500

@@ -1,0 +1,142 @@
+"""What a dump says of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.unit.server.http1.test_protocol import Said, Told, Wire
+
+from whimbrel.base.dialect import V22, Dialect
+from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.log.error_log_line import LEVELS
+from whimbrel.http.syntax.head import Head
+from whimbrel.modules.debugging.mod_dumpio import DumpioServerConfig
+from whimbrel.server.connection.dumpio import DumpIOProtocol
+from whimbrel.server.worker.state import WorkerState
+
+HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+READ = [
+    "mod_dumpio: dumpio_in [getline-blocking] 0 readbytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): 21 bytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): GET /a.txt HTTP/1.1\r\n",
+    "mod_dumpio: dumpio_in [getline-blocking] 0 readbytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): 17 bytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): Host: localhost\r\n",
+    "mod_dumpio: dumpio_in [getline-blocking] 0 readbytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): 19 bytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): Connection: close\r\n",
+    "mod_dumpio: dumpio_in [getline-blocking] 0 readbytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): 2 bytes",
+    "mod_dumpio:  dumpio_in (data-HEAP): \r\n",
+]
+WRITTEN = [
+    "mod_dumpio: dumpio_out",
+    "mod_dumpio:  dumpio_out (data-HEAP): 6 bytes",
+    "mod_dumpio:  dumpio_out (data-HEAP): [head]",
+    "mod_dumpio: dumpio_out",
+    "mod_dumpio:  dumpio_out (data-HEAP): 8 bytes",
+    "mod_dumpio:  dumpio_out (data-HEAP): dump me\n",
+    "mod_dumpio:  dumpio_out (metadata-EOS): 0 bytes",
+    "mod_dumpio: dumpio_out",
+    "mod_dumpio:  dumpio_out (metadata-EOR): 0 bytes",
+    "mod_dumpio: dumpio_out",
+    "mod_dumpio:  dumpio_out (metadata-FLUSH): 0 bytes",
+    "mod_dumpio:  dumpio_out (metadata-EOC): 0 bytes",
+]
+
+
+class Dumped(Told):
+    """An engine whose one server wants a dump; `lines` is what the error log gets."""
+
+    def __init__(
+        self,
+        handler: Callable[[Head, RequestBody], Any],
+        settings: DumpioServerConfig,
+        dialect: Dialect | None,
+        level: str,
+    ) -> None:
+        super().__init__(handler)
+        self.settings, self.lines = settings, []  # type: tuple[DumpioServerConfig, list[tuple[str, str, str]]]
+        self.error_log = self
+        self.configuration.dialect = dialect or self.configuration.dialect
+        self.main.record(CoreServerConfig).log_level = {"": LEVELS[level]}
+
+    def provider(self, group: str, name: str) -> Any:
+        return (lambda _configuration, _server: self.settings) if group == "dumpio" else None
+
+    def about_connection(self, connection: Any, _server: Any, line: Any) -> None:
+        self.lines.append((connection.client_ip, line.level, line.text))
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+def told(
+    loop: asyncio.AbstractEventLoop,
+    settings: DumpioServerConfig,
+    *,
+    dialect: Dialect | None = None,
+    level: str = "trace7",
+    body: bytes = b"dump me\n",
+) -> list[tuple[str, str, str]]:
+    def handler(_head: Head, _body: RequestBody) -> Said:
+        said = Said(body, close=True)
+        said.request.finfo = None
+        return said
+
+    engine = Dumped(handler, settings, dialect, level)
+    protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
+    protocol.connection_made(Wire())
+    protocol.data_received(HEAD)
+    return engine.lines
+
+
+def test_both_directions(loop: asyncio.AbstractEventLoop) -> None:
+    assert told(loop, DumpioServerConfig(True, True)) == [
+        ("192.0.2.7", "trace7", line) for line in READ + WRITTEN
+    ]
+
+
+def test_one_direction(loop: asyncio.AbstractEventLoop) -> None:
+    assert [line for _client, _level, line in told(loop, DumpioServerConfig(True, False))] == READ
+
+
+def test_nothing_where_the_level_is_lower(loop: asyncio.AbstractEventLoop) -> None:
+    assert told(loop, DumpioServerConfig(True, True), level="trace6") == []
+
+
+def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLoop) -> None:
+    lines = told(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
+    assert lines[0] == (
+        "",
+        "debug",
+        "mod_dumpio.c(135): mod_dumpio: dumpio_in [getline-blocking] 0 readbytes",
+    )
+
+
+def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
+    assert told(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == (
+        "",
+        "notice",
+        READ[0],
+    )
+
+
+def test_long_data_is_cut_and_a_nul_ends_a_line(loop: asyncio.AbstractEventLoop) -> None:
+    lines = [
+        line
+        for _client, _level, line in told(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")
+    ]
+    assert lines[5:8] == [
+        "mod_dumpio:  dumpio_out (data-HEAP): " + "a" * 1968,
+        "mod_dumpio:  dumpio_out (data-HEAP): b",
+        "mod_dumpio:  dumpio_out (metadata-EOS): 0 bytes",
+    ]

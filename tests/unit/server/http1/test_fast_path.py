@@ -1,0 +1,92 @@
+"""The fast path: what it leaves to the general path, and how much it answers at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.hostile.cuts import Desk, Wire, lay_out
+
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.state import MAX_MORE
+
+HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    lay_out(tmp_path)
+    made = Desk(tmp_path)
+    for _ in range(3):
+        made.ask(HEAD)
+    yield made
+    made.close()
+
+
+def connected(desk: Desk) -> tuple[Any, Wire]:
+    wire = Wire()
+    wire.protocol = HttpProtocol(desk.service)
+    wire.protocol.connection_made(wire)
+    return wire.protocol, wire
+
+
+@pytest.mark.parametrize("cut", range(1, len(HEAD)))
+def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
+    protocol, wire = connected(desk)
+    desk.service.begin_tick()
+    assert protocol._try_cache(HEAD[:cut]) == 0 and protocol._try_cache(HEAD + HEAD[:cut]) == len(HEAD)
+    assert wire.out.count(b"HTTP/1.1 200") == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\r\n" + HEAD,
+        HEAD[:-2] + b"X: 1\r\nGET /",
+        b"\0" + HEAD,
+        HEAD.replace(b"\r\n", b"\n"),
+        HEAD[:-2] + b" x\r\n\r\n",
+        HEAD[:-2] + b"X : 1\r\n\r\n",
+        HEAD[:-2] + b"\n\r\n",
+        HEAD[:-2] + b"X: 1\n\nGET / HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
+    protocol, wire = connected(desk)
+    desk.service.begin_tick()
+    assert protocol._try_cache(data) == 0 and not wire.out
+
+
+def test_a_turn_answers_so_many_and_the_next_goes_on(desk: Desk) -> None:
+    protocol, wire = connected(desk)
+    protocol.connection.served = -1000
+    protocol.data_received(HEAD * (3 * MAX_MORE))
+    assert MAX_MORE <= wire.out.count(b"HTTP/1.1 200") <= MAX_MORE + 1
+    other, honest = connected(desk)
+    other.data_received(HEAD)
+    assert honest.out.count(b"HTTP/1.1 200") == 1
+    for _ in range(6):
+        desk.turn(lambda: None)
+    assert wire.out.count(b"HTTP/1.1 200") == 3 * MAX_MORE
+
+
+def test_no_more_is_answered_once_the_client_does_not_read(desk: Desk) -> None:
+    protocol, wire = connected(desk)
+    protocol.connection.served = -1000
+    protocol.pause_writing()
+    protocol.data_received(HEAD * 3)
+    assert not wire.out
+    protocol.resume_writing()
+    assert wire.out.count(b"HTTP/1.1 200") == 3
+
+
+def test_the_end_of_the_connection_waits_for_what_was_postponed(desk: Desk) -> None:
+    protocol, wire = connected(desk)
+    protocol.connection.served = -1000
+    protocol.data_received(HEAD * (2 * MAX_MORE) + HEAD[:-2])
+    protocol.eof_received()
+    for _ in range(6):
+        desk.turn(lambda: None)
+    assert wire.out.count(b"HTTP/1.1 200") == 2 * MAX_MORE and wire.out.count(b"HTTP/1.1 400") == 1

@@ -1,0 +1,39 @@
+"""Bodies of streams as they are stored."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+pytest.importorskip("hpack", reason="the optional package hpack is not installed")
+
+from whimbrel.server.http2.stream import JOIN_THRESHOLD, StreamBody
+
+
+class Session:
+    """What a body asks of its connection."""
+
+    waiting = 0
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def release_window(self, number: int, size: int) -> None:
+        self.taken += size
+
+    def flush(self) -> None:
+        """Nothing to send."""
+
+
+def test_small_pieces_are_joined() -> None:
+    """A byte of its own takes 40."""
+    session = Session()
+    body = StreamBody(None, session, 1)  # type: ignore[arg-type]
+    for number in range(60_000):
+        body.feed(b"%d" % (number % 10))
+    assert len(body._chunks) <= 60_000 // JOIN_THRESHOLD + 1
+    assert body.received == body.buffered == 60_000
+    body.end()
+    assert asyncio.run(body.read()) == b"0123456789" * 6000
+    assert session.taken == 60_000

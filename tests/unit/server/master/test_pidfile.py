@@ -1,0 +1,29 @@
+"""The PidFile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whimbrel.server.master import pidfile
+
+
+# the PidFile --------------------------------------------------------------------------------------
+def test_pid_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "pid")
+    assert pidfile.read(path) is None
+    pidfile.publish(path, pidfile.prepare(path, 4711))
+    assert (tmp_path / "pid").read_text() == "4711\n"
+    assert (tmp_path / "pid").stat().st_mode & 0o777 == 0o644
+    pidfile.remove(path, 1)
+    assert pidfile.read(path) == 4711
+    pidfile.remove(path, 4711)
+    assert pidfile.read(path) is None
+
+
+@pytest.mark.parametrize("text", ["garbage\n", "", "-5\n", "0\n", "12x\n"])
+def test_garbage_in_the_pid_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pid").write_text(text)
+    with pytest.raises(pidfile.BadPidFile):
+        pidfile.read(str(tmp_path / "pid"))

@@ -1,0 +1,209 @@
+"""What is imported before privileges are dropped: all that a worker may need, and no library that its settings cannot ask for.
+
+A worker that runs as another user may not be able to read the package, or Python itself, any more.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import whimbrel
+from whimbrel.modules.database.dbd_drivers import DRIVERS, LIBRARIES
+from whimbrel.server.master.preload import LAZY_IMPORTS
+
+PACKAGE = Path(whimbrel.__file__).parent
+NOT_IN_SERVERS = ("access", "cli", "lsp", "replay", "report", "testing", "upgrade", "utilities", "verify")
+# Imports that no worker comes by, and why.
+NEVER = {
+    ("catalogue.checks.rules", "socket"): "reads a configuration",
+    ("modules.mpm.listen", "ipaddress"): "reads a configuration",
+    ("modules.mpm.settings", "grp"): "reads a configuration",
+    ("modules.mpm.settings", "pwd"): "reads a configuration",
+    ("base.lazy_dataclasses", "dataclasses"): "tells a mistake of ours",
+    **{
+        ("modules.support.auth.system_crypt", name): "runs when its module is imported"
+        for name in (
+            "ctypes.util",
+            "passlib.context",
+            "passlib.handlers.des_crypt",
+            "passlib.handlers.md5_crypt",
+            "passlib.handlers.sha2_crypt",
+        )
+    },
+    **{
+        ("modules.database.dbd_drivers", name): "is asked for by mod_dbd"
+        for names in LIBRARIES.values()
+        for name in names
+    },
+}
+
+
+def name_of(file: Path) -> str:
+    """The module in *file*, without the package."""
+    return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def servers_files() -> list[Path]:
+    return [
+        file
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if file.relative_to(PACKAGE).parts[0] not in NOT_IN_SERVERS
+    ]
+
+
+def imports_in_functions(file: Path) -> Iterator[str]:
+    """The modules that functions import; a name after ``import`` may be one, too."""
+    for function in ast.walk(ast.parse(file.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    yield from (alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    inner = [
+                        f"{node.module}.{alias.name}"
+                        for alias in node.names
+                        if is_ours(f"{node.module}.{alias.name}")
+                    ]
+                    yield from inner or [node.module]
+                elif (
+                    isinstance(node, ast.Call)
+                    and ast.unparse(node.func) == "import_module"
+                    and isinstance(node.args[0], ast.Constant)
+                ):
+                    yield node.args[0].value
+
+
+def is_ours(name: str) -> bool:
+    place = PACKAGE.parent / name.replace(".", "/")
+    return name.startswith("whimbrel.") and (
+        place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+    )
+
+
+def output_of(code: str) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout.split()
+
+
+@cache
+def always() -> frozenset[str]:
+    """What every server has imported."""
+    return frozenset(output_of("import sys, whimbrel.server.master.master; print(*sys.modules)"))
+
+
+@pytest.fixture
+def imported(tmp_path: Path) -> Callable[..., set[str]]:
+    """What a master has imported under a configuration that loads *modules* and has *settings*."""
+
+    def under(*modules: str, settings: str = "") -> set[str]:
+        (tmp_path / "logs").mkdir(exist_ok=True)
+        loads = "".join(
+            f"LoadModule {name}_module modules/mod_{name}.so\n"
+            for name in ("mpm_event", "authn_core", "authz_core", *modules)
+        )
+        (tmp_path / "httpd.conf").write_text(
+            f"{loads}ServerName localhost\nListen 127.0.0.1:8080\n{settings}\n"
+        )
+        return set(
+            output_of(
+                "import sys\n"
+                "from whimbrel.config.load import load\n"
+                "from whimbrel.config.options import LoadOptions\n"
+                "from whimbrel.base.dialect import V24\n"
+                "from whimbrel.modules import ALL\n"
+                "from whimbrel.server import master\n"
+                f"options = LoadOptions(server_root={str(tmp_path)!r}, file={str(tmp_path / 'httpd.conf')!r})\n"
+                "master.import_everything(load(options, ALL, V24))\n"
+                "print(*sys.modules)"
+            )
+        )
+
+    return under
+
+
+@pytest.mark.parametrize("file", servers_files(), ids=name_of)
+def test_what_functions_import_is_listed(file: Path) -> None:
+    name = name_of(file)
+    listed = {f"whimbrel{one}" if one.startswith(".") else one for one in LAZY_IMPORTS.get(name, "").split()}
+    asked = {one for one in imports_in_functions(file) if (name, one) not in NEVER}
+    assert asked - always() <= listed
+    assert {one for one in listed if one.startswith("whimbrel.")} <= asked
+
+
+def test_no_list_is_of_a_module_that_is_gone() -> None:
+    assert set(LAZY_IMPORTS) <= {name_of(file) for file in servers_files()}
+    assert {name for name, _ in NEVER} <= {name_of(file) for file in servers_files()}
+
+
+@pytest.mark.parametrize("module", ["include", "status", "cgid", "auth_basic"])
+def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., set[str]]) -> None:
+    """What the files that were imported import in functions, and so on."""
+    found = imported(module, "authn_file", settings="<Location /private>\nAuthType Basic\n</Location>")
+    ours = [file for file in servers_files() if f"whimbrel.{name_of(file)}" in found]
+    assert f"modules.mod_{module}" in map(name_of, ours)
+    needed = {one for file in ours for one in imports_in_functions(file) if (name_of(file), one) not in NEVER}
+    assert needed - found == {"whimbrel.server.http2.connection"}
+
+
+def test_http2_is_imported_where_it_is_loaded(imported: Callable[..., set[str]]) -> None:
+    assert {"whimbrel.server.http2.connection", "hpack"} <= imported("http2")
+    assert not {"whimbrel.server.http2.connection", "hpack"} & imported("dir")
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_databases_are_imported_where_a_server_has_the_driver(
+    driver: str, imported: Callable[..., set[str]]
+) -> None:
+    packages = {"sqlite3", "psycopg", "pymysql"}
+    found = imported(
+        "rewrite",
+        "dbd",
+        settings=f"<VirtualHost *:8080>\nServerName a.example.org\nDBDriver {driver}\n</VirtualHost>",
+    )
+    assert set(LIBRARIES[driver]) <= found
+    assert packages & found == {LIBRARIES[driver][0]}
+    assert not packages & imported("rewrite", "dbd", settings='RewriteMap low "int:tolower"')
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ["AuthType Basic", "AllowOverride AuthConfig", "AllowOverride All", "AllowOverrideList AuthType"],
+)
+def test_passwords_can_be_checked_where_they_may_be_asked_for(
+    inside: str, imported: Callable[..., set[str]]
+) -> None:
+    modules = {"whimbrel.modules.support.auth.passwords", "bcrypt", "ctypes"}
+    assert modules <= imported(
+        "auth_basic", "authn_file", settings=f"<Directory /srv>\n{inside}\n</Directory>"
+    )
+    assert not modules & imported(
+        "auth_basic", "authn_file", settings="<Directory /srv>\nAllowOverride FileInfo\n</Directory>"
+    )
+
+
+def test_sealed_sessions_have_their_ciphers(imported: Callable[..., set[str]]) -> None:
+    assert "cryptography.hazmat.decrepit.ciphers.algorithms" in imported(
+        "session", "session_cookie", "session_crypto"
+    )
+    assert "cryptography" not in imported("rewrite", "session", "auth_basic")
+
+
+def test_names_are_looked_up_without_a_codec() -> None:
+    """A codec would be imported by the first look-up of a worker."""
+    assert "encodings.idna" not in output_of(
+        "import sys\n"
+        "from whimbrel.expr.operators import _numeric, _resolved\n"
+        "from whimbrel.server.worker.runtime import _resolve, _reverse_lookup\n"
+        "_resolve('localhost'), _reverse_lookup('127.0.0.1'), _numeric('127.1'), _resolved('localhost')\n"
+        "print(*sys.modules)"
+    )

@@ -1,0 +1,258 @@
+"""The shared board."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from whimbrel.modules.generators.mod_status.state import State
+from whimbrel.server.worker.scoreboard import (
+    SLOT,
+    SLOTS,
+    Scoreboard,
+    ServerInfo,
+    SharedScoreboard,
+    connection_row,
+)
+from whimbrel.server.worker.scoreboard_text import Unreadable
+
+PROCESS = {
+    "slot": 1,
+    "pid": 2,
+    "stopping": False,
+    "connections": 3,
+    "accepting": True,
+    "writing": 0,
+    "keep_alive": 1,
+    "closing": 0,
+    "wait_io": 0,
+    "workers": "RK_",
+}
+WORKER = {"process": 1, "generation": 0, "pid": 2, "requests": 4, "sent": 5, "cpu": 0.5, "duration": 6.0}
+
+
+def a_text(**changes: Any) -> dict[str, Any]:
+    """The text of a worker."""
+    return {
+        "accesses": 1,
+        "bytes": 10,
+        "duration": 2.0,
+        "cpu": (0.5, 0.25),
+        "process": PROCESS,
+        "rows": [],
+        "worker": WORKER,
+        "idle": 1,
+        "waiting": "_",
+        **changes,
+    }
+
+
+def write_raw(
+    board: SharedScoreboard, slot: int, data: bytes, length: int | None = None, serial: int = 2
+) -> None:
+    """What a worker that was taken over may write."""
+    struct.pack_into("=QQ", board._memory, slot * 16, serial, len(data) if length is None else length)
+    at = (board.slots + 1) * 16 + slot * SLOT
+    board._memory[at : at + len(data)] = data
+
+
+def test_the_board_is_shared_with_children() -> None:
+    board = SharedScoreboard(4)
+    pid = os.fork()
+    if not pid:
+        board.write(2, a_text(accesses=7))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert board.read(2) == a_text(accesses=7)
+    assert board.read(1) is None
+    board.clear(2)
+    assert board.read(2) is None
+
+
+def test_a_crowd_of_rows_is_cut_to_fit() -> None:
+    board = SharedScoreboard(2)
+    row = connection_row("W", "\xff" * 90, "\xff" * 90, "\xff" * 9000, "\xff" * 90, 2**62)
+    assert [len(row[key]) for key in ("client", "protocol", "request", "vhost")] == [
+        63,
+        15,
+        63,
+        31,
+    ]  # as in httpd's scoreboard.h
+    board.write(0, a_text(rows=[row] * 40))
+    found = board.read(0)
+    assert found is not None
+    assert found["accesses"] == 1
+    assert found["rows"] == [row] * 16
+
+
+def test_a_text_never_exceeds_its_slot() -> None:
+    board = SharedScoreboard(2)
+    board.write(0, a_text(rows=[{"request": "\xff" * 7000}] * 3))
+    assert board.read(0) == a_text()
+    board.write(0, a_text(process={**PROCESS, "workers": "K" * 40_000}))
+    assert board.read(0) == a_text()  # not written at all
+
+
+def test_the_end_of_a_long_request_on_demand() -> None:
+    """SeeRequestTail: httpd shows the last 63 characters."""
+    line = "GET /" + "x" * 100 + " HTTP/1.1"
+    assert connection_row("W", "", "", line, "", 0, tail=True)["request"] == "x" * 54 + " HTTP/1.1"
+    assert connection_row("W", "", "", line, "", 0)["request"] == "GET /" + "x" * 58
+
+
+def test_as_many_rows_as_fit_are_told() -> None:
+    board, row = SharedScoreboard(2), connection_row("K", "", "", "", "", 0)
+    fitting = (SLOT - len(json.dumps(a_text(), separators=(",", ":")))) // (
+        len(json.dumps(row, separators=(",", ":"))) + 1
+    )
+    for count, told in ((fitting, fitting), (fitting + 10, 16), (10_000, 16)):
+        board.write(0, a_text(rows=[row] * count))
+        found = board.read(0)
+        assert found is not None
+        assert len(found["rows"]) == told
+
+
+def test_what_a_buried_worker_has_done_still_counts_until_it_is_forgotten() -> None:
+    board, life = SharedScoreboard(3), ServerInfo(10.0, 10.0)
+    mine = a_text()
+    board.write(1, a_text(accesses=5, bytes=7))
+    board.retire(1)
+    board.write(1, a_text(accesses=2))
+    board.retire(1)
+    assert board.read(1) is None
+    totals = Scoreboard(board, 0, life, lambda: mine).totals()
+    assert (totals["accesses"], totals["bytes"], totals["duration"]) == (1 + 5 + 2, 10 + 7 + 10, 6.0)
+    assert totals["cpu"] == (0.5, 0.25, 1.0, 0.5)
+    board.forget()
+    assert Scoreboard(board, 0, life, lambda: mine).totals()["accesses"] == 1
+
+
+def test_a_slot_that_said_nothing_is_buried_without_trace() -> None:
+    board = SharedScoreboard(2)
+    board.retire(0)
+    assert board.retired_totals()["accesses"] == 0
+
+
+# what a worker that was taken over can do -----------------------------------------------------------
+TRUNCATED = json.dumps(a_text(rows=[{"request": "x" * 40_000}])).encode()[:SLOT]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"garbage",
+        TRUNCATED,
+        b"[" * SLOT,
+        b"null",
+        b"[]",
+        b"1" * 5000,
+        b"{}",
+        json.dumps(a_text(accesses=-1)).encode(),
+        json.dumps(a_text(accesses=10**30)).encode(),
+        json.dumps(a_text(duration=float("nan"))).encode(),
+        json.dumps(a_text(idle=10**9)).encode(),
+        json.dumps(a_text(waiting="x")).encode(),
+        json.dumps(a_text(rows=[{**connection_row("K", "", "", "", "", 0), "request": "\u20ac"}])).encode(),
+        json.dumps(a_text(cpu=[1])).encode(),
+        json.dumps(a_text(process={**PROCESS, "workers": "<b>"})).encode(),
+    ],
+    ids=lambda data: repr(data[:12]),
+)
+def test_garbage_is_refused_by_the_master_and_skipped_by_the_others(data: bytes) -> None:
+    board = SharedScoreboard(3)
+    board.write(0, a_text())
+    write_raw(board, 1, data)
+    with pytest.raises(Unreadable):
+        board.read(1)
+    assert [slot for slot, _ in board.slots_in_use()] == [0]
+    with pytest.raises(Unreadable):
+        board.retire(1)
+    assert board.read(1) is None
+    board.retire(0)
+    assert board.retired_totals()["accesses"] == 1
+
+
+def test_lengths_and_serial_numbers_at_their_ends() -> None:
+    board = SharedScoreboard(2)
+    write_raw(board, 0, b"x", 2**64 - 1, 2**64 - 2)
+    with pytest.raises(Unreadable):
+        board.retire(0)
+    assert board.read(0) is None
+    write_raw(board, 0, b"x", 1, 2**64 - 1)
+    board.clear(0)
+    assert board.read(0) is None
+    write_raw(board, 0, b"x", 1, 2**64 - 1)
+    board.write(0, a_text())
+    assert board.read(0) == a_text()
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=80)
+    | st.sampled_from(["_", "K", "W" * 70]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from([*a_text(), *PROCESS, *WORKER, "state", "served", "client"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(0, 2),
+    st.dictionaries(st.sampled_from(list(a_text())), VALUES),
+    st.binary(max_size=64),
+    st.integers(0, 200),
+)
+@example(2, {"accesses": 2**63 - 1, "bytes": 2**63 - 1, "duration": 1e18, "cpu": [1e18, 1e18]}, b"", 0)
+def test_no_text_stops_a_reader(slot: int, changes: dict[str, Any], noise: bytes, at: int) -> None:
+    """Master (burying) and workers (server-status) alike, whatever stands in any slot, that of the past included."""
+    board = SharedScoreboard(2)
+    data = bytearray(json.dumps(a_text(**changes)).encode()[:SLOT])
+    data[at : at + len(noise)] = noise
+    write_raw(board, slot, bytes(data[:SLOT]))
+    scoreboard = Scoreboard(board, 0, ServerInfo(1.0, 1.0), a_text)
+    request: Any = type(
+        "R",
+        (),
+        {
+            "engine": type(
+                "E",
+                (),
+                {"runtime": type("T", (), {"scoreboard": scoreboard, "now": staticmethod(lambda: 5.0)})},
+            )
+        },
+    )
+    state = State(request, True)
+    assert state.accesses >= 0 and len(state.board) < SLOTS * 64
+    for number in (0, 1):
+        try:
+            board.retire(number)
+        except Unreadable:
+            assert slot == number
+    assert board.retired_totals()["accesses"] >= 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 3 * 16 + 200))
+def test_no_bytes_stop_a_reader(noise: bytes, at: int) -> None:
+    board = SharedScoreboard(2)
+    board.write(0, a_text())
+    board._memory[at : at + len(noise)] = noise
+    Scoreboard(board, 1, ServerInfo(1.0, 1.0), a_text).totals()
+    for slot in (0, 1):
+        try:
+            board.retire(slot)
+        except Unreadable:
+            pass
+        assert board.read(slot) is None

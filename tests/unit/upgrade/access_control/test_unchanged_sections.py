@@ -1,0 +1,121 @@
+"""Sections that no edit may change: templates, damaged files, too many conditions, lines that are included twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.rules.access import RULES
+
+CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
+
+
+def marks(root: Path, conf: str, files: dict[str, str | bytes] | None = None) -> tuple[set[str], list[str]]:
+    """The files that change, and the messages that need review."""
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), RULES)
+    return set(result.files), [finding.message for finding in result.needs_review if finding.rule != "READ"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "{% if x %}\nAllow from 10\n{% endif %}\n",
+        "{%if x%}\nAllow from 10\n{%endif%}\n",
+        "{%- for n in nets %}\nAllow from {{ n }}\n{%- endfor %}\n",
+        "<% if x -%>\nAllow from 10\n<% end -%>\n",
+        "@ALLOW@\n",
+        "Allow from @NET@\n",
+        "Allow from {{ net }}\n",
+        "<%= allow %>\n",
+    ],
+    ids=["jinja", "jinja-tight", "ansible", "erb", "sed-line", "sed-word", "jinja-value", "puppet"],
+)
+def test_a_section_that_a_template_decides_about_is_only_reported(tmp_path: Path, lines: str) -> None:
+    files, found = marks(tmp_path, CLOSED % lines)
+    assert files == set()
+    assert [message.partition(":")[0] for message in found] == ["access control stays as it is"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "<IfDefine X>\nAllow from 10\n",
+        "</IfDefine>\nAllow from 10\n",
+        "<IfDefine X\nAllow from 10\n</IfDefine>\n",
+    ],
+    ids=["open", "closed", "no-bracket"],
+)
+def test_a_file_with_a_branch_that_does_not_end_stays(tmp_path: Path, lines: str) -> None:
+    files, found = marks(tmp_path, CLOSED % lines)
+    assert files == set()
+    assert "not closed" in found[0]
+
+
+def test_a_branch_across_the_end_of_a_file_stays(tmp_path: Path) -> None:
+    files, found = marks(
+        tmp_path,
+        "Include conf/a.conf\nInclude conf/b.conf\n",
+        {"conf/a.conf": "<IfDefine X>\n" + CLOSED % "", "conf/b.conf": CLOSED % "" + "</IfDefine>\n"},
+    )
+    assert files == set()
+    assert len(found) == 2
+
+
+def test_more_conditions_than_are_tried_leave_the_section(tmp_path: Path) -> None:
+    many = "".join(f"<IfDefine N{n}>\nAllow from 10.{n}\n</IfDefine>\n" for n in range(7))
+    files, found = marks(tmp_path, CLOSED % many)
+    assert files == set()
+    assert "more than 6 conditions" in found[0]
+
+
+def test_a_condition_that_2_4_settles_otherwise_leaves_the_section(tmp_path: Path) -> None:
+    files, found = marks(tmp_path, CLOSED % "<IfVersion what>\nAllow from 10\n</IfVersion>\n")
+    assert files == set()
+    assert "means something else" in found[0]
+
+
+def test_lines_that_are_included_twice_change_in_one_way_or_not_at_all(tmp_path: Path) -> None:
+    lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
+    conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n%s<Location /b/c>\nInclude conf/acl.inc\n</Location>\n"
+    files, found = marks(tmp_path, conf % "", lists)
+    assert (files, found) == ({str(tmp_path / "conf/acl.inc")}, [])
+    files, found = marks(tmp_path, conf % f"<Location /b>\n{USER}Require valid-user\n</Location>\n", lists)
+    assert files == set()
+    assert all("included more than once" in message for message in found)
+    assert found
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "<IfVersion >= 2.4>\nRequire ip 10\n</IfVersion>\n",
+        "<IfFile /x>\nRequire ip 10\n</IfFile>\n",
+        "<IfModule mod_authz_core.c>\nRequire ip 10\n</IfModule>\n",
+    ],
+)
+def test_a_section_with_a_branch_of_2_4_stays(tmp_path: Path, branch: str) -> None:
+    assert marks(tmp_path, CLOSED % branch)[0] == set()
+
+
+def test_a_section_with_lines_of_its_own_beside_shared_ones_changes_with_the_others(tmp_path: Path) -> None:
+    lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
+    conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n<Location /b>\nDeny from all\nInclude conf/acl.inc\n</Location>\n"
+    assert marks(tmp_path, conf, lists) == (
+        {str(tmp_path / "conf/acl.inc"), str(tmp_path / "conf/httpd.conf")},
+        [],
+    )
+
+
+def test_a_section_in_one_that_stays_stays_too(tmp_path: Path) -> None:
+    inner = "<Files a.html>\nOrder deny,allow\nDeny from all\n</Files>\n"
+    assert (
+        marks(
+            tmp_path,
+            f"<Directory /srv>\n<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n{inner}</Directory>\n",
+        )[0]
+        == set()
+    )

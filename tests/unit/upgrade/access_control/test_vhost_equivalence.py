@@ -1,0 +1,211 @@
+"""Hosts that are alike get what each of them would get alone; those that only look alike are told apart."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.upgrade.access_control import analysis as controls
+from whimbrel.upgrade.access_control.analysis import analyze_access
+from whimbrel.upgrade.access_control.replacement import Repetition, Replacement
+from whimbrel.upgrade.access_control.sections import find_sections
+from whimbrel.upgrade.access_control.vhost_equivalence import VhostEquivalence
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.source.config_tree import ConfigTree
+
+MODULES = "".join(
+    f"LoadModule {n}_module modules/mod_{n}.so\n"
+    for n in ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
+)
+MAIN = "DocumentRoot /srv/none\n<Directory />\nOrder deny,allow\nDeny from all\n</Directory>\n"
+FILES = '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
+
+
+def host(number: int, body: str) -> str:
+    return f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n{body.replace('@', str(number))}</VirtualHost>\n"
+
+
+def conf(bodies: list[str], main: str = MAIN) -> str:
+    return MODULES + main + "".join(host(number, body) for number, body in enumerate(bodies))
+
+
+def twins(root: Path, bodies: list[str], main: str = MAIN) -> int:
+    found = estate(root, {"conf/httpd.conf": conf(bodies, main)})
+    return len(VhostEquivalence(found, find_sections(found)).equivalents())
+
+
+BOTH = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from 10.@.0.0/16\n</Directory>\n"
+
+
+def test_folders_clients_users_and_files_are_a_hosts_own(tmp_path: Path) -> None:
+    body = BOTH + (
+        '<Location /admin>\nAuthType Basic\nAuthName "site @"\nAuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n'
+        "Order deny,allow\nDeny from all\nAllow from 10.@.0.0/16 example@.com\nSatisfy Any\n</Location>\n"
+    )
+    assert twins(tmp_path, [body] * 5) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        BOTH.replace("Allow from", "Deny from"),
+        BOTH.replace("/s@>", "/s@/x>"),
+        BOTH.replace("Directory", "Location"),
+        BOTH.replace("10.@.0.0/16", "10.@.0.0/16 10.@.3.0/24"),
+        BOTH + "<Files x>\nOrder deny,allow\n</Files>\n",
+        BOTH + "Alias /x /srv/x\n",
+    ],
+)
+def test_other_sections_tell_hosts_apart(tmp_path: Path, other: str) -> None:
+    assert twins(tmp_path, [BOTH, other]) == 0
+
+
+def test_what_addresses_have_to_do_with_each_other_tells_hosts_apart(tmp_path: Path) -> None:
+    body = "<Location /a>\nOrder allow,deny\nAllow from {}\nDeny from {}\n</Location>\n"
+    assert twins(tmp_path, [body.format("10.1", "10.1.2"), body.format("10.2", "10.2.7")]) == 1
+    assert twins(tmp_path, [body.format("10.1", "10.1.2"), body.format("10.2", "10.3.7")]) == 0
+    assert twins(tmp_path, [body.format("a.com", "x.a.com"), body.format("b.com", "y.a.com")]) == 0
+    everybody = MAIN + "<Location /b>\nOrder allow,deny\nAllow from 10.1\n</Location>\n"
+    assert (
+        twins(tmp_path, [BOTH, BOTH, BOTH], everybody) == 1
+    )  # 10.1.0.0/16 is everybody's, the others are not
+
+
+def test_sections_of_the_main_server_tell_hosts_apart(tmp_path: Path) -> None:
+    assert (
+        twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/www/s1>\nOrder allow,deny\n</Directory>\n") == 1
+    )
+    assert (
+        twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/www/s1/deep>\nOrder allow,deny\n</Directory>\n")
+        == 1
+    )
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "<Directory /srv/*/s2>\nOrder allow,deny\n</Directory>\n") == 1
+    assert (
+        twins(tmp_path, [BOTH] * 3, MAIN + "<DirectoryMatch s2>\nOrder allow,deny\n</DirectoryMatch>\n") == 1
+    )
+    assert twins(tmp_path, [BOTH] * 3, MAIN + "Alias /all/ /srv/www/\n") == 0
+
+
+def test_hosts_with_files_on_this_machine_go_alone(tmp_path: Path) -> None:
+    (tmp_path / "s1").mkdir()
+    body = "DocumentRoot ROOT/s@\n<Directory ROOT/s@>\nOrder allow,deny\n</Directory>\n"
+    assert twins(tmp_path, [body] * 3) == 1
+
+
+# the same result ------------------------------------------------------------------------------------
+def said(found: ConfigTree) -> list[tuple[str, str, list[str], int]]:
+    """What every section becomes, in the order of the text."""
+    made = analyze_access(found)
+    return sorted(
+        (
+            unit.place.path,
+            str(unit.place.line),
+            [str(edit.edit) for edit in made.edits(found, unit)],
+            len(written.failing),
+        )
+        for unit, written in made.plans.items()
+    )
+
+
+def section(chance: random.Random) -> str:
+    lines = [
+        "Order allow,deny",
+        "Order deny,allow",
+        "Allow from all",
+        "Deny from all",
+        "Allow from 10.@.0.0/16",
+        "Deny from 10.@.1.0/24 10.9",
+        "Satisfy Any",
+        "Require user u@",
+        "Require valid-user",
+        "Allow from s@.example.com",
+        "AuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users",
+    ]
+    opening = chance.choice(
+        [
+            "Directory /srv/www/s@",
+            "Directory /srv/www/s@/a",
+            "Location /l",
+            "Files f.html",
+            "Location /",
+            'Files ~ "^\\.ht"',
+        ]
+    )
+    return (
+        f"<{opening}>\n"
+        + "\n".join(chance.sample(lines, chance.randint(1, 5)))
+        + f"\n</{opening.split()[0]}>\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = random.Random(seed)
+    shapes = ["".join(section(chance) for _ in range(4)) for _ in range(2)]
+    text = conf(
+        [shapes[number % 2] for number in range(5)],
+        MAIN + chance.choice(["", FILES, section(chance).replace("@", "1")]),
+    )
+    first = estate(tmp_path, {"conf/httpd.conf": text})
+    assert VhostEquivalence(first, find_sections(first)).equivalents()
+    together = said(first)
+    assert any(edits for _path, _line, edits, _failing in together)
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
+    assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
+
+
+def test_sections_of_the_main_server_are_repeated_in_every_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a file that everybody's <Files> denies may be seen with a password where Satisfy Any holds
+    body = (
+        "<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
+        "Deny from all\nAllow from 10.@.0.0/16\nSatisfy Any\n</Directory>\n"
+    )
+    plain = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    text = conf(
+        [body, plain, body, plain, body],
+        MAIN + FILES + "<DirectoryMatch deep>\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n",
+    )
+    first = estate(tmp_path, {"conf/httpd.conf": text})
+    assert len(VhostEquivalence(first, find_sections(first)).equivalents()) == 3
+    together = analyze_access(first)
+    assert max(len(written.replacement.repeats) for written in together.plans.values()) >= 3
+    monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
+    first.cache.clear()
+    alone = analyze_access(first)
+    own = {unit.statement: unit for unit in alone.inventory.sections}
+    forms = {
+        own[unit.statement]: Replacement(
+            form.control,
+            tuple(Repetition(own[r.holder.statement], r.control, r.prefix) for r in form.repeats),
+        )
+        for unit, form in together.replacements.items()
+    }
+    assert len(alone.chains) > len(together.chains)
+    assert not [chain for chain in alone.chains if chain.is_certain and alone.solver.differs(chain, forms)[0]]
+
+
+def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
+    body = (
+        "<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\nRequire valid-user\nOrder allow,deny\nDeny from all\n"
+        "Allow from 10.@.0.0/16\nSatisfy All\n</Location>\n"
+    )
+    found = [
+        finding
+        for finding in upgrade(estate(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings
+        if finding.rule == "C19"
+    ]
+    first, second = (finding.evidence for finding in found)
+    assert first.startswith("GET from 10.0.")
+    assert (
+        second
+        == f"{first}\n(with the addresses and names of the section in line {found[0].place.line}, which is like this one)"
+    )
+
+
+def nobody(_self: VhostEquivalence) -> dict[object, object]:
+    return {}

@@ -1,0 +1,76 @@
+"""Backups never lie where an Include reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate, fragments, laid
+
+from whimbrel.upgrade.apply.backup_paths import DIRECTORY, backup_path, journal_directory, read_by_includes
+from whimbrel.upgrade.apply.transaction import BACKUP, JOURNAL, undo, write
+
+MAIN = "conf/httpd.conf"
+
+
+@pytest.mark.parametrize(
+    ("include", "is_read"),
+    [
+        ("conf.d/", True),
+        ("conf.d", True),
+        ("conf.d/*", True),
+        ("conf.d/*.conf", False),
+        ("conf.d/a.conf", False),
+        ("c*/*", True),
+        ("*.d/a*", True),
+    ],
+)
+def test_what_an_include_reads(include: str, is_read: bool, tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: f"Include {include}\n", "conf.d/a.conf": "X 1\n"})
+    assert read_by_includes(found)(f"{tmp_path}/conf.d/a.conf{BACKUP}") is is_read
+
+
+def test_wildcards_match_no_dot_but_directories_hold_everything(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path, {MAIN: "Include conf.d/*\nInclude sites/\n", "conf.d/a": "X 1\n", "sites/b": "X 1\n"}
+    )
+    is_read = read_by_includes(found)
+    assert not is_read(f"{tmp_path}/conf.d/.x") and is_read(f"{tmp_path}/sites/.x/y")
+
+
+def test_the_backup_goes_up_until_no_include_reads_it(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Include ROOT/all/\n", "all/conf.d/a": "X 1\n"})
+    path = backup_path(f"{tmp_path}/all/conf.d/a", BACKUP, f"{tmp_path}/all", read_by_includes(found))
+    assert path == f"{tmp_path}/{DIRECTORY}/all/conf.d/a{BACKUP}"
+
+
+def test_written_and_undone_outside_of_an_included_directory(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
+    target = tmp_path / "conf.d/a"
+    write({str(target): b"Y 1\n"}, str(tmp_path), is_read=read_by_includes(found))
+    assert [path.name for path in (tmp_path / "conf.d").iterdir()] == ["a"]
+    assert (tmp_path / DIRECTORY / f"conf.d/a{BACKUP}").read_bytes() == b"X 1\n"
+    target.write_bytes(b"Z 1\n")
+    _restored, kept = undo(str(tmp_path))
+    assert target.read_bytes() == b"X 1\n"
+    assert len(kept) == 1 and Path(kept[0]).parent == tmp_path / DIRECTORY / "conf.d"
+
+
+def test_undo_leaves_no_directory_behind(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
+    before = sorted(path for path in tmp_path.rglob("*"))
+    write({f"{tmp_path}/conf.d/a": b"Y 1\n"}, str(tmp_path), is_read=read_by_includes(found))
+    undo(str(tmp_path))
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_a_fragment_in_a_directory_that_a_server_is_likely_to_include(tmp_path: Path) -> None:
+    laid(tmp_path, {"conf.d/a.conf": "X 1\n"})
+    found = fragments(tmp_path, {"conf.d/a.conf": "X 1\n"})
+    directory = f"{tmp_path}/conf.d"
+    assert journal_directory(directory) == str(tmp_path)
+    write({f"{directory}/a.conf": b"Y 1\n"}, directory, is_read=read_by_includes(found))
+    assert [path.name for path in Path(directory).iterdir()] == ["a.conf"]
+    assert (tmp_path / JOURNAL).is_file()
+    undo(directory)
+    assert (tmp_path / "conf.d/a.conf").read_bytes() == b"X 1\n"

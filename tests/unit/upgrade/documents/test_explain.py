@@ -1,0 +1,155 @@
+"""What is explained: the messages of the specification, the codes of the recordings, directives of both versions."""
+
+from __future__ import annotations
+
+import lzma
+import re
+
+import pytest
+from tests.conformance.cases import packed
+
+from whimbrel.upgrade.documents.explain import (
+    codes,
+    document,
+    explain,
+    message_patterns,
+    module,
+    rule_of,
+    search,
+    suggestions,
+)
+from whimbrel.upgrade.rules import all_rules
+from whimbrel.upgrade.rules.modules.third_party import fate
+
+INVALID = (
+    "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
+)
+
+# The messages of the specification's table of errors, with what must be named.
+MESSAGES = [
+    (INVALID.format("User"), "mod_unixd"),
+    (INVALID.format("Require"), "mod_authz_core"),
+    (INVALID.format("Order"), "mod_access_compat"),
+    ("Ignoring deprecated use of DefaultType in line 3 of /etc/httpd/conf/httpd.conf", "AddType"),
+    (INVALID.format("AddOutputFilterByType"), "mod_filter"),
+    ("configuration error:  couldn't check user: /private/", "mod_authn_core"),
+]
+# Lines of error logs as the servers wrote them, with the code they lead to.
+LINES = [
+    ("[error] [client 127.0.0.1] client denied by server configuration: /srv/htdocs/a", "AH01797"),
+    ("[error] [client 127.0.0.1] user mallory not found: /a01/f.html", "AH01618"),
+    (
+        '[error] [client 127.0.0.1] user alice: authentication failure for "/a01/f.html": Password Mismatch',
+        "AH01617",
+    ),
+    (
+        "[error] [client 127.0.0.1] access to /a failed, reason: user 'yan' does not meet 'require'ments for user",
+        "AH01631",
+    ),
+    ("[error] [client 127.0.0.1] Directory index forbidden by Options directive: /srv/htdocs/d/", "AH01276"),
+    ("[error] [client 127.0.0.1] File does not exist: /srv/htdocs/none", "AH00128"),
+    ("apache2: Configuration error: No MPM loaded.", "AH00534"),
+    ("[proxy:crit] Cannot find LB Method: byrequests", "AH02432"),
+]
+
+
+def test_every_recorded_code_is_known() -> None:
+    texts = (lzma.decompress(path.read_bytes()).decode() for path in packed())
+    met = {code for text in texts for code in re.findall(r"AH\d{5}", text)}
+    assert len(met) > 300
+    assert sorted(met - set(codes())) == []
+
+
+def test_the_tables_lead_somewhere() -> None:
+    named = {row for code in codes().values() for row in code.rows} | {
+        row for one in message_patterns() for row in one.rows
+    }
+    assert sorted(row for row in named if not re.fullmatch(r"[CX]\d\d", row)) == []
+    assert sorted({code for one in message_patterns() for code in one.codes} - set(codes())) == []
+    assert [code.code for code in codes().values() if not code.meaning] == []
+
+
+@pytest.mark.parametrize(("line", "word"), MESSAGES)
+def test_messages_of_the_specification(line: str, word: str) -> None:
+    assert any(word in one.body for one in explain(line))
+
+
+@pytest.mark.parametrize(("line", "code"), LINES)
+def test_lines_without_code(line: str, code: str) -> None:
+    (found,) = explain(line)
+    assert found.kind == "message"
+    assert code in found.body
+
+
+def test_a_line_with_a_code() -> None:
+    line = "[Sat Nov 21 15:15:14.1 2026] [access_compat:error] [pid 7:tid 8] [client 127.0.0.1:1] AH01797: client denied by server configuration: /a"
+    assert [(one.kind, one.name) for one in explain(line)] == [("code", "AH01797")]
+
+
+@pytest.mark.parametrize("symptom", ["403", "502 Bad Gateway", ".htaccess files are not processed"])
+def test_symptoms_lead_to_rows(symptom: str) -> None:
+    (found,) = explain(symptom)
+    assert found.rows
+
+
+def test_rows() -> None:
+    (found,) = explain("c40")
+    assert found.body.startswith("# C40 ")
+    assert found.body == document(next(rule for rule in all_rules() if rule.number == "C40"))
+    covering = rule_of("X24")
+    assert covering is not None
+    assert explain("C99") == []
+
+
+def test_a_directive_shows_both_versions() -> None:
+    (found,) = explain("fileetag")
+    assert found.kind == "directive"
+    assert "httpd 2.2" in found.body
+    assert ".htaccess (AllowOverride FileInfo)" in found.body
+    (gone,) = explain("RewriteLog")
+    assert "no such directive in 2.4" in gone.body
+    assert "C39" in gone.rows
+    (section,) = explain("<AuthnProviderAlias>")
+    assert "C24" in section.rows
+
+
+@pytest.mark.parametrize(
+    "name", ["mod_authn_alias", "authn_alias_module", "mod_authn_alias.c", "modules/mod_authn_alias.so"]
+)
+def test_a_module_by_any_of_its_names(name: str) -> None:
+    (found,) = module(name)
+    assert "no such module in 2.4" in found.body
+
+
+def test_typos() -> None:
+    assert "SSLProtocol" in suggestions("SLProtocol")
+    assert explain("no such thing at all") == []
+
+
+def test_lists_are_searched() -> None:
+    assert ("C44", "Substitute takes lines of up to a megabyte") in search("substitute")
+    assert "AH01328" in dict(search("SubstituteMaxLineLength"))
+    assert search("no such thing") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "row"),
+    [
+        ("Order deny,allow", "directive", "C17"),
+        ("mod_rpaf", "module", "X19"),
+        ("client denied by server configuration", "message", "C17"),
+        ("php5_module", "module", "X24"),
+        ("NameVirtualHost *:80", "directive", "C14"),
+    ],
+)
+def test_lines_of_a_configuration_and_modules_of_other_origin(query: str, kind: str, row: str) -> None:
+    found = explain(query)[0]
+    assert (found.kind, row in found.rows) == (kind, True)
+
+
+@pytest.mark.parametrize(
+    "name", "php5 fcgid fastcgi suphp rpaf perl python wsgi dav_svn authz_svn security2 mpm_itk".split()
+)
+def test_modules_of_real_servers_have_a_line(name: str) -> None:
+    assert fate(f"{name}_module") is not None
+    assert fate(f"mod_{name}.so") is not None

@@ -1,0 +1,117 @@
+"""LoadModule lines: their form, and where further ones go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.catalogue import catalogue
+from whimbrel.syntax.edits import Group, apply
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.edits.load_module import load_module_lines
+
+ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("LoadModule alias_module modules/mod_alias.so", "LoadModule filter_module modules/mod_filter.so"),
+        (
+            'loadmodule  alias_module\t"libexec/mod_alias.so"',
+            'loadmodule  filter_module\t"libexec/mod_filter.so"',
+        ),
+        ("LoadModule alias_module       /x/mod_alias.so", "LoadModule filter_module      /x/mod_filter.so"),
+        ("Listen 80", "LoadModule filter_module modules/mod_filter.so"),
+        ("LoadModule php5_module php/libphp5.so", "LoadModule filter_module modules/mod_filter.so"),
+    ],
+)
+def test_a_line_looks_like_its_neighbours(tmp_path: Path, line: str, wanted: str) -> None:
+    assert (
+        load_module_lines(estate(tmp_path, {"conf/httpd.conf": f"{line}\n"})).format_line("filter_module")
+        == wanted
+    )
+
+
+def test_what_is_loaded(tmp_path: Path) -> None:
+    found = load_module_lines(
+        estate(
+            tmp_path,
+            {
+                "conf/httpd.conf": ALIAS
+                + "<IfDefine X>\nLoadModule env_module modules/mod_env.so\n</IfDefine>\n"
+            },
+        )
+    )
+    assert found.identifiers_24 == {"alias_module", "env_module"}
+    assert [line.args.split()[0] for line in found.lines] == ["alias_module"]
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "wanted"),
+    [
+        ("filter_module", f"A\n{ALIAS}B\n", f"A\n{ALIAS}NEW\nB\n"),
+        ("mpm_prefork_module", f"A\n{ALIAS}B\n", f"A\nNEW\n{ALIAS}B\n"),
+        (
+            "mpm_prefork_module",
+            f"A\n<IfModule worker.c>\nX\n</IfModule>\n{ALIAS}",
+            f"A\nNEW\n<IfModule worker.c>\nX\n</IfModule>\n{ALIAS}",
+        ),
+        ("filter_module", "ServerRoot ROOT\nB\n", "ServerRoot ROOT\nNEW\nB\n"),
+        (
+            "filter_module",
+            f"<IfModule x>\n{ALIAS}</IfModule>\nB\n",
+            f"<IfModule x>\n{ALIAS}NEW\n</IfModule>\nB\n",
+        ),
+    ],
+)
+def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) -> None:
+    found = estate(tmp_path, {"conf/httpd.conf": text})
+    state, row = load_module_lines(found), catalogue("2.4").module(module)
+    assert row is not None
+    made = state.insertion(row)
+    assert made is not None
+    data = next(iter(found.files.values())).document.bytes
+    new = apply(data, [Group((made[1].edit,))]).decode("latin-1")
+    assert new == wanted.replace("NEW", state.format_line(module)).replace("ROOT", str(tmp_path))
+
+
+def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path, {"conf/httpd.conf": "Listen 80\nInclude conf/mods/*.load\n", "conf/mods/alias.load": ALIAS}
+    )
+    state, row = load_module_lines(found), catalogue("2.4").module("filter_module")
+    assert state.is_debian
+    assert row is not None
+    made = state.insertion(row)
+    assert made is not None
+    assert made[0].name == "include"
+
+
+def test_modules_that_a_binary_has(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    found = load_module_lines(estate(tmp_path, {"conf/httpd.conf": ALIAS}))
+    assert not found.is_built_in("unixd_module")
+    (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
+    assert found.is_built_in("unixd_module")
+    assert not found.is_built_in("filter_module")
+    (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
+    assert not found.is_built_in("unixd_module")
+
+
+def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
+    conf = ALIAS + "LoadModule unixd_module modules/mod_unixd.so\n"
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
+    found = estate(tmp_path, {"conf/httpd.conf": conf})
+    assert [
+        line.words()[0]
+        for line in load_module_lines(found).lines
+        if load_module_lines(found).is_refused(line)
+    ] == ["unixd_module"]
+    after = next(iter(upgrade(found).files.values()))
+    assert b"unixd_module" not in after
+    (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
+    assert b"unixd_module" in next(iter(upgrade(estate(tmp_path, {"conf/httpd.conf": conf})).files.values()))

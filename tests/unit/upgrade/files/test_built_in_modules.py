@@ -1,0 +1,101 @@
+"""The modules in the old binary: listed, configured, of a distribution, or assumed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate, laid, lives
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.files.built_in_modules import DEFAULT, configured, is_windows
+from whimbrel.upgrade.files.needed_modules import needed_modules
+from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
+
+MAIN = "conf/httpd.conf"
+PHP = "LoadModule php5_module modules/libphp5.so\n"
+
+
+def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path,
+        {
+            MAIN: PHP
+            + "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n"
+        },
+    )
+    assert found.built_in.assumed and found.built_in.modules == DEFAULT
+    assert lives(found)["directoryindex"] == (True, None)
+    assert lives(found)["rewriteengine"] == (False, False)
+    new = upgrade(found).files[f"{tmp_path}/{MAIN}"].decode()
+    assert {
+        f"LoadModule {name}_module modules/mod_{name}.so" for name in ("dir", "mime", "autoindex")
+    } <= set(new.split("\n"))
+    assert "mod_rewrite.so" not in new
+
+
+def test_a_line_of_the_default_build_shows_a_binary_without_it(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: PHP + "LoadModule alias_module modules/mod_alias.so\n"})
+    assert not found.built_in.modules and not found.built_in.assumed
+    assert "dir_module" not in [need.identifier for need in needed_modules(found)]
+
+
+def test_the_configure_line_says_what_is_built_in(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {
+            "build/config.nice": '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n"--enable-dir=shared" \\\n"$@"\n'
+        },
+    )
+    found = estate(tmp_path, {MAIN: "RewriteEngine On\n"})
+    assert found.built_in.origin == "build/config.nice" and not found.built_in.assumed
+    assert found.built_in.modules == (DEFAULT | {"rewrite_module"}) - {"userdir_module", "dir_module"}
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ('"--enable-mods-shared=all"', set()),
+        ('"--enable-mods-shared=dir alias"', DEFAULT - {"dir_module", "alias_module"}),
+        ("# --disable-dir", DEFAULT),
+        ('"--enable-modules=rewrite"', DEFAULT | {"rewrite_module"}),
+    ],
+)
+def test_configure_lines(text: str, modules: set[str]) -> None:
+    assert configured(text) == modules
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("LoadModule php5_module /usr/lib/apache2/modules/libphp5.so\n", "Debian's packages"),
+        ("# /etc/sysconfig/httpd has the options\n" + PHP, "Red Hat's packages"),
+        ("ServerRoot /etc/httpd\n" + PHP, "Red Hat's packages"),
+        ('ServerRoot "C:/Apache2"\n' + PHP, "none: a build for Windows"),
+        ("LoadModule authz_core_module modules/mod_authz_core.so\n", "none: the text loads modules of 2.4"),
+    ],
+)
+def test_other_origins(text: str, origin: str, tmp_path: Path) -> None:
+    assert estate(tmp_path, {MAIN: text}).built_in.origin == origin
+
+
+def test_a_list_counts_first(tmp_path: Path) -> None:
+    laid(tmp_path, {MAIN: PHP})
+    options = LoadOptions(server_root=str(tmp_path))
+    found = read_config_tree(
+        Sources(options=options, built_in=frozenset({"core.c", "mod_rewrite.c"})), UpgradeOptions()
+    )
+    assert found.built_in.modules == {"core_module", "rewrite_module"}
+
+
+def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path,
+        {
+            MAIN: 'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\nThreadsPerChild 250\r\n'
+        },
+    )
+    assert is_windows(found)
+    assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]

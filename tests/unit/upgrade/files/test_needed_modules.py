@@ -1,0 +1,82 @@
+"""Which modules a text needs.  What needs what was asked of apache2: `Invalid command`, `Unknown ... provider`, AH01177."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate, fragments
+
+from whimbrel.upgrade.files.needed_modules import needed_modules
+
+BASE = (
+    "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule authz_core_module modules/mod_authz_core.so\n"
+    "LoadModule unixd_module modules/mod_unixd.so\n"
+)
+
+
+def missing(root: Path, text: str, **files: str) -> list[str]:
+    more = {name.replace("__", "/").replace("dot_", "."): content for name, content in files.items()}
+    found = needed_modules(
+        estate(root, {"htdocs/x": "", "conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + BASE + text, **more})
+    )
+    return [need.identifier.removesuffix("_module") for need in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", []),
+        ("AddOutputFilterByType DEFLATE text/html\n", ["filter"]),
+        ("<Directory />\nOrder allow,deny\n</Directory>\n", ["access_compat"]),
+        ("<Directory />\nRequire all granted\n</Directory>\n", []),
+        ("<Directory />\nRequire ip 10\n</Directory>\n", ["authz_host"]),
+        ("<Directory />\nRequire not local\n</Directory>\n", ["authz_host"]),
+        ("<Directory />\nAuthName x\n</Directory>\n", ["authn_core"]),
+        ("SSLSessionCache shmcb:logs/s\n", ["ssl", "socache_shmcb"]),
+        ("LoadModule proxy_balancer_module modules/mod_proxy_balancer.so\n", ["slotmem_shm"]),
+        ("LoadModule cache_module modules/mod_cache.so\nCacheRoot x\n", ["cache_disk"]),
+        ("LoadModule proxy_module modules/mod_proxy.so\nAllowCONNECT 443\n", ["proxy_connect"]),
+        ("<IfModule mod_status.c>\nExtendedStatus On\n</IfModule>\n", []),
+        ("<IfModule mod_headers.c>\nHeader set A b\n</IfModule>\n", []),
+        ("<IfDefine X>\nHeader set A b\n</IfDefine>\n", ["headers"]),
+        ("<IfVersion < 2.3>\nHeader set A b\n</IfVersion>\n", ["version"]),
+    ],
+)
+def test_modules_of_a_text(tmp_path: Path, text: str, wanted: list[str]) -> None:
+    assert missing(tmp_path, text) == wanted
+
+
+def test_a_file_of_a_folder_keeps_its_errors(tmp_path: Path) -> None:
+    assert (
+        missing(tmp_path, "", htdocs__dot_htaccess="Header set A b\nAuthBasicProvider file\nLuaRoot x\n")
+        == []
+    )
+
+
+def test_a_file_of_a_folder_needs_what_was_in_the_core(tmp_path: Path) -> None:
+    assert missing(
+        tmp_path, "", htdocs__dot_htaccess="AuthName x\nAddOutputFilterByType DEFLATE text/html\n"
+    ) == ["authn_core", "filter"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", "prefork"),
+        ("ThreadsPerChild 25\n", "worker"),
+        ("LoadModule cgid_module modules/mod_cgid.so\n", "worker"),
+        ("<IfModule event.c>\nThreadsPerChild 25\n</IfModule>\n", "event"),
+        (
+            "<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\nThreadsPerChild 25\n</IfModule>\n",
+            "prefork",
+        ),
+    ],
+)
+def test_the_mpm(tmp_path: Path, text: str, wanted: str) -> None:
+    found = needed_modules(estate(tmp_path, {"conf/httpd.conf": text}))
+    assert found[0].identifier == f"mpm_{wanted}_module"
+
+
+def test_fragments_need_nothing(tmp_path: Path) -> None:
+    assert needed_modules(fragments(tmp_path, {"conf/a.conf": "Header set A b\n"})) == []

@@ -1,0 +1,112 @@
+"""Which .htaccess files 2.2 reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.upgrade.estates import estate
+
+from whimbrel.upgrade.source.config_tree import Role
+from whimbrel.upgrade.source.htaccess import accepts_directive
+
+ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"
+
+
+def found(tmp_path: Path, text: str, *files: str) -> set[str]:
+    """The .htaccess files that are read with the configuration *text*, from the root on."""
+    whole = estate(
+        tmp_path,
+        {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n{text}", **dict.fromkeys(files, "Options None\n")},
+    )
+    return {
+        path[len(str(tmp_path)) + 1 :] for path, file in whole.files.items() if file.role is Role.HTACCESS
+    }
+
+
+A, B, C = "htdocs/.htaccess", "htdocs/a/.htaccess", "htdocs/a/b/.htaccess"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("", {A, B, C}),
+        (ROOT_NONE, set()),
+        (f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n", {B, C}),
+        (
+            f"<Directory ROOT/htdocs/a>\nAllowOverride FileInfo\n</Directory>\n{ROOT_NONE}",
+            {B, C},
+        ),  # the longer path comes last
+        (
+            f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n",
+            {B},
+        ),
+        (f"{ROOT_NONE}<Directory ROOT/htdocs/*/b>\nAllowOverride All\n</Directory>\n", {C}),
+        (f"{ROOT_NONE}<DirectoryMatch /a$>\nAllowOverride All\n</DirectoryMatch>\n", {B}),
+        (f'{ROOT_NONE}<Directory ~ "/b$">\nAllowOverride All\n</Directory>\n', {C}),
+        (
+            f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</VirtualHost>\n",
+            {A, B, C},
+        ),
+        (
+            f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</IfVersion>\n",
+            set(),
+        ),
+        ("AccessFileName .acl\n", set()),
+    ],
+)
+def test_allow_override_decides(text: str, read: set[str], tmp_path: Path) -> None:
+    assert found(tmp_path, text, A, B, C) == read
+
+
+def test_other_names(tmp_path: Path) -> None:
+    assert found(tmp_path, "AccessFileName .acl .other\n", "htdocs/.acl", "htdocs/x/.other", A) == {
+        "htdocs/.acl",
+        "htdocs/x/.other",
+    }
+
+
+def test_targets_of_aliases_and_folders_of_sections(tmp_path: Path) -> None:
+    text = "Alias /x ROOT/x\n<Directory ROOT/y>\nOptions None\n</Directory>\n"
+    assert found(tmp_path, text, "x/.htaccess", "y/.htaccess", "z/.htaccess") == {
+        "x/.htaccess",
+        "y/.htaccess",
+    }
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "htdocs/a").mkdir(parents=True)
+    (tmp_path / "htdocs/a/up").symlink_to(tmp_path / "htdocs")
+    assert found(tmp_path, "", A) == {A}
+
+
+def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
+    whole = estate(
+        tmp_path, {"conf/httpd.conf": "ServerRoot ROOT\nDocumentRoot htdocs\n", B: "Options None\n"}
+    )
+    assert whole.files[f"{tmp_path}/{B}"].directory == f"{tmp_path}/htdocs/a"
+
+
+def test_what_an_allow_override_takes(tmp_path: Path) -> None:
+    """Classes of AllowOverride (manual: core, AllowOverride) hold for the folder and all below it."""
+    folders = {"ROOT/htdocs": "Limit", "ROOT/htdocs/a": "All"}
+    conf = "DocumentRoot ROOT/htdocs\n" + "".join(
+        f"<Directory {path}>\nAllowOverride {words}\n</Directory>\n" for path, words in folders.items()
+    )
+    read = estate(
+        tmp_path,
+        {
+            "conf/httpd.conf": conf,
+            "htdocs/.htaccess": "Deny from all\n",
+            "htdocs/a/.htaccess": "Deny from all\n",
+        },
+    )
+    taken = {
+        file.directory.removeprefix(str(tmp_path)): [
+            kind for kind in ("limit", "fileinfo") if accepts_directive(read, file.statements[0], kind)
+        ]
+        for file in read.files.values()
+        if file.role is Role.HTACCESS
+    }
+    assert taken == {"/htdocs": ["limit"], "/htdocs/a": ["limit", "fileinfo"]}
+    assert all(accepts_directive(read, line, "fileinfo") for line in read.statements)

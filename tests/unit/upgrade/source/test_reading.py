@@ -1,0 +1,345 @@
+"""Reading estates: files, includes, and what can't be read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.unit.upgrade.estates import estate, fragments, laid, reasons
+
+from whimbrel.config.options import LoadOptions
+from whimbrel.upgrade.model import InputContext, UpgradeOptions
+from whimbrel.upgrade.source.config_tree import Role
+from whimbrel.upgrade.source.reading import Sources, read_config_tree
+
+MAIN = "conf/httpd.conf"
+
+
+def test_an_include_holds_what_it_reads(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path,
+        {
+            MAIN: "Include conf.d\nInclude extra/*.conf\n",
+            "conf.d/b": "B 1\n",
+            "conf.d/a": "A 1\n",
+            "extra/x.conf": "X 1\n",
+            "extra/y.txt": "Y 1\n",
+        },
+    )
+    assert [s.name for s in found.all_statements()] == ["include", "a", "b", "include", "x"]
+    line = next(found.named("x"))
+    assert str(line.place) == f"{tmp_path}/extra/x.conf:1 (included from {tmp_path}/{MAIN}:2)"
+    assert line.parent is not None and line.parent.included == (f"{tmp_path}/extra/x.conf",)
+
+
+def test_a_file_included_twice_is_one_file_with_statements_for_each(tmp_path: Path) -> None:
+    text = (
+        "<VirtualHost a>\nInclude x.conf\n</VirtualHost>\n<VirtualHost b>\nInclude x.conf\n</VirtualHost>\n"
+    )
+    found = estate(tmp_path, {MAIN: text, "x.conf": "X 1\n</Lost>\n"})
+    both = list(found.named("x"))
+    assert [next(s.enclosing("<virtualhost")).args for s in both] == ["a", "b"]
+    assert both[0].file is both[1].file and both[0].file.statements == both
+    assert len(found.malformed) == 1 and len(found.read_errors) == 1
+
+
+def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
+    laid(tmp_path, {"sites-available/x": "X 1\n"})
+    (tmp_path / "sites-enabled").mkdir()
+    (tmp_path / "sites-enabled/x").symlink_to("../sites-available/x")
+    found = estate(tmp_path, {MAIN: "Include sites-enabled/\nInclude sites-available/x\n"})
+    assert list(found.files) == [f"{tmp_path}/{MAIN}", f"{tmp_path}/sites-enabled/x"]
+    assert len(list(found.named("x"))) == 2
+
+
+def test_server_root_changes_where_includes_begin(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path,
+        {
+            MAIN: "Include x.conf\nServerRoot ROOT/other\nInclude x.conf\n",
+            "x.conf": "A 1\n",
+            "other/x.conf": "B 1\n",
+        },
+    )
+    assert [s.name for s in found.all_statements()] == ["include", "a", "serverroot", "include", "b"]
+
+
+def test_document_roots_of_a_copy_are_not_those_of_this_machine(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {
+            "site/.htaccess": "X 1\n",
+            "etc/httpd.conf": f"ServerRoot /etc/nowhere\nDocumentRoot {tmp_path}/site\n",
+        },
+    )
+    options = LoadOptions(server_root=f"{tmp_path}/etc", file="httpd.conf")
+    assert not read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions()).has("x")
+    assert read_config_tree(Sources(options=options), UpgradeOptions()).has("x")
+
+
+def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {
+            "apache2.conf": 'ServerRoot "/etc/nowhere"\nInclude /etc/nowhere/x.conf\n',
+            "x.conf": "X 1\nInclude /dev/null\n",
+        },
+    )
+    options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
+    moved = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
+    assert moved.has("x")
+    assert reasons(moved) == [
+        f"/dev/null lies outside of {tmp_path}, which was read in the place of /etc/nowhere"
+    ]
+    stayed = read_config_tree(Sources(options=options), UpgradeOptions())
+    assert not stayed.has("x")
+    assert reasons(stayed) == [
+        f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
+        "/etc/nowhere/x.conf can't be read: No such file or directory",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Include nope.conf\n", "{root}/nope.conf can't be read: No such file or directory"),
+        ("Include nope/*.conf\n", "Include directory '{root}/nope' not found"),
+        ("Include conf/httpd.conf\n", "{root}/conf/httpd.conf includes itself: not followed"),
+        ("</Directory>\n", "a closing tag without its section"),
+        ("<Directory />\n", "<Directory> is not closed"),
+        ("<Directory /\n</Directory>\n", "<Directory without its closing '>'"),
+        ("A on \\\n", "the file ends after a backslash that joins the next line"),
+        ("A o\0n\n", "a NUL byte (1 in this file): httpd doesn't see what follows it in its line"),
+        (
+            "\xef\xbb\xbfA on\n",
+            "the file begins with a byte order mark, which httpd takes as part of the first name",
+        ),
+        ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: what it configures is not looked at"),
+        (
+            "# fine\nListen {{ port }}\nUser @USER@\n",
+            "marks of a template in 2 lines, of which this is the first: what will stand there is unknown",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, reason: str, tmp_path: Path) -> None:
+    assert reasons(estate(tmp_path, {MAIN: text})) == [reason.format(root=tmp_path)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'LogFormat "%h %>s %{Referer}i %{%Y}t" x\n',
+        "ServerAdmin a@example.com\n",
+        "Include none/\\\n*.conf\n# {{ x }}\n",
+        "RewriteRule ^a{2}$ /\n",
+        "Include empty/*.conf\n",
+        "RewriteCond %{HTTP_HOST} ^x@y$\n",
+    ],
+)
+def test_what_is_fine_is_not_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "empty").mkdir()
+    assert reasons(estate(tmp_path, {MAIN: text})) == []
+
+
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found = estate(tmp_path, {MAIN: "Include pipe\nA 1\n"})
+    assert reasons(found) == [f"{tmp_path}/pipe can't be read: Bad file descriptor"]
+    assert found.has("a")
+
+
+def test_marks_of_a_template_hide_nothing_around_them(tmp_path: Path) -> None:
+    text = "<VirtualHost *>\n<% if x %>\nA 1\n<% end %>\nB 1\n{% if y %}\nC 1\n</VirtualHost>\nD 1\n"
+    found = estate(tmp_path, {MAIN: text})
+    assert [(s.name, s.parent is not None) for s in found.all_statements()] == [
+        ("<virtualhost", False),
+        ("a", True),
+        ("b", True),
+        ("c", True),
+        ("d", False),
+    ]
+
+
+def test_what_stands_in_perl_is_no_directive(tmp_path: Path) -> None:
+    assert not estate(tmp_path, {MAIN: "<Perl>\nOrder = 1\n</Perl>\n"}).has("order")
+
+
+def test_variables_are_those_of_the_environment(tmp_path: Path) -> None:
+    found = estate(
+        tmp_path, {MAIN: "Define D d\nA ${X}/${D}\n<Directory ${X}>\n</Directory>\n"}, environment={"X": "/x"}
+    )
+    assert next(found.named("a")).args == "/x/${D}"
+    assert next(found.named("<directory")).args == "/x"
+
+
+def test_names_in_any_case_and_arguments_as_words(tmp_path: Path) -> None:
+    line = next(estate(tmp_path, {MAIN: 'AuthNAME  "a \\"b\\"" c\r\n'}).named("authname"))
+    assert line.words() == ['a "b"', "c"]
+    assert line.file.newline == b"\r\n"
+
+
+def test_dead_statements_only_on_request(tmp_path: Path) -> None:
+    text = "<IfVersion >= 2.4>\nA new\n</IfVersion>\n<IfVersion < 2.4>\nA old\n</IfVersion>\nA both\n"
+    found = estate(tmp_path, {MAIN: text})
+    assert [s.args for s in found.named("a")] == ["both"]
+    assert [s.args for s in found.named("a", include_inactive=True)] == ["new", "old", "both"]
+
+
+def test_files_alone(tmp_path: Path) -> None:
+    found = fragments(tmp_path, {"a.conf": "Include x.conf\nA 1\n", "w/.htaccess": "B 1\n"})
+    assert [(f.role, f.directory) for f in found.files.values()] == [
+        (Role.FRAGMENT, ""),
+        (Role.HTACCESS, f"{tmp_path}/w"),
+    ]
+    assert reasons(found) == ["Include x.conf: without a server root its files can't be found"]
+
+
+def test_lines_of_the_command_line(tmp_path: Path) -> None:
+    laid(tmp_path, {MAIN: "<IfModule mod_ssl.c>\nA 1\n</IfModule>\n"})
+    options = LoadOptions(
+        server_root=str(tmp_path), before=("LoadModule ssl_module m/mod_ssl.so",), after=("B 1",)
+    )
+    found = read_config_tree(options, UpgradeOptions())
+    assert [(s.name, s.in_22) for s in found.all_statements() if s.name in ("a", "b")] == [
+        ("a", True),
+        ("b", True),
+    ]
+    assert list(found.files) == [f"{tmp_path}/{MAIN}"]
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            b"<Directory /x>\n",
+            b"</Directory>\n",
+            b"<IfModule mod_ssl.c>\n",
+            b"</IfModule>",
+            b"<IfVersion >= 2.4>\r\n",
+            b"</IfVersion>\n",
+            b"<",
+            b">",
+            b"\\\n",
+            b"\0",
+            b"Include conf/httpd.conf\n",
+            b"Include [\n",
+            b"Include *\n",
+            b"IncludeOptional\n",
+            b'ServerRoot "\n',
+            b"LoadModule x\n",
+            b"Define\n",
+            b"${",
+            b"<% x %>\n",
+            b"AllowOverride None\n",
+            b"DocumentRoot conf\n",
+            b"<DirectoryMatch (>\n",
+            b'"',
+            b"\xff\xfe",
+            b"\n",
+            b"A b\n",
+            b"# c\n",
+            b"<Perl>\n",
+            b"</Perl>\n",
+        ]
+    ),
+    max_size=25,
+).map(b"".join)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PIECES | st.binary(max_size=60))
+def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
+    """And all statements come from the bytes of their file, inside one another."""
+    found = estate(tmp_path, {MAIN: data})
+    for statement in found.all_statements():
+        outer = next(statement.enclosing(), None)
+        assert 0 <= statement.node.start < statement.node.end <= len(statement.file.document.bytes)
+        assert outer is None or outer.file is not statement.file or outer.node.start < statement.node.start
+
+
+def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
+    found = estate(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
+    assert len(list(next(found.named("a")).enclosing())) == 5000
+
+
+def test_the_context_says_what_the_input_is(tmp_path: Path) -> None:
+    assert estate(tmp_path, {MAIN: "Listen 80\n"}).context is InputContext.SERVER
+    assert (
+        fragments(tmp_path, {"a.conf": "Listen 80\n", "x/.htaccess": "Order allow,deny\n"}).context
+        is InputContext.FRAGMENT
+    )
+    assert fragments(tmp_path, {"x/.htaccess": "Order allow,deny\n"}).context is InputContext.HTACCESS
+
+
+def test_a_fragment_does_not_lead_to_other_files(tmp_path: Path) -> None:
+    laid(tmp_path, {"own/x.conf": "X 1\n"})
+    found = fragments(tmp_path, {"a.conf": "Include ROOT/own/x.conf\n"})
+    assert list(found.files) == [f"{tmp_path}/a.conf"]
+    assert reasons(found) == [
+        f"Include {tmp_path}/own/x.conf: the input is a fragment, so the files that it includes were not read"
+    ]
+
+
+def test_a_copy_of_a_windows_server(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {
+            "conf/x.conf": "X 1\n",
+            MAIN: 'ServerRoot "C:/Apache2"\nInclude "c:\\Apache2\\conf\\x.conf"\nInclude D:/y.conf\n',
+        },
+    )
+    found = read_config_tree(
+        Sources(options=LoadOptions(server_root=str(tmp_path)), is_relocated=True), UpgradeOptions()
+    )
+    assert found.has("x")
+    assert len(found.read_errors) == 1 and found.is_partial
+
+
+def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
+    laid(
+        tmp_path,
+        {"mods-enabled/x.load": "X 1\n", "apache2.conf": "Include /etc/apache2/mods-enabled/*.load\n"},
+    )
+    found = read_config_tree(
+        Sources(options=LoadOptions(server_root=str(tmp_path), file="apache2.conf"), is_relocated=True),
+        UpgradeOptions(),
+    )
+    assert list(found.files) == [f"{tmp_path}/apache2.conf", f"{tmp_path}/mods-enabled/x.load"]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "{{ port }}",
+        "{% if tls %}",
+        "<%= @port %>",
+        "@PORT@",
+        "%port%",
+        "__PORT__",
+        "{PORT}",
+        "%(port)s",
+        "#{port}",
+        "[% port %]",
+        "${facts::port}",
+    ],
+)
+def test_marks_of_templates(mark: str, tmp_path: Path) -> None:
+    found = fragments(tmp_path, {"a.conf": f"Listen {mark}\nServerName a\n"})
+    assert "marks of a template" in reasons(found)[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'LogFormat "%h %l %u %t %{Host}i"',
+        "RewriteRule a b%20c%20d",
+        "CustomLog |/x/%Y%m%d common",
+        "Listen ${PORT}",
+        "RewriteCond %{HTTP_HOST} a{2}",
+    ],
+)
+def test_what_only_looks_like_a_template(line: str, tmp_path: Path) -> None:
+    assert not reasons(fragments(tmp_path, {"a.conf": f"{line}\n"}))
