@@ -91,7 +91,7 @@ _LISTS: Final[dict[str, Callable[[AccessQuery, list[str]], Function]]] = {
 
 
 def _listed(name: str) -> Check:
-    return lambda ask, args, user: joined_status(ask, name, [args], user)
+    return lambda query, args, user: joined_status(query, name, [args], user)
 
 
 # the others ---------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class CachedResponse:
         "adds",
         "head_suffix",
         "any_query",
-        "made_for",
+        "first_client",
         "head_prefix",
         "body",
         "changed",
@@ -138,7 +138,7 @@ class CachedResponse:
         self.digits = len(str(r.keepalive_max))
         self.close = answer.close
         self.client = r.connection.client_ip if r.deps.on_client else None
-        self.made_for = r.connection.client_ip
+        self.first_client = r.connection.client_ip
         self.address_lists = () if r.deps.on_client else r.deps.address_lists
         self.any_query = not r.deps.on_query
         self.max_served = (
@@ -179,7 +179,7 @@ class CachedResponse:
             return False
         if (
             self.address_lists
-            and connection.client_ip != self.made_for
+            and connection.client_ip != self.first_client
             and not self._same_lists_as_maker(connection.client_ip)
         ):
             return False
@@ -193,7 +193,7 @@ class CachedResponse:
 
     def _same_lists_as_maker(self, client: str) -> bool:
         """Whether a client is in the same of `lists` as the one that the answer was made for."""
-        return all((client in one) is (self.made_for in one) for one in self.address_lists)
+        return all((client in one) is (self.first_client in one) for one in self.address_lists)
 
     def release_request(self, bare: RawHead) -> None:
         """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory.

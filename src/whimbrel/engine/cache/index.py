@@ -193,7 +193,7 @@ class CacheIndex:
         "_young_generation",
         "by_head",
         "http2",
-        "near_miss",
+        "pattern_candidate",
     )
 
     def __init__(self, answers: ResponseCache, *, http2: bool = False) -> None:
@@ -209,7 +209,7 @@ class CacheIndex:
         self._young_generation: dict[Key, CachedResponse] = {}
         self._old_generation: dict[Key, CachedResponse] = {}
         self._lines: dict[bytes, KeySpec] = {}
-        self.near_miss: tuple[bytes, Key] | None = None
+        self.pattern_candidate: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
         """Drop everything and keep nothing more: connections that began while the address had this book find
@@ -263,7 +263,7 @@ class CacheIndex:
         if sorted_lines is None:
             return NOTHING
         key, logged = sorted_lines
-        self.near_miss = (
+        self.pattern_candidate = (
             (fields.latest, key) if fields.latest or (bare is not lines[0] and not fields.by_query) else None
         )
         cached = self._young_generation.get(key)

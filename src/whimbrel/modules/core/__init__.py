@@ -62,8 +62,8 @@ CORE = Module(
         Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.handler", "make_override_type"), Order.REALLY_FIRST),
         Hook(HEADER_PARSER, lazy_maker(f"{_PACKAGE}.filters", "make_name_lookup"), Order.REALLY_FIRST),
         Hook(INSERT_FILTER, lazy_maker(f"{_PACKAGE}.filters", "make_insert_filters"), Order.MIDDLE),
-        Hook(HANDLER, lazy_maker(f"{_PACKAGE}.protocols", "make_upgrade"), Order.REALLY_FIRST),
-        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.protocols", "make_upgrade_star"), Order.REALLY_FIRST),
+        Hook(HANDLER, lazy_maker("whimbrel.modules.http.protocols", "make_upgrade"), Order.REALLY_FIRST),
+        Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.protocols", "make_upgrade_star"), Order.REALLY_FIRST),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_guard"), Order.REALLY_FIRST),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_default_handler"), Order.REALLY_LAST),
     ),
@@ -83,8 +83,8 @@ HTTP = Module(
     server_config=CoreServerConfig,
     directives=http_core.HTTP_DIRECTIVES,
     hooks=(
-        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.methods", "make_trace"), Order.MIDDLE),
-        Hook(MAP_TO_STORAGE, lazy_maker(f"{_PACKAGE}.methods", "make_options_star"), Order.MIDDLE),
+        Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.methods", "make_trace"), Order.MIDDLE),
+        Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.methods", "make_options_star"), Order.MIDDLE),
     ),
 )
 

@@ -101,7 +101,7 @@ class FastPath(ResponseWriter):
             cached, logged = self._index.lookup_raw(
                 connection, data, self._listener.limits, service.tick
             )  # most often there is one head and nothing else
-            if self._index.near_miss is not None:
+            if self._index.pattern_candidate is not None:
                 self._learn_pattern(data, logged)
         if cached is None:
             return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
@@ -146,8 +146,8 @@ class FastPath(ResponseWriter):
     def _learn_pattern(self, data: bytes, logged: LoggedLines | None) -> None:
         """Where the answer that `Book.find` gave is that of the last request, too, the line that differed may differ once more."""
         index = self._index
-        if index.near_miss is not None:
-            (line, key), index.near_miss = index.near_miss, None
+        if index.pattern_candidate is not None:
+            (line, key), index.pattern_candidate = index.pattern_candidate, None
             self._missed += self._pattern is not None
             if self._missed > MAX_MISSED:
                 self._pattern = None  # more than one line differs each time

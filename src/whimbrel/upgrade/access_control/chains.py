@@ -176,8 +176,8 @@ class _ServerMap:
         inside = directories.union(matching)
         nested = sorted(
             (u for u in self.files if u.outer is not None and u.outer in inside),
-            key=lambda u: matching.index(u.outer),
-        )  # type: ignore[arg-type]
+            key=lambda u: matching.index(u.outer),  # type: ignore[arg-type]
+        )
         name = path.rstrip("/").rpartition("/")[2] if lacks_slash else witness.name
         for section in [*(u for u in self.files if u.outer is None), *nested]:
             if name and section.matches(name):

@@ -93,9 +93,9 @@ def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSecti
             yield unit
 
 
-def _may_hold(area: AccessSection, folder: str) -> bool:
+def _may_hold(area: AccessSection, directory: str) -> bool:
     is_plain = area.kind is SectionKind.DIRECTORY and area.regex is None and not area.fnmatch
-    return not is_plain or folder.startswith(area.pattern)
+    return not is_plain or directory.startswith(area.pattern)
 
 
 def _neighbours(start: Iterable[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:

@@ -69,7 +69,7 @@ def upgrade(
 ) -> UpgradeResult:
     """Upgrade *estate*, which must come from `read_estate`; nothing is written."""
     return _Fixpoint(
-        tree, all_rules() if rules is None else rules, decide or (lambda finding, _estate: finding)
+        tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
     ).run()
 
 

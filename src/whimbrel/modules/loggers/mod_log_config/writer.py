@@ -279,7 +279,7 @@ class AccessLogger:
                 self._template += (item if isinstance(item, str) else "-").replace("%", "%%")
             else:
                 self._template += "%s"
-                slots.append(self._whole_item(item))
+                slots.append(self._render_all(item))
         self._template += "\n"
         self._slots = tuple(slots)
 
@@ -351,7 +351,7 @@ class AccessLogger:
             None if cuts is None else _outline(template, slots, cuts),
         )
 
-    def _whole_item(self, item: LogItem) -> Slot:
+    def _render_all(self, item: LogItem) -> Slot:
         """What an item says of a request that is both the original and the final one."""
         if item.statuses:
             return lambda r: item.text(r, r)
