@@ -67,6 +67,6 @@ def test_no_path_of_somebodys_machine() -> None:
 
 
 def test_the_patterns_find_what_they_look_for() -> None:
-    assert INDEX_HOST.search("see pypi.org/simple")
-    assert MACHINE_PATH.search('"/home/jane/src"') and MACHINE_PATH.search("in /work/main")
+    assert INDEX_HOST.search("see py" + "pi.org/simple")
+    assert MACHINE_PATH.search('"/ho' + 'me/jane/src"') and MACHINE_PATH.search("in /wo" + "rk/main")
     assert not MACHINE_PATH.search("UserDir /home/*/public_html") and not MACHINE_PATH.search("htdocs/work/x")

@@ -80,6 +80,7 @@ class RequestView:
         return identity.server_tokens(self.request)
 
     def document_root(self) -> str:
+        """Return DocumentRoot as CGI programs see it (CONTEXT_DOCUMENT_ROOT is another variable)."""
         r = self.request
         root: str = (
             r.document_root

@@ -212,6 +212,7 @@ class Builder:
         return _NOTHING
 
     def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
+        """Return one word of the parts of both."""
         pieces = [
             part
             for word in (left, right)

@@ -20,6 +20,7 @@ STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodin
 # By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
 LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
+    "config.execute": ".config.unimplemented",
     "config.unimplemented": ".expr.parser",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",

@@ -121,7 +121,7 @@ def imported(tmp_path: Path) -> Callable[..., set[str]]:
                 "from whimbrel.config.options import LoadOptions\n"
                 "from whimbrel.base.dialect import V24\n"
                 "from whimbrel.modules import ALL\n"
-                "from whimbrel.server import master\n"
+                "from whimbrel.server.master import master\n"
                 f"options = LoadOptions(server_root={str(tmp_path)!r}, file={str(tmp_path / 'httpd.conf')!r})\n"
                 "master.import_everything(load(options, ALL, V24))\n"
                 "print(*sys.modules)"
@@ -150,7 +150,7 @@ def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., s
     """What the files that were imported import in functions, and so on."""
     found = imported(module, "authn_file", settings="<Location /private>\nAuthType Basic\n</Location>")
     ours = [file for file in servers_files() if f"whimbrel.{name_of(file)}" in found]
-    assert f"modules.mod_{module}" in map(name_of, ours)
+    assert any(name_of(file).endswith(f".mod_{module}") for file in ours)
     needed = {one for file in ours for one in imports_in_functions(file) if (name_of(file), one) not in NEVER}
     assert needed - found == {"whimbrel.server.http2.connection"}
 
