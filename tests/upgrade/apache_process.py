@@ -95,10 +95,11 @@ class Apache:
     def _asked(self, client: str, questions: Sequence[Question]) -> list[int]:
         """The answers to questions that are sent at once over one connection."""
         heads = []
-        for number, (path, _, user) in enumerate(questions, 1):
+        for number, (target, _, user) in enumerate(questions, 1):
+            host, _, path = target.rpartition("|")
             last = "Connection: close\r\n" if number == len(questions) else ""
             heads.append(
-                f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\n"
+                f"HEAD {path} HTTP/1.1\r\nHost: {host or 'localhost'}\r\n"
                 + (f"Authorization: Basic {user}\r\n" if user else "")
                 + last
                 + "\r\n"

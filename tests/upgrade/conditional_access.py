@@ -115,7 +115,7 @@ def _lay_out(root: Path, sections: Sequence[Split]) -> None:
     (root / "groups").write_text("wardens: alice\n")
     os.symlink(APACHE.module_dir, root / "modules")
     for one in sections:
-        for name in ("f.html", "sub/f.html"):
+        for name in ("f.html", "sub/f.html", one.own_file):
             path = root / "htdocs" / one.directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("page\n")
@@ -153,9 +153,11 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
     lines: dict[int, int] = {}
     for root in (old, new):
         main = _head(root, OLD_MODULES)
+        if any(one.place == "host" for one in sections):
+            main += "NameVirtualHost *\n<VirtualHost *>\nServerName localhost\n</VirtualHost>\n"
         for one in sections:
             text = _filled(one.text, root)
-            if one.place == "main":
+            if one.place in ("main", "host"):
                 lines.update(
                     dict.fromkeys(
                         range(main.count("\n") + 1, main.count("\n") + 1 + text.count("\n")), one.number
@@ -166,14 +168,14 @@ def _whole(old: Path, new: Path, sections: Sequence[Split]) -> set[int]:
             (root / _name(one)).write_text(text)
             if one.place == "included":
                 main += f"Include conf/s{one.number}.conf\n"
-            elif one.place == "inside":
+            else:
                 main += _filled(one.header, root, f"conf/s{one.number}.conf")
         (root / "conf" / "httpd.conf").write_text(main)
     result = upgrade(
         read_config_tree(Sources(options=LoadOptions(server_root=from_system(str(new)))), UpgradeOptions())
     )
     _write(result)
-    by_file = {str(new / _name(one)): one.number for one in sections if one.place != "main"}
+    by_file = {str(new / _name(one)): one.number for one in sections if one.place not in ("main", "host")}
     found = set()
     for finding in result.needs_review:
         number = by_file.get(

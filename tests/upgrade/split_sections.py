@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 NAMES = ("A", "B", "C")
-PLACES = ("main", "included", "inside", "htaccess", "fragment", "fragment-htaccess")
+PLACES = ("main", "included", "inside", "htaccess", "fragment", "fragment-htaccess", "host")
 AREAS = ("open", "password")
 """What is around a fragment: nothing about access, or an area that asks for a password."""
 EXCLUDED = {
@@ -24,7 +24,15 @@ Text = list[str]
 
 @dataclass
 class Split:
-    """One section, or two of which one is in the other's directory: *text* is what 2.2 reads; *number* names its directories."""
+    """One section, or several that meet in one request; *number* names its directories.
+
+    Attributes:
+        place: where the text stands: one of `PLACES`.
+        area: what is around it: one of `AREAS`.
+        text: what 2.2 reads.
+        header: lines of the main file that belong to it.
+        paths: targets of the requests; a target after ``host|`` is asked of that virtual host.
+    """
 
     number: int
     place: str
@@ -32,6 +40,16 @@ class Split:
     text: Text = field(default_factory=list)
     header: Text = field(default_factory=list)
     paths: tuple[str, ...] = ()
+
+    @property
+    def host(self) -> str:
+        """The name of its virtual host."""
+        return f"h{self.number}.test"
+
+    @property
+    def own_file(self) -> str:
+        """The name of a file that no other section has."""
+        return f"u{self.number}.html"
 
     @property
     def directory(self) -> str:
@@ -47,9 +65,15 @@ def split_section(number: int, chance: random.Random) -> Split:
     found.paths = (f"/{found.directory}/f.html", f"/{found.directory}/sub/f.html")
     names = chance.sample(NAMES, chance.randint(1, 3))
     body = _body(chance, names, satisfy=chance.random() < 0.3)
+    if chance.random() < 0.15:
+        body = _contradiction(chance, names, body)
     if place in ("htaccess", "fragment-htaccess"):
         found.text = body
+        if place == "htaccess" and chance.random() < 0.4:
+            found.header = _override(chance, names, found)
         return found
+    if place == "host":
+        return _shared_with_host(chance, names, found)
     path = f'"%DOCS%/{found.directory}"'
     kind = f"Location /{found.directory}" if chance.random() < 0.25 else f"Directory {path}"
     if place == "inside":
@@ -83,7 +107,48 @@ def split_section(number: int, chance: random.Random) -> Split:
         )
         inner = _in(opening, _body(chance, names, satisfy=False))
         found.text += _block(chance, names, inner) if chance.random() < 0.3 else inner
+    if chance.random() < 0.3 and not any("Satisfy" in line for line in found.text):
+        _with_own_file(chance, names, found)
     return found
+
+
+def _override(chance: random.Random, names: list[str], split: Split) -> Text:
+    """An AllowOverride for the directory of a .htaccess file, under a condition."""
+    allowed = chance.choice(("None", "AuthConfig", "Limit", "AuthConfig Limit"))
+    return _block(
+        chance, names, _in(f'<Directory "%DOCS%/{split.directory}">', [f"AllowOverride {allowed}"])
+    )
+
+
+def _shared_with_host(chance: random.Random, names: list[str], split: Split) -> Split:
+    """A directory of the main server, and a section of one virtual host that meets it."""
+    directory = _in(f'<Directory "%DOCS%/{split.directory}">', _body(chance, names, satisfy=False))
+    opening = chance.choice(
+        (f'<Files "{split.own_file}">', f"<Location /{split.directory}>", f'<Directory "%DOCS%/{split.directory}/sub">')
+    )
+    inner = _in(opening, _body(chance, names, satisfy=False))
+    if chance.random() < 0.3:
+        inner = _block(chance, names, inner)
+    host = _in("<VirtualHost *>", [f"ServerName {split.host}", *inner])
+    split.text = [*(_block(chance, names, directory) if chance.random() < 0.3 else directory), *host]
+    split.paths += (f"/{split.directory}/{split.own_file}",)
+    split.paths += tuple(f"{split.host}|{path}" for path in split.paths)
+    return split
+
+
+def _with_own_file(chance: random.Random, names: list[str], split: Split) -> None:
+    """Add a section for one file name beside the others, maybe under a condition, in front of them or behind."""
+    files = _in(f'<Files "{split.own_file}">', _body(chance, names, satisfy=False))
+    files = _block(chance, names, files) if chance.random() < 0.4 else files
+    split.text = [*files, *split.text] if chance.random() < 0.5 else [*split.text, *files]
+    split.paths += (f"/{split.directory}/{split.own_file}",)
+
+
+def _contradiction(chance: random.Random, names: list[str], body: Text) -> Text:
+    """The body with lines in branches that contradict each other, which nothing reads, or repeat a condition."""
+    name, lines = chance.choice(names), [f"Allow from {chance.choice(LISTS)}"]
+    inner = _in(f"<IfDefine {chance.choice(('', '!'))}{name}>", lines)
+    return [*body, *_in(f"<IfDefine {chance.choice(('', '!'))}{name}>", inner)]
 
 
 def _body(chance: random.Random, names: list[str], *, satisfy: bool) -> Text:

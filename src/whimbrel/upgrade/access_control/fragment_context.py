@@ -6,7 +6,7 @@ line of 2.4 would replace it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Final
 
@@ -28,6 +28,7 @@ _PASSWORD: Final = (
     AccessLine("require", "valid-user"),
 )
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
+_FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _MAX_PAIRS: Final = 2000
 
 
@@ -46,7 +47,11 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
 def unmapped(
     tree: ConfigTree, found: SectionInventory, chains: list[SectionChain], bounds: Bounds
 ) -> list[SectionChain]:
-    """*chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file: any URL may lead there."""
+    """Return *chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file.
+
+    Any URL may lead to a directory of a fragment, and any file name may exist in it: such chains are certain.
+    """
+    chains = [*_with_any_name(tree, chains, bounds)]
     by_file: dict[tuple[SourceFile, Statement | None], tuple[list[SectionChain], list[SectionChain]]] = {}
     for chain in chains:
         last = chain.last
@@ -67,6 +72,20 @@ def unmapped(
         [*rest, *(chain for units, chain in more.items() if units not in known)],
         key=lambda chain: not chain.is_certain,
     )
+
+
+def _with_any_name(tree: ConfigTree, chains: list[SectionChain], bounds: Bounds) -> Iterator[SectionChain]:
+    """Yield *chains*; those in which a <Files> section meets a directory of the same fragment are certain."""
+    left = _MAX_PAIRS
+    for chain in chains:
+        if chain.is_certain or not any(unit.kind in _FILES and is_loose(tree, unit) for unit in chain.sections):
+            yield chain
+        elif left:
+            left -= 1
+            yield replace(chain, is_certain=True)
+        else:
+            bounds.exceeded["not every <Files> of a fragment was tried with every directory"] = None
+            yield chain
 
 
 def surrounded(tree: ConfigTree, chains: Iterable[SectionChain], area: AccessSection) -> list[SectionChain]:
