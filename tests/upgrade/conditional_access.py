@@ -87,8 +87,11 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
     sections = [split_section(number, chance) for number in range(count)]
     found = Outcome(sections)
     fragments = [one for one in sections if one.place.startswith("fragment")]
-    whole = [one for one in sections if one not in fragments]
-    for name, part, make in (("whole", whole, _whole), ("fragments", fragments, _fragments)):
+    # A .htaccess file whose AllowOverride is open stays as it is, with all that may meet it: it gets a server of its own.
+    open_override = [one for one in sections if one.place == "htaccess" and one.header]
+    whole = [one for one in sections if one not in fragments and one not in open_override]
+    parts = (("whole", whole, _whole), ("override", open_override, _whole), ("fragments", fragments, _fragments))
+    for name, part, make in parts:
         if part:
             old, new = folder / name / "old", folder / name / "new"
             for root in (old, new):
@@ -96,7 +99,7 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
             found.marked |= make(old, new, part)
             inputs = (
                 [Sources(options=LoadOptions(server_root=from_system(str(new))))]
-                if name == "whole"
+                if name != "fragments"
                 else [Sources(fragments=(from_system(str(new / _name(one))),)) for one in part]
             )
             found.changed_again += [
@@ -247,7 +250,7 @@ def _write(result: UpgradeResult) -> None:
 
 # questions ------------------------------------------------------------------------------------------
 def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) -> None:
-    whole = old.parent.name == "whole"
+    whole = old.parent.name != "fragments"
     questions = [
         (one, path, client, user)
         for one in sections

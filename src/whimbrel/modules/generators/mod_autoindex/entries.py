@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import merge
 from operator import itemgetter
 from typing import Any
@@ -192,10 +192,17 @@ async def in_order(
         for at in range(0, len(group), RUN):
             runs.append(sorted([(order(e), e) for e in group[at : at + RUN]], key=_KEY, reverse=descending))
             await slices.pause()
-        for _value, entry in runs[0] if len(runs) == 1 else merge(*runs, key=_KEY, reverse=descending):
+        for _value, entry in merge(*map(_consume, runs), key=_KEY, reverse=descending):
             out.append(entry)
             await slices.pause()
     return out
+
+
+def _consume(run: list[tuple[Any, Entry]]) -> Iterator[tuple[Any, Entry]]:
+    """Yield the elements of *run* and remove each: thousands of keys are not released in one step."""
+    run.reverse()
+    while run:
+        yield run.pop()
 
 
 def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:

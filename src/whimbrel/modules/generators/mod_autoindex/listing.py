@@ -185,6 +185,9 @@ async def _list(
             lines.clear()
             await slices.pause()
     r.write("".join(lines))
+    while entries:  # thousands of entries are not released in one step
+        del entries[-LINES:]
+        await slices.pause()
     await write_tail(r, style)
     if sum(map(len, r.body)) > BUFFER:
         r.chunked = True

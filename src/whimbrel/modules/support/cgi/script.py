@@ -21,11 +21,12 @@ from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
-from whimbrel.modules.support.cgi.script_head import MAX_LINE, ScriptHead
+from whimbrel.modules.support.cgi.script_head import MAX_LINE, NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
+HTTP_2: Final = (2, 0)
 MAX_ARGUMENTS: Final = 4095
 HELD_BACK: Final = (
     1 << 20
@@ -319,8 +320,12 @@ async def _answer(script: Script, body_limit: int) -> HookStatus:
     except BodyError as problem:
         return _unreadable(script, problem)
     if (r.filename or "").rpartition("/")[2].startswith("nph-"):
-        r.assbackwards = True
-        return await _respond(script)
+        if r.proto < HTTP_2:
+            r.assbackwards = True
+            return await _respond(script)
+        whole_head = NphHead(r, script.variant.module)
+        status = await script.head(whole_head)
+        return await _failed(script, whole_head, status) if status != OK else await _respond(script)
     reader = ScriptHead(r, script.variant.module)
     status = await script.head(reader)
     if status != OK:

@@ -6,9 +6,10 @@ ETag and their like into headers_out, all others into err_headers_out, so that e
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
-from whimbrel.base.numbers import atoi, is_digits, strip
+from whimbrel.base.numbers import atoi, is_digits, lower, strip
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import parse_http
 from whimbrel.http.semantics.status import known
@@ -20,6 +21,10 @@ SHOWN: Final = 30  # characters of a bad line that a message shows
 MAX_LINE: Final = 8190  # bytes of a line; a longer one is no line
 MAX_HEAD: Final = 128 * 1024  # bytes of a head, where each field counts `FIELD_COST` more
 FIELD_COST: Final = 64
+_STATUS_LINE: Final = re.compile(r"HTTP/[0-9]\.[0-9] ([1-9][0-9][0-9])(?: .*)?\Z", re.DOTALL).match
+_CONNECTION_FIELDS: Final = frozenset(
+    {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+)
 _OUT_24: Final = {"location": "Location", "etag": "ETag", "content-range": "Content-Range"}
 _OUT_22: Final = {
     "location": "Location",
@@ -161,3 +166,34 @@ def _line_of(value: str, status: int, old: bool) -> str | None:
     if len(value) == 3:
         return None if known(status, version22=old) else value + " "
     return value if value[3] == " " and strip(value[4:]) else None
+
+
+class NphHead(ScriptHead):
+    """The head of a non-parsed-header script's answer to a request over HTTP/2: a status line, then fields.
+
+    HTTP/1 sends what the script writes.  HTTP/2 has no such form: httpd reads the head and sends its fields
+    (h2_c2_filter_parse_h1 of mod_http2), without those of the connection.  A line without a colon is skipped.
+    """
+
+    def line(self, text: str) -> HookStatus | None:
+        """See ScriptHead.line."""
+        if self._first:
+            self._first = False
+            match = _STATUS_LINE(text)
+            if match is None:
+                self.bad = text
+                return self.malformed(text[:SHOWN])
+            self.r.status = int(match[1])
+            return None
+        self._size += len(text) + FIELD_COST
+        if self._size > MAX_HEAD:
+            self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+            return 500
+        name, colon, value = text.partition(":")
+        if not text:
+            return OK
+        if colon and lower(name) == "content-type":
+            self.r.content_type = strip(value)
+        elif colon and lower(name) not in _CONNECTION_FIELDS:
+            self.r.headers_out.add(name, strip(value))
+        return None
