@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import pkgutil
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tests.hostile
@@ -47,20 +48,52 @@ def report(measure: Measure, result: Result, seconds: float) -> None:
 
 DOCUMENT = """# Reliability
 
-Written by `make hostile HOSTILE="--document docs/reliability.md"`. Each measure sends hostile or odd traffic to a server on the
-loopback (with a limit on its memory, beside a real apache2 where the promise names it) and checks one promise. The figures are
-those of one run on one machine with two cores. `--scale 0.1` runs a tenth of the cases; `--list` names the measures.
+Written by `make hostile HOSTILE="--json FILE --document docs/reliability.md"`. Each measure sends hostile or odd traffic to a
+server on the loopback (with a limit on its memory, beside a real apache2 where the promise names it) and checks one promise.
+Each row is the newest run of its measure on one machine with two cores; `load` is that of the machine when the measure began.
+`--scale 0.1` runs a tenth of the cases; `--list` names the measures.
 
-| measure | promise | result | seconds | figures |
-|---|---|---|---:|---|
+| measure | promise | result | seconds | load | figures |
+|---|---|---|---:|---:|---|
 """
 
 
-def document(results: list[tuple[Measure, Result, float]]) -> str:
-    """Return the text of docs/reliability.md for results and the seconds that each took."""
+@dataclass(frozen=True)
+class Run:
+    """One run of a measure.
+
+    Attributes:
+        result: what it measured.
+        seconds: how long it took.
+        load: load average of the machine when it began; None where that was not recorded.
+    """
+
+    result: Result
+    seconds: float
+    load: float | None
+
+
+def read_runs(path: Path) -> dict[str, Run]:
+    """Return the runs that `write_runs` stored by name of the measure; none where the file is missing."""
+    if not path.exists():
+        return {}
+    stored = json.loads(path.read_text())
+    return {name: Run(Result(**run.pop("result")), **run) for name, run in stored.items()}
+
+
+def write_runs(path: Path, runs: dict[str, Run]) -> None:
+    """Store runs; those of other measures that the file holds already stay."""
+    merged = {**read_runs(path), **runs}
+    path.write_text(json.dumps({name: asdict(run) for name, run in sorted(merged.items())}, indent=1))
+
+
+def document(runs: dict[str, Run], promises: dict[str, Measure]) -> str:
+    """Return the text of docs/reliability.md."""
     rows = [
-        f"| `{measure.name}` | {measure.promise} | {_verdict(result)} | {seconds:.0f} | {_listed(result)} |\n"
-        for measure, result, seconds in results
+        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} | {run.seconds:.0f} | {'-' if run.load is None else f'{run.load:.1f}'} "
+        f"| {_listed(run.result)} |\n"
+        for name, run in sorted(runs.items())
+        if name in promises
     ]
     return DOCUMENT + "".join(rows)
 
@@ -74,8 +107,18 @@ def main() -> int:
         "--scale", type=float, default=1.0, help="multiply cases and seconds of each measure (default: 1)"
     )
     parser.add_argument("--seed", type=int, default=1, help="start random numbers here (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
-    parser.add_argument("--document", type=Path, metavar="FILE", help="write a table of the results to FILE")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="store the figures in FILE, beside those of other measures that it holds",
+    )
+    parser.add_argument(
+        "--document",
+        type=Path,
+        metavar="FILE",
+        help="write a table of the results to FILE; with --json of all that it holds",
+    )
     options = parser.parse_args()
     if unknown := set(options.names) - known.keys():
         parser.error(f"no such measure: {', '.join(sorted(unknown))}; --list names all")
@@ -84,22 +127,20 @@ def main() -> int:
         for measure in chosen:
             print(f"{measure.name:24} {measure.promise}")
         return 0
-    results = []
+    runs: dict[str, Run] = {}
     for measure in chosen:
-        begin = time.monotonic()
+        begin, load = time.monotonic(), os.getloadavg()[0]
         budget = Budget(
             max(int(measure.cases * options.scale), 1), measure.seconds * options.scale, options.seed
         )
-        result = measure.run(budget)
-        results.append((measure, result, time.monotonic() - begin))
-        report(*results[-1])
-    if options.json:
-        options.json.write_text(
-            json.dumps({measure.name: asdict(result) for measure, result, _ in results}, indent=1)
-        )
+        run = Run(measure.run(budget), time.monotonic() - begin, load)
+        runs[measure.name] = run
+        report(measure, run.result, run.seconds)
+        if options.json:
+            write_runs(options.json, {measure.name: run})
     if options.document:
-        options.document.write_text(document(results))
-    return any(result.failures for _, result, _ in results)
+        options.document.write_text(document(read_runs(options.json) if options.json else runs, known))
+    return any(run.result.failures for run in runs.values())
 
 
 if __name__ == "__main__":
