@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
 from whimbrel.upgrade.edits.helpers import is_24_config
 from whimbrel.upgrade.files.config_nice import OPTION
+from whimbrel.upgrade.source.branches import WINNT
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
 
 DEFAULT: Final = frozenset(
@@ -114,7 +115,7 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
     if configured is not None:
         return BuiltIn(configured, "build/config.nice")
     if is_windows(tree):
-        return BuiltIn(frozenset(), "none: a build for Windows")
+        return BuiltIn(frozenset({WINNT}), "mpm_winnt: a build for Windows")
     lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
     distribution = _distribution(tree, lines)
     if distribution is not None:

@@ -47,6 +47,8 @@ MPMS: Final = frozenset(
     }
 )
 """Ways to ask for an MPM.  2.2 has one compiled in, and the text doesn't say which."""
+WINNT: Final = "mpm_winnt_module"
+"""The MPM that every build for Windows has compiled in, of both versions."""
 
 
 def maybe_and(first: Maybe, second: Maybe) -> Maybe:
@@ -71,6 +73,7 @@ class VersionModules:
         self._sources: dict[str, str] = {}
         self._is_complete = is_complete  # False for fragments: the modules stand in a file that isn't here
         self._has_load_module = self._has_foreign = False
+        self._is_windows = WINNT in built_in
         self._expected = (
             frozenset() if self.is_22 else built_in
         )  # a line of 2.4 may load what 2.2 has built in
@@ -104,7 +107,7 @@ class VersionModules:
         if identifier in self.loaded:
             return self.loaded[identifier]
         if name in MPMS:
-            return self._mpm()
+            return name in (WINNT, "mpm_winnt.c") if self._is_windows else self._mpm()
         row = next((row for row in self.catalogue.modules if name in (row.identifier, row.source)), None)
         if row is None:
             gone = any(name in (row.identifier, row.source) for row in self.other.modules)

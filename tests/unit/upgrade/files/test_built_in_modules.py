@@ -73,7 +73,7 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
         ("LoadModule php5_module /usr/lib/apache2/modules/libphp5.so\n", "Debian's packages"),
         ("# /etc/sysconfig/httpd has the options\n" + PHP, "Red Hat's packages"),
         ("ServerRoot /etc/httpd\n" + PHP, "Red Hat's packages"),
-        ('ServerRoot "C:/Apache2"\n' + PHP, "none: a build for Windows"),
+        ('ServerRoot "C:/Apache2"\n' + PHP, "mpm_winnt: a build for Windows"),
         ("LoadModule authz_core_module modules/mod_authz_core.so\n", "none: the text loads modules of 2.4"),
     ],
 )
@@ -98,4 +98,10 @@ def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
         },
     )
     assert is_windows(found)
+    assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]
+
+
+def test_branches_of_other_mpms_are_inactive_on_windows(tmp_path: Path) -> None:
+    user = "<IfModule !mpm_netware_module>\n<IfModule !mpm_winnt_module>\nUser daemon\n</IfModule>\n</IfModule>\n"
+    found = estate(tmp_path, {MAIN: 'ServerRoot "C:/Apache2"\nLoadModule dir_module modules/mod_dir.so\n' + user})
     assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]
