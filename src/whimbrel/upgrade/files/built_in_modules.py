@@ -109,13 +109,13 @@ def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> 
             frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
             "the list that was given",
         )
+    if is_windows(tree):
+        return BuiltIn(frozenset({WINNT}), "mpm_winnt: a build for Windows")
     if is_24_config(tree):
         return BuiltIn(frozenset(), "none: the text loads modules of 2.4")
     configured = _of_configure_line(tree)
     if configured is not None:
         return BuiltIn(configured, "build/config.nice")
-    if is_windows(tree):
-        return BuiltIn(frozenset({WINNT}), "mpm_winnt: a build for Windows")
     lines = [line for line in tree.named("loadmodule", include_inactive=True) if line.words()]
     distribution = _distribution(tree, lines)
     if distribution is not None:
