@@ -1,13 +1,56 @@
-"""Binary decision diagrams by the package `dd`, with a manager that goes away silently, in whatever order its parts are collected."""
+"""Binary decision diagrams by the package `dd`, without reordering of variables.
+
+A manager goes away silently, in whatever order its parts are collected.  Functions answer trivial operations (with true, with false,
+with themselves, negation) from the number of the node: dd marks a negated node by its sign, and 1 is true.
+"""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from dd import autoref, bdd
+
+_TRUE: Final = 1
 
 
 class _Manager(bdd.BDD):  # type: ignore[misc, unused-ignore]
     def __del__(self) -> None:
-        """The original complains of nodes that are collected after it."""
+        """The original logs nodes that are collected after it."""
+
+    def ite(self, g: int, u: int, v: int) -> int:
+        """See bdd.BDD.ite; variables keep their order, so that no reordering is prepared."""
+        node: int = self._ite(g, u, v)
+        return node
+
+
+class _Function(autoref.Function):
+    """A node with its references counted."""
+
+    def __invert__(self) -> _Function:
+        return _Function(-self.node, self.bdd)
+
+    def __and__(self, other: Any) -> Any:
+        if self.node == _TRUE or other.node == -_TRUE or self.node == other.node:
+            return other
+        if self.node == -_TRUE or other.node == _TRUE:
+            return self
+        return _Function(self.manager.ite(self.node, other.node, -_TRUE), self.bdd)
+
+    def __or__(self, other: Any) -> Any:
+        if self.node == -_TRUE or other.node == _TRUE or self.node == other.node:
+            return other
+        if self.node == _TRUE or other.node == -_TRUE:
+            return self
+        return _Function(self.manager.ite(self.node, _TRUE, other.node), self.bdd)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Function) and self.node == other.node and self.bdd is other.bdd
+
+    def __ne__(self, other: object) -> bool:
+        return not (isinstance(other, _Function) and self.node == other.node and self.bdd is other.bdd)
+
+    def __hash__(self) -> int:
+        return int(self.node)
 
 
 class Bdd(autoref.BDD):
@@ -17,3 +60,6 @@ class Bdd(autoref.BDD):
         self._bdd = _Manager()  # type: ignore[abstract]
         self.vars = self._bdd.vars
         self.configure(reordering=False)
+
+    def _wrap(self, u: int) -> _Function:
+        return _Function(u, self)

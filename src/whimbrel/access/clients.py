@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 Signature = tuple[bool, ...]
 _DEFAULT_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")
+_PARSED_ADDRESSES: Final = tuple(
+    (":" in address, int(ipaddress.ip_address(address)), address) for address in _DEFAULT_ADDRESSES
+)
 _DEFAULT_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND", "FROB")
 
 
@@ -157,10 +160,14 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
 
 def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
     """For each combination of *sets* that an address can lie in, such an address; with holes in masks not all combinations are found."""
+    return _addresses(tuple(sets))
+
+
+@lru_cache(maxsize=256)
+def _addresses(sets: tuple[AddressSet, ...]) -> dict[Signature, str]:
     address_of: dict[Signature, str] = {}
-    for address in _DEFAULT_ADDRESSES:
-        parsed = ipaddress.ip_address(address)
-        address_of.setdefault(_signature(sets, parsed.version == 6, int(parsed)), address)
+    for v6, number, address in _PARSED_ADDRESSES:
+        address_of.setdefault(_signature(sets, v6, number), address)
     for v6 in (False, True):
         bounds = {0} | {
             bound for s in sets for kind, low, high in s.ranges if kind is v6 for bound in (low, high + 1)

@@ -52,7 +52,9 @@ def decide(
 
 def _by_method(query: AccessQuery) -> Outcomes:
     """One decision per class of methods that the configuration treats alike; methods that nobody has registered are the last class."""
-    masks = list(dict.fromkeys(_method_masks(query.plan, query.settings)))
+    masks = [mask for mask in dict.fromkeys(_method_masks(query.plan, query.settings)) if mask not in (0, -1)]
+    if not masks:  # no <Limit>: all methods are alike
+        return _for_method(query, INVALID)
     classes: dict[tuple[bool, ...], list[str]] = {}
     number = query.settings.configuration.methods.number
     for name in query.settings.configuration.methods.known():
