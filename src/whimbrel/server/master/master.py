@@ -24,10 +24,10 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import LogSink
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.http.semantics.dates import error_log_time
-from whimbrel.modules.mpm.settings import MpmConfig
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import pidfile, privileges, single_process, sockets, systemd
 from whimbrel.server.master.generation import Generation

@@ -15,7 +15,7 @@ from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import atoi
 from whimbrel.config.model import ServerSpec
-from whimbrel.modules.mpm.settings import user_id
+from whimbrel.config.mpm_config import user_id
 from whimbrel.server.master.messages import apr_error, with_code
 
 DESCRIPTORS: Final = 65536

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from time import monotonic
 
+from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.modules.filters.mod_reqtimeout import ReadLimit, ReadLimits
 
 FOREVER = float("inf")
 

@@ -13,13 +13,13 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server, unique_by
+from whimbrel.config.mpm_config import MpmConfig
+from whimbrel.config.read_limits import ReadLimits
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
-from whimbrel.modules.filters.mod_reqtimeout import ReadLimits, ReqtimeoutServerConfig
-from whimbrel.modules.mpm.settings import MpmConfig
 
 FOREVER: Final = float("inf")
 # pipelined requests beyond the first of each connection that are answered in one turn of the loop
@@ -85,10 +85,9 @@ def tick_period(configuration: Configuration) -> float:
         for server in unique_by(servers, CoreServerConfig)
     }
     times: set[float] = {time for pair in timeouts for time in pair}
-    for server in unique_by(servers, ReqtimeoutServerConfig):
-        reading = _read_limits(configuration, server)
-        if reading is not None:
-            times |= {reading.header.first, reading.body.first}
+    first_timeouts = configuration.provider("reqtimeout", "first_timeouts")
+    if first_timeouts is not None:
+        times |= first_timeouts(configuration)
     return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
 
 
@@ -198,9 +197,6 @@ class WorkerState:
         if waiting:
             self.loop.call_soon(self._resume)
 
-    def _reading(self, server: Server) -> ReadLimits | None:
-        return _read_limits(self.engine.configuration, server)
-
     def _tick(self) -> None:
         self.clock = now = monotonic()
         late = now - self.period  # a deadline was counted from a tick that may have been that old
@@ -256,7 +252,7 @@ class WorkerState:
                 core.timeout,
                 core.keep_alive_timeout,
                 server,
-                self._reading(server),
+                _read_limits(configuration, server),
                 bool(core.protocols),
                 http2,
                 http2 is not None and http2.direct is not False and "h2c" in core.protocols,
