@@ -155,9 +155,6 @@ def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     conf.accept_mutex = words[0].lower()
 
 
-_REGEX_OPTIONS = ("ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY")
-
-
 def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """RegexDefaultOptions: plain and ``+`` words add, ``-`` words remove, ``none`` empties."""
     options = (

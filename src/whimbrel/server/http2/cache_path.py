@@ -7,16 +7,15 @@ are the same bytes within one second.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.http.http2.hpack import FieldBlock
-from whimbrel.server.http2.stream import MAX_HEAD
+from whimbrel.server.http2.sender import Sender
+from whimbrel.server.http2.session import Session
 
-if TYPE_CHECKING:
-    from whimbrel.server.http2.connection import Http2Connection
-
+MAX_HEAD: Final = 8192  # bytes of a response head that fits into one frame
 WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before one is written
 
 
@@ -40,8 +39,8 @@ class LastHit:
 class CachedResponder:
     """Gives cached responses to the requests of one connection, without a `Stream`."""
 
-    def __init__(self, session: Http2Connection) -> None:
-        self.session = session
+    def __init__(self, session: Session, sender: Sender) -> None:
+        self.session, self.sender = session, sender
 
     def fast_path(self, data: bytes, at: int, most: int) -> int:
         """Answer the requests in *data* from *at* on that are single frames with known fields, while cached
@@ -51,7 +50,7 @@ class CachedResponder:
         there are at most *most*.
         """
         session, wire, size, same = self.session, self.session.wire, len(data), None
-        if session.leaving or session.sender.padding or not wire.is_clear:
+        if session.leaving or self.sender.padding or not wire.is_clear:
             return at
         known = wire.decoder.known
         while (
@@ -107,7 +106,7 @@ class CachedResponder:
         """Send a cached response, if the windows have room for it."""
         session, wire = self.session, self.session.wire
         if (
-            cached.size > session.sender.largest
+            cached.size > self.sender.largest
             or cached.head_size > MAX_HEAD
             or not wire.has_room(cached.size)
         ):
@@ -143,4 +142,4 @@ class CachedResponder:
         have room for it.
         """
         cached, head = self._lookup(raw)
-        return cached is not None and not self.session.sender.padding and self._give(number, cached, head)
+        return cached is not None and not self.sender.padding and self._give(number, cached, head)

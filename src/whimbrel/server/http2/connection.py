@@ -35,7 +35,8 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
-from whimbrel.server.http2.stream import Sender, Stream, StreamBody
+from whimbrel.server.http2.sender import Sender
+from whimbrel.server.http2.stream import Stream, StreamBody
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
@@ -83,7 +84,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.answered = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
-        self.repeater = CachedResponder(self)
+        self.repeater = CachedResponder(self, self.sender)
         connection.served = 1
         connection.is_draining = False
         self._begun: deque[Stream] = deque()  # requests that the engine has not seen yet

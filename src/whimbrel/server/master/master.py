@@ -59,7 +59,6 @@ class Master:
         self.board = SharedScoreboard()
         self.children = WorkerPool(self.board)
         self.sockets: dict[sockets.Key, socket.socket] = {}
-        self.old_logs: list[Logs] = []
         self.life = ServerInfo(time.time(), time.time(), built=options.built)
         self._pending_signals: list[int] = []
         self._pid_path = ""
@@ -166,7 +165,7 @@ class Master:
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         self.notifier.ready()
-        return single_process.serve(self) if self.options.single else self._main_loop()
+        return single_process.serve(self.generation) if self.options.single else self._main_loop()
 
     def _pid_file(self) -> bytes | None:
         """Prepare the PidFile; None when that fails, which the log tells."""

@@ -20,6 +20,7 @@ STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodin
 # By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
 LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
+    "config.execute": ".config.unimplemented",
     "config.unimplemented": ".expr.parser",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",
@@ -30,15 +31,17 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.aaa.mod_auth_basic": "hashlib",
     "modules.generators.mod_cgi": ".modules.support.cgi.script",
     "modules.generators.mod_cgid": ".modules.support.cgi.script",
-    "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page .modules.filters.mod_include.reading .modules.core.handler",
+    "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
+    ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler",
     "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
-    "modules.filters.mod_include.page": ".modules.filters.mod_include.elements",
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
-    "modules.generators.mod_status": ".modules.generators.mod_status.json_output .modules.generators.mod_status.page .modules.generators.mod_status.state",
+    "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
+    ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
-    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
+    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers "
+    "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
     "cryptography.hazmat.decrepit.ciphers.algorithms",
     "base.regex": "pcre2",
     "server.logs.logs": "syslog",

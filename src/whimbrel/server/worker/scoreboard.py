@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import mmap
 import struct
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -223,8 +222,3 @@ def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
     for row in rows:
         row["worker"] = worker
     return [*rows, *[{"worker": worker, "state": value["waiting"]}] * value["idle"]]
-
-
-def now() -> float:
-    """Seconds since the epoch."""
-    return time.time()
