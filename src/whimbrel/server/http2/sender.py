@@ -21,7 +21,7 @@ READ: Final = 64 * 1024  # bytes of a file that are read and sent before other s
 
 
 class Sender:
-    """Sends the answers of one connection's streams."""
+    """Sends the responses of one connection's streams."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.wire = session, session.wire
@@ -30,7 +30,7 @@ class Sender:
         self.largest = settings.max_data or 1 << 24
 
     def send(self, stream: Stream, answer: Response) -> None:
-        """Send *answer*: at once what has room, the rest as the client takes it."""
+        """Send *answer*: synchronously what the windows allow, the rest in a task."""
         if stream.gone:
             self._drop(stream, answer)
             return
@@ -52,7 +52,7 @@ class Sender:
         stream.task = self.session.service.loop.create_task(self._rest(stream, answer, count))
 
     def _now(self, stream: Stream, body: bytes) -> int:
-        """Send what has room of a whole body; how many bytes that is."""
+        """Send as much of a complete body as the windows allow; return the number of bytes."""
         at = 0
         while at < len(body):
             size = self.fits(stream, len(body) - at)
@@ -63,17 +63,19 @@ class Sender:
         return at
 
     def fits(self, stream: Stream, size: int) -> int:
-        """How much of *size* bytes the next frame may have."""
+        """Return how many of *size* bytes the next frame may have."""
         room = self.wire.fits(stream, MAX_SENT_FRAME) - (self.padding + 1 if self.padding else 0)
         return min(room, size, self.largest)
 
     def frame(self, stream: Stream, data: bytes, *, end: bool) -> None:
-        """One DATA frame, padded as H2Padding wants it."""
+        """Send one DATA frame, padded according to H2Padding."""
         padding = random.randrange(self.padding + 1) if self.padding else None
         self.wire.send_data(stream, data, end=end, padding=padding)
 
     async def _rest(self, stream: Stream, answer: Response, count: int) -> None:
-        """What can't be sent at once; a failure resets the stream, so that the client sees that something is missing."""
+        """Send the rest of a response; reset the stream after a failure, so that the client detects the
+        truncation.
+        """
         session = self.session
         try:
             async for piece in _pieces(answer, count):
@@ -132,19 +134,17 @@ class Sender:
         self.finish(stream, answer, 0)
 
     def finish(self, stream: Stream, answer: Response, count: int) -> None:
-        """The answer is out as far as it goes: log it and go on."""
+        """Log the response, which was sent or has failed, and account for it."""
         service, request = self.session.service, answer.request
         self.session.held -= stream.held
         stream.held = 0
         if request.header_only and request.status == 200:
             length = request.headers_out.get("Content-Length") or ""
-            count = (
-                decimal(length) if is_digits(length) else count
-            )  # as httpd counts it: the body that was not sent
+            # as httpd counts it: the body that was not sent
+            count = decimal(length) if is_digits(length) else count
             request.set_uncacheable()
-        stream.connection.is_draining = (
-            False  # it was set so that the answer counts as a connection's last; it may still be kept
-        )
+        # it was set so that the response counts as a connection's last; it may still be cached
+        stream.connection.is_draining = False
         service.requests += 1
         service.sent += count
         service.duration += max(0.0, time() - answer.received_at) * 1000.0
@@ -156,7 +156,7 @@ class Sender:
 
 
 async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
-    """The body of an answer in pieces of moderate size; of bytes, from *start* on."""
+    """Iterate over the response body in pieces of up to `READ` bytes, beginning at byte *start*."""
     for part in answer.parts:
         if isinstance(part, FileSegment):
             at = 0
@@ -176,7 +176,7 @@ async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
 
 
 async def _close(answer: Response) -> None:
-    """Give back what an answer holds."""
+    """Close the files and the stream of a response."""
     for part in answer.parts:
         if isinstance(part, FileSegment):
             os.close(part.handle)

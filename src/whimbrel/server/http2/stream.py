@@ -10,18 +10,18 @@ from whimbrel.engine.request import Connection
 from whimbrel.http.http2.connection import StreamState
 from whimbrel.http.syntax.head import Head
 
-JOIN_THRESHOLD: Final = 1024  # bytes of a piece of a request body that is joined with the one before it
+JOIN_THRESHOLD: Final = 1024  # bytes up to which a piece of a request body is joined with the one before it
 
 
 class Stream(StreamState):
-    """One request and its answer.
+    """One request and its response.
 
     Attributes:
-        gone: the client will not see the answer
+        gone: the client will not see the response
         received: bytes of the body that have arrived
-        head_size: bytes of its block of fields, decoded
-        room: done when a window may have grown
-        tick: the tick of the connection in which its head arrived
+        head_size: decoded bytes of its field block
+        room: future that is done when a window may have grown
+        tick: tick of the connection in which its head arrived
         held: bytes of a response body that wait in memory
     """
 
@@ -56,11 +56,11 @@ class Stream(StreamState):
 
     @property
     def waits(self) -> bool:
-        """Whether the client has to do something first."""
+        """True if the stream waits for the client."""
         return self.room is not None or (isinstance(self.body, StreamBody) and self.body.wanted)
 
     def wake(self) -> None:
-        """Perhaps there is room in the window."""
+        """Wake the sender: the window may have room."""
         room, self.room = self.room, None
         if room is not None and not room.done():
             room.set_result(None)
@@ -89,7 +89,7 @@ class BodySession(Protocol):
 
 
 class StreamBody(RequestBody):
-    """The body of a stream: what is read of it may be sent again, so that a client is never further ahead than one window."""
+    """Request body of a stream; reading it opens the window, so a client is at most one window ahead."""
 
     __slots__ = ("_session", "_stream", "wanted")
 
@@ -100,7 +100,7 @@ class StreamBody(RequestBody):
         self._done = False  # even a length of 0 ends with the stream only
 
     def feed(self, data: bytes) -> None:
-        """As `RequestBody.feed`; small pieces are joined, since each is an object of its own."""
+        """Add data; small pieces are joined, since each object has an overhead."""
         chunks = self._chunks
         if chunks and len(data) < JOIN_THRESHOLD and len(chunks[-1]) < JOIN_THRESHOLD:
             self.received += len(data)
@@ -127,4 +127,4 @@ class StreamBody(RequestBody):
         return data
 
     async def discard(self, limit: int = 0) -> None:
-        """Nothing: the stream ends without the rest of its body, as httpd ends it."""
+        """Do nothing: the stream ends without the rest of its body, as in httpd."""

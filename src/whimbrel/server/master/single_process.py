@@ -10,9 +10,10 @@ from whimbrel.server.worker.worker import Worker, become_user
 
 
 def serve(generation: Generation) -> int:
-    """Serve until TERM or INT; the exit status.
+    """Serve until TERM or INT; return the exit status.
 
-    As in httpd, HUP, USR1 and WINCH mean nothing to one process with threads; under prefork WINCH ends it, and HUP and USR1 kill it.
+    As in httpd, one process with threads ignores HUP, USR1 and WINCH. Under prefork WINCH ends it, HUP and
+    USR1 kill it.
     """
     signal.set_wakeup_fd(-1)
     if not become_user(generation):
