@@ -1,4 +1,4 @@
-"""The core's directives, and modules that belong to every server.  Manual: mod/.
+"""The core's directives, and modules that belong to every server. Manual: mod/.
 
 Modules: core's tables (spec), mod_macro, mod_so, mod_watchdog.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.

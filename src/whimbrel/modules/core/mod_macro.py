@@ -1,6 +1,6 @@
-"""mod_macro: <Macro>, Use, UndefMacro.  Manual: mod/mod_macro.html.
+"""mod_macro: <Macro>, Use, UndefMacro. Manual: mod/mod_macro.html.
 
-A macro's lines are kept as text; Use puts them, with the arguments replaced, in front of the lines still to be read.
+A macro's lines are stored as text; Use inserts them, with the arguments replaced, before the next line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PREFIXES = "$%@"
 
 @dataclass(slots=True)
 class Macro:
-    """One definition: *location* says where, *lines* are its contents without comments."""
+    """One definition: its *location*, and *lines* of content without comments."""
 
     name: str
     location: str
@@ -38,7 +38,7 @@ class Macro:
 
 @dataclass(slots=True)
 class Macros:
-    """The macros that one reading has defined so far; *any* stays True when they were removed again."""
+    """Macros defined so far during one reading; *any* stays True after all were removed."""
 
     by_name: dict[str, Macro] = field(default_factory=dict)
     any: bool = False
@@ -52,7 +52,7 @@ def warn(configuration: Configuration, code: str, text: str) -> None:
 
 # definition --------------------------------------------------------------------------------------
 def set_macro(command: Command, _none: None, words: list[str]) -> None:
-    """<Macro name arguments>: read on to </Macro> and keep what stands between."""
+    """Execute <Macro name arguments>: read up to </Macro> and store the content."""
     reader = reading(command)
     macros, place = reader.memory(Macros), reader.source.place()
     text, bracket, after = words[0].rpartition(">")
@@ -98,7 +98,7 @@ def _nothing_after(reader: Reader, what: str, text: str) -> None:
 
 
 def _flags(configuration: Configuration, macro: Macro, text: str) -> str:
-    """Take ``/IgnoreEmptyArgs`` and ``/IgnoreBadNesting`` off the front; of an unknown flag only the slash goes."""
+    """Remove the flags ``/IgnoreEmptyArgs`` and ``/IgnoreBadNesting``; of an unknown flag only the slash."""
     while text[:1] == "/":
         word, rest = getword(text)
         if word.lower() == "/ignoreemptyargs":
@@ -144,7 +144,7 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
 
 
 def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
-    """The lines up to the macro's own </Macro>; comments are dropped, nesting is watched."""
+    """Iterate over the lines up to the macro's </Macro>; comments are dropped, nesting is checked."""
     start, nesting, own = reader.source.number, 1, 1
     for line in reader.source.raw_lines():
         if line[:1] == "#":
@@ -188,7 +188,7 @@ def _check_contents(configuration: Configuration, macro: Macro) -> None:
 
 
 def substituted(line: str, names: list[str], values: list[str], used: set[int] | None = None) -> str:
-    """*line* with each name replaced, leftmost and then longest first; values are not looked at again."""
+    """Replace each name in *line*, leftmost and then longest first; values are not expanded again."""
     out, at = "", 0
     while True:
         hits = [
@@ -207,7 +207,7 @@ def substituted(line: str, names: list[str], values: list[str], used: set[int] |
 
 # use ---------------------------------------------------------------------------------------------
 def set_use(command: Command, _none: None, words: list[str]) -> None:
-    """Use name values: the macro's lines come next."""
+    """Execute Use name values: insert the macro's lines."""
     reader = reading(command)
     macros, source = reader.memory(Macros), reader.source
     if not macros.any:
@@ -232,7 +232,7 @@ def set_use(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_undef(command: Command, _none: None, words: list[str]) -> None:
-    """UndefMacro: the macro is no longer known."""
+    """Execute UndefMacro: remove the macro."""
     macros = reading(command).memory(Macros)
     if not macros.any:
         raise ConfigError("no macro defined before UndefMacro")
