@@ -1,7 +1,7 @@
-"""mod_info: what the server is made of, as a page for the handler server-info.
+"""mod_info: the configuration of the server as a page, handler server-info.
 
-Manual: mod/mod_info.html.  The page names modules, their directives and the configuration; hooks and providers, which are httpd's own inner
-life, are left out.
+The page names modules, their directives and the configuration. It omits hooks and providers, which are
+internals of httpd. Manual: mod/mod_info.html.
 """
 
 from __future__ import annotations
@@ -37,25 +37,28 @@ BUFFER = 8192  # a longer page is sent before its length is known
 
 @dataclass(slots=True)
 class InfoServerConfig:
-    """AddModuleInfo: (module's source, HTML)."""
+    """AddModuleInfo: (source file of a module, HTML)."""
 
     more: list[tuple[str, str]] = setting(make=list, merge=appended)
 
 
 def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
-    """A module's source and the text for it."""
+    """Add a text for a module, named by its source file."""
     conf.more = [*own(conf, "more", list), (words[0], words[1])]
 
 
-# Pieces of the page ---------------------------------------------------------------------------------------------------------------------------------
+# Pieces of the page -----------------------------------------------------------------------------
 class PageWriter:
-    """Directives as the page shows them; *names* (lower case) picks some, with the containers around them, None takes all."""
+    """Writer of directives in HTML.
+
+    *names* (lower case) selects directives with their containers; None selects all.
+    """
 
     def __init__(self, names: frozenset[str] | None) -> None:
         self.names, self.file = names, ""
 
     def of(self, nodes: Sequence[Node], depth: int = 0) -> Iterator[str]:
-        """The lines of *nodes* and what is in them."""
+        """Iterate over the lines of *nodes* and their content."""
         for node in nodes:
             inner = list(PageWriter.of(self._inside(), node.children, depth + 1)) if node.children else []
             if self.names is not None and node.name.lower() not in self.names and not inner:
@@ -83,7 +86,7 @@ def _rows(module: Module, version: Any) -> list[Any]:
 
 
 def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]) -> str:
-    """One module: its directives, its lines of the configuration, what AddModuleInfo says of it."""
+    """Return the block of one module: its directives, its lines of the configuration, its AddModuleInfo."""
     source = module.source
     out = [
         f'<dl><dt><a name="{source}"><strong>Module Name:</strong></a> <font size="+1"><tt><a href="?{source}">{source}</a></tt></font></dt>\n'
@@ -106,7 +109,7 @@ def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]
 
 
 def server_block(r: Any) -> str:
-    """What the server is called, where it stands, how long it waits."""
+    """Return the block of the server: its name, paths and timeouts."""
     configuration, core = r.engine.configuration, r.server_conf(CoreServerConfig)
     return (
         '<h2><a name="server">Server Settings</a></h2><dl><dt><strong>Server Version:</strong> '
@@ -119,7 +122,7 @@ def server_block(r: Any) -> str:
 
 
 def page(r: Any, more: list[tuple[str, str]]) -> str:
-    """The page for the request's query: config, server, list, the source of a module, or all."""
+    """Return the page for the request's query: config, server, list, a module's source file, or all."""
     configuration, query = r.engine.configuration, (r.args or "").lower()
     modules = sorted(configuration.modules.modules, key=lambda m: m.source)
     body = ""
@@ -145,12 +148,12 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
 
 
 def keep_lines(configuration: Any) -> None:
-    """The page shows lines of the configuration for as long as the server runs."""
+    """Keep the tree of directives, which the page shows, while the server runs."""
     configuration.keeps_tree = True
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Answers for the handler server-info."""
+    """Make the handler server-info."""
     more = scope.server_config(InfoServerConfig).more
 
     def handler(r: Any) -> HookStatus:

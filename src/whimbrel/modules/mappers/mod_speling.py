@@ -1,4 +1,4 @@
-"""mod_speling: files that are spelled nearly as the URL spells them.
+"""mod_speling: corrects misspelled file names in URLs.
 
 Manual: mod/mod_speling.html.
 """
@@ -40,7 +40,9 @@ class SpelingDirConfig:
 
 
 def distance(requested: str, there: str) -> int:
-    """Which single slip leads from *asked* to *there* (MISCAPITALIZED ... MISTYPED), BASENAME where it takes more."""
+    """Return the single error that leads from *requested* to *there* (MISCAPITALIZED ... MISTYPED), else
+    BASENAME.
+    """
     a, b = lower(requested), lower(there)
     at = 0
     while at < len(a) and at < len(b) and a[at] == b[at]:
@@ -61,7 +63,7 @@ def distance(requested: str, there: str) -> int:
 async def candidates(
     conf: SpelingDirConfig, requested: str, names: list[str], slices: Slices
 ) -> list[tuple[int, str]] | None:
-    """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
+    """Return (reason, name) of the similar names; None if *requested* itself is among the names."""
     out = []
     base = lower(requested.partition(".")[0])
     for name in names:
@@ -78,7 +80,7 @@ async def candidates(
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """301 to the only good candidate, 300 with a list of several."""
+    """Make the fixup: 301 to the only good candidate, 300 with a list of several."""
     conf = scope.dir_config(SpelingDirConfig)
     if not conf.active:
         return None
@@ -103,7 +105,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 
 async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
-    """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
+    """Return the entries of the directory and record it as a dependency of the response."""
     r.deps.stat_directory(directory)
     try:
         return [to_text(name) for name in [b".", b"..", *await names_in(to_bytes(directory), slices)]]

@@ -1,4 +1,4 @@
-"""RewriteCond, compiled: from a condition to a function that says whether it holds.
+"""RewriteCond, compiled to a function that evaluates the condition.
 
 Manual: mod/mod_rewrite.html#rewritecond.
 """
@@ -24,7 +24,7 @@ Evaluate = Callable[[Context, str], bool]
 
 
 class Condition:
-    """One condition; where *waits* is set only `holds_later` may be used."""
+    """One condition; with *waits* only `holds_later` may be used."""
 
     __slots__ = ("_evaluate", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
 
@@ -44,13 +44,17 @@ class Condition:
             self._sets = (self._values,)
 
     def holds(self, c: Context) -> bool:
-        """Whether it holds."""
+        """Return True if the condition holds."""
         if self._values is not None:
             return self._holds_for_value(c, self._values)
         return self._judge(c, self._subject.text(c))
 
     def _holds_for_value(self, c: Context, values: _Values) -> bool:
-        """`holds` of a condition on the client's address or on a field, which is all that then matters of it, unless it is told or quoted."""
+        """Evaluate a condition on the client's address or on a field, recording its result as the only
+        dependency.
+
+        A condition that is traced or quoted depends on the value itself.
+        """
         r = c.r
         if not self._field:
             found, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
@@ -69,14 +73,14 @@ class Condition:
         return self._done(c, text, found)
 
     def _trace(self, r: Any) -> None:
-        """What the condition looks at is told: all of it matters."""
+        """Trace the condition, which makes its subject a dependency."""
         if self._field:
             r.headers_in.get(self._field)
         else:
             r.deps.on_client = True
 
     async def holds_later(self, c: Context) -> bool:
-        """`holds` where something has to be waited for."""
+        """Evaluate a condition that has to wait."""
         text = await self._subject.text_later(c)
         if self._cond.test is Test.URL:
             return self._done(c, text, await _by_url(c, text))
@@ -110,14 +114,16 @@ _FIELD: Final = compile(
 
 
 def _field_of(subject: str) -> str:
-    """The field of the request that *subject* stands for, "" for any other; Host, which always matters, is none."""
+    """Return the request field that *subject* stands for, "" for any other; Host, always a dependency, is
+    none.
+    """
     found = _FIELD.fullmatch(subject)
     name = (found[1] or found[2].replace("_", "-").title()) if found is not None else ""
     return "" if lower(name) == "host" else name
 
 
 class _Values:
-    """The values about which a condition says yes, before it is negated."""
+    """The values for which a condition holds, before its negation."""
 
     __slots__ = ("_evaluate",)
 
@@ -129,7 +135,7 @@ class _Values:
 
 
 class _Quoted:
-    """A match that says when it is quoted."""
+    """A match that records its use by back references."""
 
     __slots__ = ("_found", "_on_quote")
 
@@ -141,19 +147,19 @@ class _Quoted:
         return self._found
 
     def group(self, number: int = 0, /) -> Any:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().group(number)
 
     def groups(self) -> Any:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().groups()
 
     def start(self, number: int = 0, /) -> int:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().start(number)
 
     def end(self, number: int = 0, /) -> int:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().end(number)
 
 
@@ -232,7 +238,7 @@ def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Evaluate:
 
 
 def by_length(one: str, other: str) -> int:
-    """httpd's order of strings: the longer one is greater, bytes decide between equally long ones."""
+    """Compare strings as httpd: a longer one is greater, bytes decide between equal lengths."""
     a, b = (len(one), one), (len(other), other)
     return (a > b) - (a < b)
 

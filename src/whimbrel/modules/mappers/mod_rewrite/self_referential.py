@@ -1,4 +1,4 @@
-"""URLs that lead back to this server."""
+"""URLs that refer to this server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _URL = re.compile(r"(?i)(https?)://([^/:]*)(?::([^/]*))?(.*)", re.S)
 
 
 def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
-    """*uri* with scheme, host and port of this server, unless it has its own."""
+    """Return *uri* with scheme, host and port of this server, unless it has its own."""
     if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
         return uri
     url: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
@@ -22,7 +22,10 @@ def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
 
 
 def reduced(r: Any, url: str) -> str | None:
-    """The path of a URL that names the server which answers *r*, None for others (reduce_uri, ap_matches_request_vhost)."""
+    """Return the path of a URL that names the server of *r*, None for others.
+
+    As httpd's reduce_uri and ap_matches_request_vhost.
+    """
     if url[:4].lower() != "http":
         return None
     found = _URL.fullmatch(url)

@@ -1,4 +1,7 @@
-"""Texts with ``$N``, ``%N``, ``%{VARIABLE}`` and ``${map:key|default}``, compiled: substitutions, test strings, values of flags."""
+"""Compiled texts with ``$N``, ``%N``, ``%{VARIABLE}`` and ``${map:key|default}``.
+
+They are substitutions, test strings and values of flags.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Part = str | Callable[[Context], Any]
 
 
 class Template:
-    """A compiled text.  Where *waits* is set, `values_later` must be used, else `values` may be."""
+    """A compiled text. With *waits* only `values_later` may be used."""
 
     __slots__ = ("_waiting", "fixed", "parts", "reads", "waits")
 
@@ -32,11 +35,11 @@ class Template:
         )
 
     def values(self, c: Context) -> list[str]:
-        """The value of each part."""
+        """Return the value of each part."""
         return [part if isinstance(part, str) else part(c) for part in self.parts]
 
     async def values_later(self, c: Context) -> list[str]:
-        """`values` where some have to be waited for."""
+        """Return the value of each part, waiting where needed."""
         out = []
         for part, waits in zip(self.parts, self._waiting, strict=True):
             if isinstance(part, str):
@@ -47,23 +50,23 @@ class Template:
         return out
 
     def text(self, c: Context) -> str:
-        """The whole text; for templates that don't wait."""
+        """Return the text; for templates that do not wait."""
         return self.fixed if self.fixed is not None else "".join(self.values(c))
 
     async def text_later(self, c: Context) -> str:
-        """The whole text."""
+        """Return the text, waiting where needed."""
         return "".join(await self.values_later(c)) if self.waits else self.text(c)
 
 
 class Compiler:
-    """Makes templates for one set of maps; *escape* is applied to back references (the B flag)."""
+    """Compiler of templates for one set of maps; *escape* is applied to back references (the B flag)."""
 
     def __init__(self, maps: Mapping[str, RewriteMap], *, version22: bool) -> None:
         self.maps, self.version22 = maps, version22
         self._plain: dict[str, Template] = {}
 
     def template(self, text: str, escape: Escape | None = None) -> Template:
-        """The template of *text*; thousands of rules that lead to the same place share one."""
+        """Return the template of *text*; equal texts of thousands of rules share one."""
         if _SPECIAL.search(text):
             return self._compiled(text, escape)
         found = self._plain.get(text)
@@ -140,7 +143,7 @@ def _next_special(text: str, at: int) -> int:
 
 
 def _joined(pieces: list[tuple[Part, bool, Reads]]) -> list[tuple[Part, bool, Reads]]:
-    """Texts that stand beside each other as one."""
+    """Join adjacent literal texts."""
     out: list[tuple[Part, bool, Reads]] = []
     for piece in pieces:
         before = out[-1][0] if out else None
@@ -152,7 +155,7 @@ def _joined(pieces: list[tuple[Part, bool, Reads]]) -> list[tuple[Part, bool, Re
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the brace closes that was opened before *at*; -1 where it doesn't."""
+    """Return the position of the brace that closes the one before *at*; -1 without one."""
     depth = 1
     for index in range(at, len(text)):
         if text[index] == "{":
@@ -165,7 +168,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def _find_unbraced(text: str, char: str) -> int:
-    """The first *char* of *text* that stands in no braces of its own, -1 for none."""
+    """Return the position of the first *char* outside braces, -1 without one."""
     depth = 0
     for index, one in enumerate(text):
         if one == char and not depth:
@@ -211,7 +214,7 @@ def _looked_up_later(found: RewriteMap | None, key: Template, default: Template)
 
 
 def escaping(rule: Rule) -> Escape | None:
-    """What the flags B, BCTLS, BNP, BNE of a rule do to a back reference; None for nothing."""
+    """Return the escaping of back references by the flags B, BCTLS, BNP, BNE of a rule; None without any."""
     if not rule.flags & Flag.ESCAPE_BACKREF:
         return None
     chosen, exempt = rule.escapes, rule.keeps or ""
