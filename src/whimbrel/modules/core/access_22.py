@@ -30,10 +30,10 @@ class Requirement:
     """One Require line.
 
     Attributes:
-        mask: bits of the methods that it applies to
-        kind: first word in lower case, quotes included
+        methods: bits of the methods that it applies to
+        name: first word in lower case, quotes included
         words: the words after it
-        location: its source location
+        place: its source location
     """
 
     methods: int

@@ -240,7 +240,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         Args.TAKE1,
         ON_READ,
         set_include,
-        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file",
+        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one "
+        "file",
         _V24,
     ),
     _row("Include", Args.TAKE1, ON_READ, set_include, "Name of the config file to be included", _V22),
@@ -249,7 +250,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         Args.TAKE1,
         ON_READ,
         set_include_optional,
-        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files",
+        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the "
+        "pattern does not match any files",
         _V24,
     ),
 )

@@ -126,7 +126,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
             {"off": 0, "on": 1, "default": 2},
             "AcceptPathInfo must be set to on, off or default",
         ),
-        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference",
+        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler "
+        "preference",
     ),
     Directive(
         name="AllowEncodedSlashes",

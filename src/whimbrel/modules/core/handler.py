@@ -239,7 +239,8 @@ def _log_invalid(r: Request) -> None:
     if line.startswith(("\x16\x02", "\x16\x03")):
         r.log(
             "error",
-            f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL port",
+            f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL "
+            "port",
             code="AH00134",
         )
     else:

@@ -187,7 +187,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         versions=Versions.V24,
         apply=ranges("max_overlaps", 20),
-        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited",
+        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 "
+        "for unlimited",
     ),
     Directive(
         name="MaxRangeReversals",
@@ -195,7 +196,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         versions=Versions.V24,
         apply=ranges("max_reversals", 20),
-        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited",
+        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or "
+        "0 for unlimited",
     ),
     Directive(
         name="RLimitCPU",

@@ -70,7 +70,8 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
         warn(
             reader.configuration,
             "AH02802",
-            f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of \"{place.path}\"",
+            f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of "
+            f"\"{place.path}\"",
         )
     macro = Macro(
         name,
@@ -127,12 +128,14 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
             warn(
                 configuration,
                 "AH02805",
-                f"{macro} argument name '{name}' (#{number}) clashes with 'Define' syntax '${{...}}', better use '$(...)'.",
+                f"{macro} argument name '{name}' (#{number}) clashes with 'Define' syntax '${{...}}', "
+                "better use '$(...)'.",
             )
         for other_number, other in enumerate(names[number:], number + 1):
             if name == other:
                 raise ConfigError(
-                    f"argument name conflict in {macro}: argument '{name}': #{number} and #{other_number}, change argument names!"
+                    f"argument name conflict in {macro}: argument '{name}': #{number} and #{other_number}, "
+                    "change argument names!"
                 )
             if other and (name.startswith(other) or other.startswith(name)):
                 warn(

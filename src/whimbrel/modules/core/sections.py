@@ -249,7 +249,7 @@ def _method_number(command: Command, method: str, except_these: bool) -> int:
 
 # <VirtualHost> -----------------------------------------------------------------------------------
 def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
-    """<VirtualHost>: a server of its own; addresses that don't resolve are left out with a message."""
+    """Set <VirtualHost>: a virtual server; unresolvable addresses are omitted with a message."""
     state = state_of(command)
     check_context(command, Forbidden.GLOBAL_ONLY)
     text = container_text(command, words)
@@ -301,7 +301,10 @@ _DIRECTORY_HELP = "Container for directives affecting resources located in the s
 _LOCATION_HELP = "Container for directives affecting resources accessed through the specified URL paths"
 _FILES_HELP = "Container for directives affecting files matching specified patterns"
 _LIMIT_HELP = "Container for authentication directives when accessed using specified HTTP methods"
-_EXCEPT_HELP = "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource"
+_EXCEPT_HELP = (
+    "Container for authentication directives to be applied when any HTTP method other than those specified "
+    "is used to access the resource"
+)
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
     _row("<Directory", set_directory, Context.RSRC_CONF, _DIRECTORY_HELP),

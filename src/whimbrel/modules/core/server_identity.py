@@ -80,7 +80,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         apply=global_only(set_tokens),
         record=ConfigScope.SERVER,
         versions=Versions.V24,
-        help="Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), OS, or Full",
+        help="Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), "
+        "OS, or Full",
     ),
     Directive(
         name="ServerTokens",
@@ -110,7 +111,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         args=Args.TAKE1,
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         apply=not_in_limit22(choice("hostname_lookups", "double")),
-        help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse DNS lookups',
+        help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse '
+        'DNS lookups',
     ),
     Directive(
         name="StrictHostCheck",

@@ -22,12 +22,14 @@ from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 
 HEAD = (
-    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n'
+    '"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
     '<html xmlns="http://www.w3.org/1999/xhtml">\n<head>\n  <title>Server Information</title>\n</head>\n'
     '<body><h1 style="text-align: center">Apache Server Information</h1>\n'
 )
 SUBPAGES = (
-    '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server Settings</a>, '
+    '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server '
+    'Settings</a>, '
     '<a href="?list">Module List</a></tt></dt></dl><hr /><dl><dt><tt>Sections:<br /><a href="#modules">'
     'Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
 )
@@ -69,7 +71,10 @@ class PageWriter:
             number = f"{node.place.line:4}".replace(" ", "&nbsp;")
             indent = "&nbsp;" * (1 + 2 * depth)
             if not node.name.startswith("<"):
-                yield f"<dd><tt>{number}:{indent}{escape_html(node.name)} <i>{escape_html(node.args)}</i></tt></dd>\n"
+                yield (
+                    f"<dd><tt>{number}:{indent}{escape_html(node.name)} "
+                    f"<i>{escape_html(node.args)}</i></tt></dd>\n"
+                )
                 continue
             yield f"<dd><tt>{number}:{indent}{escape_html(f'{node.name} {node.args}')}</tt></dd>\n"
             yield from self.of(node.children, depth + 1)
@@ -89,7 +94,8 @@ def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]
     """Return the block of one module: its directives, its lines of the configuration, its AddModuleInfo."""
     source = module.source
     out = [
-        f'<dl><dt><a name="{source}"><strong>Module Name:</strong></a> <font size="+1"><tt><a href="?{source}">{source}</a></tt></font></dt>\n'
+        f'<dl><dt><a name="{source}"><strong>Module Name:</strong></a> <font size="+1"><tt><a '
+        f'href="?{source}">{source}</a></tt></font></dt>\n'
     ]
     rows = _rows(module, configuration.version)
     out.append("<dt><strong>Module Directives:</strong></dt>" + ("" if rows else " <tt>none</tt>"))
@@ -114,10 +120,13 @@ def server_block(r: Any) -> str:
     return (
         '<h2><a name="server">Server Settings</a></h2><dl><dt><strong>Server Version:</strong> '
         f'<font size="+1"><tt>{identity.server_tokens(r)}</tt></font></dt>\n'
-        f"<dt><strong>Hostname/port:</strong> <tt>{escape_html(identity.server_name(r))}:{identity.server_port(r)}</tt></dt>\n"
-        f"<dt><strong>Timeouts:</strong> <tt>connection: {int(core.timeout)} &nbsp;&nbsp; keep-alive: {int(core.keep_alive_timeout)}</tt></dt>"
+        "<dt><strong>Hostname/port:</strong> <tt>"
+        f"{escape_html(identity.server_name(r))}:{identity.server_port(r)}</tt></dt>\n"
+        f"<dt><strong>Timeouts:</strong> <tt>connection: {int(core.timeout)} &nbsp;&nbsp; keep-alive: "
+        f"{int(core.keep_alive_timeout)}</tt></dt>"
         f"<dt><strong>Server Root:</strong> <tt>{escape_html(configuration.root)}</tt></dt>\n"
-        f"<dt><strong>Config File:</strong> <tt>{escape_html(configuration.options.file)}</tt></dt>\n</dl><hr />"
+        f"<dt><strong>Config File:</strong> <tt>{escape_html(configuration.options.file)}</tt></dt>\n</dl>"
+        "<hr />"
     )
 
 
@@ -141,7 +150,10 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
         body = "".join(module_block(configuration, m, more) for m in modules if m.source.lower() == query)
     else:
         links = "".join(f'<a href="#{m.source}">{m.source}</a>, ' for m in modules)
-        body = f'{SUBPAGES}<h2><a name="modules">Loaded Modules</a></h2><dl><dt><tt>{links}</tt></dt></dl><hr />{server_block(r)}'
+        body = (
+            f'{SUBPAGES}<h2><a name="modules">Loaded Modules</a></h2><dl><dt><tt>{links}</tt></dt></dl><hr '
+            f'/>{server_block(r)}'
+        )
         body += "".join(module_block(configuration, m, more) for m in modules)
     signature = identity.signature(r).removeprefix("<hr>\n")
     return f"{HEAD}{body}{signature}</body></html>\n"

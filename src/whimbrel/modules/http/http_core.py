@@ -58,7 +58,8 @@ def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]
     found = _PROTOCOL_WORDS.get(words[0].lower())
     if found is None:
         raise ConfigError(
-            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), "
+            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or "
+            "'LenientMethods' (default), "
             "and 'Require1.0' or 'Allow0.9' (default)"
         )
     field, value = found
@@ -105,7 +106,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.RSRC_CONF,
         apply=set_protocol_options,
         record=ConfigScope.SERVER,
-        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); 'Unsafe' or 'Strict' "
+        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); "
+        "'Unsafe' or 'Strict' "
         "(default). Sets HTTP acceptance rules",
     ),
     Directive(
@@ -148,7 +150,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         apply=HONOR_ORDER,
         record=ConfigScope.SERVER,
         versions=Versions.V24,
-        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection",
+        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified "
+        "order determines selection",
     ),
     Directive(
         name="Protocol",

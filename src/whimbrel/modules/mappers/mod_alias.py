@@ -111,7 +111,8 @@ def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None
         )
         if hit:
             cmd.warn(
-                f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never match because it overlaps an "
+                f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never "
+                "match because it overlaps an "
                 f"earlier {earlier.name}.",
                 code="AH00671",
             )
@@ -318,9 +319,10 @@ def make_translate(scope: Scope) -> CompiledHook | None:
 
 
 def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
-    """Map by the one-argument form: one file for all, or with *preserve* (AliasPreservePath) a directory.
+    """Map by the one-argument form: one file for all URLs.
 
-    The path is relative to the server root, which also replaces an expression whose evaluation fails.
+    With *preserve* (AliasPreservePath) the part of the URL behind the section's path is appended. The
+    path is relative to the server root, which also replaces an expression whose evaluation fails.
     """
     template, section, handler = alias
     try:

@@ -108,7 +108,7 @@ def _make_fallback(conf: DirDirConfig) -> Any:
 
 def _make_slash(conf: DirDirConfig) -> Any:
     def slash(r: Any) -> HookStatus:
-        """Redirect (301) to the name with a slash, unless the method forbids redirects."""
+        """Redirect (301) to the name with a slash; with redirect-carefully only for GET."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
             return DECLINED
         path = escape_uri(r.uri) + "/"

@@ -131,8 +131,10 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> HookStatus:
     query = f"?{r.args}" if r.args is not None else ""
     paths = [before + name + (r.path_info or "") + query for _reason, name in found]
     page = [
-        f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this server.\n"
-        "However, we found documents with names similar to the one you requested.<p>Available documents:\n<ul>\n"
+        f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this "
+        "server.\n"
+        "However, we found documents with names similar to the one you requested.<p>Available "
+        "documents:\n<ul>\n"
     ]
     for at, ((reason, _name), path) in enumerate(zip(found, paths, strict=True)):
         page.append(f'<li><a href="{escape_uri(path)}">{escape_html(path)}</a> ({REASONS[reason]})\n')

@@ -140,7 +140,8 @@ MODULE = Module(
             where=Context.RSRC_CONF,
             apply=set_userdir,
             record=ConfigScope.SERVER,
-            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username username...', "
+            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username "
+            "username...', "
             "or 'enabled username username...'",
         ),
     ),

@@ -57,7 +57,7 @@ def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 # 2.4: what is wrong with the numbers is said when everything was read ---------------------------
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One MPM of 2.4: the number of its first warning, its limits and its defaults."""
+    """Limits and defaults of one MPM of 2.4, and the number of its first warning."""
 
     name: str
     first_code: int
@@ -144,14 +144,18 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
         text = f"MaxRequestWorkers of {workers} is less than ThreadsPerChild of {threads}, increasing to"
         check.warn(
             14,
-            f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a single server.",
+            f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a "
+            "single server.",
             f"{text} match",
         )
         workers = threads
     needed = workers // threads
     if workers % threads:
         lower = needed * threads
-        text = f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, decreasing to nearest multiple {lower}"
+        text = (
+            f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, "
+            f"decreasing to nearest multiple {lower}"
+        )
         check.warn(16, f"{text}, for a maximum of {needed} servers.", text)
         workers = lower
     if needed > servers:
@@ -188,7 +192,8 @@ def check_prefork(configuration: Any) -> None:
         text = f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers}"
         check.warn(
             5,
-            f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the ServerLimit directive.",
+            f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the "
+            "ServerLimit directive.",
             f"{text}, decreasing to match",
         )
         workers = servers
@@ -362,7 +367,8 @@ _THREADED: tuple[AnyDirective, ...] = (
         where=Context.RSRC_CONF,
         record=ConfigScope.NONE,
         apply=process_number("thread_limit"),
-        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild",
+        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for "
+        "ThreadsPerChild",
     ),
 )
 _ASYNC: tuple[AnyDirective, ...] = (

@@ -107,7 +107,8 @@ _MECHANISMS = (
     "no",
 )
 _MECHANISM_HELP = (
-    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', "
+    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', "
+    "'file:/path/to/file', 'pthread', "
     "'sysvsem', 'posixsem', 'sem')"
 )
 MUTEX_TYPES = {
@@ -153,7 +154,8 @@ def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """Set AcceptMutex of 2.2."""
     if words[0].lower() not in _MUTEXES_22:
         raise ConfigError(
-            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: {', '.join(_MUTEXES_22)}."
+            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: "
+            f"{', '.join(_MUTEXES_22)}."
         )
     conf.accept_mutex = words[0].lower()
 
@@ -283,7 +285,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V24,
         apply=process_number("requests_per_child"),
-        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)",
+        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use "
+        "MaxConnectionsPerChild)",
     ),
     Directive(
         name="MaxRequestsPerChild",
@@ -346,7 +349,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V24,
         apply=process_flag("see_request_tail"),
-        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
+        'see the first 63',
     ),
     Directive(
         name="Mutex",
@@ -390,7 +394,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V22,
         apply=on_process(set_accept_mutex),
-        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, posixsem, pthread.",
+        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, "
+        "posixsem, pthread.",
     ),
     Directive(
         name="Suexec",

@@ -46,7 +46,10 @@ class Includes:
     async def __call__(self, r: Any) -> None:
         """Replace the body of *r* by the executed document."""
         if not r.dir_config(CoreDirConfig).options.value & OPT_INCLUDES:
-            text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
+            text = (
+                "mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: "
+                f"{r.uri}"
+            )
             r.log("warn", text, code="AH01374", module="include")
             return
         from whimbrel.engine.input.body import Joined

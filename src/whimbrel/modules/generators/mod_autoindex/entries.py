@@ -25,8 +25,9 @@ RUN = 32  # entries that are sorted in one step
 
 @dataclass(slots=True)
 class Entry:
-    """One line; *size* and *modified* (seconds) are -1 if unknown or hidden, *directory* is set under
-    FoldersFirst only.
+    """One line of a listing.
+
+    *size* and *modified* (seconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
     """
 
     name: str

@@ -145,7 +145,8 @@ async def write_tail(r: Any, style: ListingStyle) -> None:
 def _refused(r: Any, new: bool) -> HookStatus:
     if new:
         text = (
-            f"Cannot serve directory {r.filename}: No matching DirectoryIndex ({r.notes.get('dir-index-names', 'none')}) found, and "
+            f"Cannot serve directory {r.filename}: No matching DirectoryIndex "
+            f"({r.notes.get('dir-index-names', 'none')}) found, and "
             "server-generated directory index forbidden by Options directive"
         )
     else:

@@ -129,7 +129,8 @@ MODULE = Module(
         _row22(
             "SeeRequestTail",
             "tail",
-            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
+            'see the first 63',
         ),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

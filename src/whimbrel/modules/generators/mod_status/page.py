@@ -212,7 +212,10 @@ def _facts(
     else:
         doctype = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
         times += [f"Parent Server Generation: {generations[1]}", f"Server uptime: {span(uptime)}"]
-    top = f"<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for {title}</h1>\n\n<dl>"
+    top = (
+        "<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for "
+        f"{title}</h1>\n\n<dl>"
+    )
     top += (
         "".join(f"<dt>{fact}</dt>\n" for fact in facts) + f"<dt>Server Built: {built}\n</dt></dl><hr /><dl>\n"
     )
@@ -233,14 +236,18 @@ def _extended(s: State, new: bool) -> str:
             rates.append(size(value) + unit)
     return (
         f"<dt>Total accesses: {s.accesses} - Total Traffic: {kilo(s.bytes // 1024)}{duration}</dt>\n"
-        f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>{' - '.join(rates)}</dt>\n"
+        f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>"
+        f"{' - '.join(rates)}</dt>\n"
     )
 
 
 _PROCESSES = (
-    '\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th rowspan="2">Stopping</th>'
-    '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async connections</th></tr>\n<tr><th>total</th>'
-    "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>keep-alive</th><th>closing</th></tr>\n"
+    '\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th '
+    'rowspan="2">Stopping</th>'
+    '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async '
+    'connections</th></tr>\n<tr><th>total</th>'
+    "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>"
+    "keep-alive</th><th>closing</th></tr>\n"
 )
 _COUNTS = ("wait_io", "writing", "keep_alive", "closing")
 
@@ -257,12 +264,15 @@ def _process_table(s: State) -> str:
         graceful, idle = workers.count("G"), workers.count("_")
         busy = sum(map(workers.count, "RWKLDC"))
         out.append(
-            f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>{count}</td>"
-            f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>{idle}</td>"
+            f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>"
+            f"{count}</td>"
+            f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>"
+            f"{idle}</td>"
             f"{_cells(counts)}</tr>\n"
         )
     out.append(
-        f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>&nbsp;</td>"
+        f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>"
+        "&nbsp;</td>"
         f"<td>{s.busy - s.graceful}</td><td>{s.graceful}</td><td>{s.idle}</td>{_cells(sums)}</tr>\n</table>\n"
     )
     return "".join(out)
@@ -370,7 +380,10 @@ def _shared(worker: dict[str, Any], new: bool) -> tuple[str, _Middles]:
     """Return the cells before and after a row's own accesses, the same for all rows of a worker."""
     requests, megabytes = worker["requests"], f"{worker['sent'] / 1048576:.2f}"
     spent = f"<td>{int(worker.get('duration', 0))}</td>" if new else ""
-    end = f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>{megabytes}\n</td>"
+    end = (
+        f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>"
+        f"{megabytes}\n</td>"
+    )
     return _before(worker["process"], worker["generation"], worker["pid"], new), _Middles(
         f"/{requests}/{requests}</td><td>", end
     )
@@ -414,8 +427,10 @@ def _details(row: dict[str, Any]) -> str:
     )
     return (
         f"<b>Server {row.get('process', 0)}-{row.get('generation', 0)}</b> ({row.get('pid', 0)}): {accesses} "
-        f"[{_WORDS.get(row.get('state', '_'), '?STATE?')}] u{number(row.get('cpu', 0))} s0 cu0 cs0\n {int(row.get('since', 0))} "
-        f"{int(row.get('took', 0))} {int(row.get('duration', 0))}({sizes})\n <i>{escape_html(row.get('client', ''))} "
+        f"[{_WORDS.get(row.get('state', '_'), '?STATE?')}] u{number(row.get('cpu', 0))} s0 cu0 cs0\n "
+        f"{int(row.get('since', 0))} "
+        f"{int(row.get('took', 0))} {int(row.get('duration', 0))}({sizes})\n "
+        f"<i>{escape_html(row.get('client', ''))} "
         f"{{{escape_html(row.get('request', ''))}}}</i> <i>({escape_html(row.get('protocol', ''))})</i> "
         f"<b>[{escape_html(row.get('vhost', ''))}]</b><br />\n\n"
     )

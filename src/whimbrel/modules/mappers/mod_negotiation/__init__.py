@@ -177,7 +177,7 @@ def _validate_list(r: Any, source: Any, info: os.stat_result | None) -> None:
 
 # Deciding ---------------------------------------------------------------------------------------
 async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookStatus, Variant | None]:
-    """(OK, the best variant), or a status and None."""
+    """Return (OK, the best variant), or a status and None."""
     if r.method_number == _GET:
         n.transparent = not r.path_info and not any("/" in v.name or v.body is not None for v in n.variants)
     if n.transparent:

@@ -84,7 +84,8 @@ class MapReader:
         if not body:
             raise MapError(
                 "AH00682",
-                f"Syntax error in type map --- no header body: {self.path} for {name}:{line[len(name) + 1 :]}",
+                f"Syntax error in type map --- no header body: {self.path} for "
+                f"{name}:{line[len(name) + 1 :]}",
                 ends=False,
             )
         if name == "uri":

@@ -103,7 +103,8 @@ class Condition:
             text = "(null)" if cond.test is Test.EXPRESSION else text
             c.log_step(
                 4,
-                f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}",
+                f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => "
+                f"{'matched' if result else 'not-matched'}",
             )
         return result
 

@@ -41,7 +41,10 @@ def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str]
 
 def _date(seconds: float) -> str:
     t = time.gmtime(int(seconds))
-    return f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    return (
+        f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} "
+        f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    )
 
 
 def main_request(r: Any) -> Any:

@@ -190,7 +190,10 @@ class RewriteRun:
 
     def _too_many(self, rule: CompiledRule) -> Outcome:
         r = self.c.r
-        text = f"RewriteRule '{rule.rule.pattern}' and URI '{r.uri}' exceeded maximum number of rounds ({rule.rule.rounds}) via the [N] flag"
+        text = (
+            f"RewriteRule '{rule.rule.pattern}' and URI '{r.uri}' exceeded maximum number of rounds "
+            f"({rule.rule.rounds}) via the [N] flag"
+        )
         r.log("error", text, code="AH02596", module="rewrite")
         r.status = 500
         return Outcome.STATUS

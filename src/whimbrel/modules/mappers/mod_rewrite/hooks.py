@@ -36,7 +36,10 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
 _END_NOTE: Final = "mod_rewrite_end"
-_ANY_URI_HINT: Final = "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other strings."
+_ANY_URI_HINT: Final = (
+    "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other "
+    "strings."
+)
 
 
 # Servers ----------------------------------------------------------------------------------------
@@ -265,9 +268,11 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 def _links_are_off(new: bool) -> Any:
     which = (
-        "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also forbidden "
+        "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also "
+        "forbidden "
         if new
-        else "Options FollowSymLinks or SymLinksIfOwnerMatch is off which implies that RewriteRule directive is forbidden"
+        else "Options FollowSymLinks or SymLinksIfOwnerMatch is off which implies that RewriteRule "
+        "directive is forbidden"
     )
 
     def refuse(r: Any) -> HookStatus:

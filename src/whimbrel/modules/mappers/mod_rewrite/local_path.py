@@ -70,7 +70,8 @@ def _exists(r: Any, run: RewriteRun) -> bool:
     output, trusted = last.rule.output, bool(last.flags & Flag.UNSAFE_PREFIX)
     c.log_step(
         3,
-        f"prefix_stat compare statpath {first} and lastsub output {output} STATOK {Flag.UNSAFE_PREFIX if trusted else 0} ",
+        f"prefix_stat compare statpath {first} and lastsub output {output} STATOK "
+        f"{Flag.UNSAFE_PREFIX if trusted else 0} ",
         in_directory=False,
     )
     if trusted or _starts(run, output, first) or _starts(run, path, document_root(r)):

@@ -67,7 +67,10 @@ def _to_file(sink: LogSink, limit: int) -> LogFn:
     def to_file(r: Any, level: int, directory: str, text: str) -> None:
         if level <= limit:
             runtime = r.engine.runtime
-            line = f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) {_directory_prefix(directory)}{text}"
+            line = (
+                f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) "
+                f"{_directory_prefix(directory)}{text}"
+            )
             runtime.write_log(sink, to_bytes(escape_logitem(line).replace('\\"', '"') + "\n"))
 
     return to_file

@@ -100,7 +100,8 @@ def set_options(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) ->
         if not word.startswith("maxredirects="):
             raise ConfigError(f"RewriteOptions: unknown option '{words[0]}'")
         cmd.warn(
-            "RewriteOptions: MaxRedirects option has been removed in favor of the global LimitInternalRecursion directive and will be ignored.",
+            "RewriteOptions: MaxRedirects option has been removed in favor of the global "
+            "LimitInternalRecursion directive and will be ignored.",
             code="AH00664",
         )
     own = _dir_config(cmd, dir_config)
@@ -234,7 +235,8 @@ def _without_case(cmd: Command, cond: Cond) -> Cond:
         else (cond.operand, f" ({cmd.place.path}:{cmd.place.line})")
     )
     cmd.warn(
-        f"RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will be ignored.{where}",
+        f"RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will be "
+        f"ignored.{where}",
         code="AH00665",
     )
     return replace(cond, ignore_case=False)
