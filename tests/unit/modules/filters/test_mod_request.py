@@ -1,4 +1,4 @@
-"""Bodies kept aside: what the installed httpd lets through and refuses."""
+"""Retained bodies: accepted and refused as by the installed httpd."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOADED = MODULES["2.4"] + " request"
 
 
 class Told:
-    """Notes what is logged."""
+    """Records what is logged."""
 
     def __init__(self) -> None:
         self.codes: list[str] = []

@@ -1,4 +1,4 @@
-"""What a dump says of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
+"""Log lines of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WRITTEN = [
 
 
 class Dumped(Told):
-    """An engine whose one server wants a dump; `lines` is what the error log gets."""
+    """An engine whose one server enables dumps; `lines` is the error log."""
 
     def __init__(
         self,

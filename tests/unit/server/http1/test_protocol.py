@@ -1,4 +1,4 @@
-"""One connection, with a transport that only writes down what happens and an engine that does as told."""
+"""One connection, with a recording transport and a scripted engine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Wire(asyncio.Transport):
 
 
 class Said(Response):
-    """An answer with a body of bytes."""
+    """A response with a body of bytes."""
 
     def __init__(
         self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH
@@ -92,10 +92,7 @@ class Told:
         )
 
     def provider(self, group: str, name: str) -> None:
-        """No module is loaded: nobody provides anything."""
-
-    def try_cache(self, connection: Any, head: bytes) -> None:
-        return None
+        """Return None: no module is loaded."""
 
     def respond(self, connection: Any, head: Head, body: RequestBody) -> Any:
         return self.handler(head, body)

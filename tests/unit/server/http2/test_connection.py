@@ -1,4 +1,4 @@
-"""What a connection does in one turn of the loop, and how much it stores for a client that reads nothing."""
+"""Work of a connection in one tick, and memory for a client that reads nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TURNS = 300
 
 
 class Unread(Wire):
-    """A transport whose client takes nothing: it says so when told to by `pause`."""
+    """A transport whose client reads nothing; `pause` reports a full buffer."""
 
     def __init__(self) -> None:
         super().__init__(40_000)
@@ -64,7 +64,7 @@ class Unread(Wire):
 
 
 class Turning(Loop):
-    """A loop that makes one turn at a time, and no tasks."""
+    """A loop that runs one tick at a time, and no tasks."""
 
     def create_task(self, work: Any) -> None:
         work.close()
@@ -86,7 +86,7 @@ class Asked:
         self.wire.out = b""
 
     def counts(self, data: bytes) -> list[int]:
-        """Take *data*; how many frames were worked on in each turn until all were."""
+        """Process *data*; return how many frames were processed in each tick."""
         found, receive = [0], self.session.wire.receive
 
         def counted(*arguments: Any) -> None:
@@ -156,7 +156,7 @@ def test_resets_are_counted(asked: Asked) -> None:
 
 
 def test_malformed_requests_are_counted(asked: Asked) -> None:
-    """2.4.71 goes on for ever."""
+    """2.4.71 continues without end."""
     asked.counts(b"".join([request(n, ("connection", "close")) for n in range(1, 2 * MAX_RESETS + 20, 2)]))
     found = [(kind, payload[4:8]) for kind, _flags, _number, payload in read_frames(asked.wire.out)]
     assert len([kind for kind, _code in found if kind == RST_STREAM]) == MAX_RESETS + 1

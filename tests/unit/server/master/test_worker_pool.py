@@ -1,4 +1,4 @@
-"""Workers that can't be forked, slots that run out, messages, heartbeats, deaths."""
+"""Failing forks, exhausted slots, messages, heartbeats, deaths of workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from whimbrel.server.worker.worker import FATAL, HEARTBEAT
 
 
 class Told:
-    """A generation that notes what it logs."""
+    """A generation that records its log."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
@@ -40,7 +40,7 @@ class Told:
 
 
 def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """httpd 2.4: AH00159 fork: Unable to fork new process, with the reason before it, and a pause."""
+    """httpd 2.4: AH00159 fork: Unable to fork new process, after the reason, and a pause."""
 
     def refuse() -> int:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -77,7 +77,7 @@ def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
 def a_child(
     children: WorkerPool, program: str, slot: int = 0, **attributes: Any
 ) -> Iterator[tuple[Child, int]]:
-    """A process in the place of a worker, and the writing end of its pipe; ended with the test."""
+    """A process in place of a worker, and the writing end of its pipe; ended with the test."""
     ours, theirs = pipe()
     process = subprocess.Popen([sys.executable, "-c", program])
     one = Child(process.pid, slot, 3, time.monotonic() - 60, ours, **attributes)
@@ -104,7 +104,7 @@ SLEEP = "import time; time.sleep(60)"
 @settings(max_examples=40, deadline=None)
 @given(st.binary(min_size=1, max_size=3000))
 def test_no_message_stops_the_master(data: bytes) -> None:
-    """The line ``busy \xb2`` was a ValueError once."""
+    """The line ``busy \xb2`` once raised ValueError."""
     children = WorkerPool(SharedScoreboard(4))
     ours, theirs = pipe()
     one = children.running[1] = Child(1, 0, 3, 0.0, ours)
@@ -142,12 +142,15 @@ def test_more_descriptors_than_select_knows() -> None:
 
 
 def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGABRT first, for its last words; then SIGKILL."""
+    """SIGABRT first, for its traceback; then SIGKILL."""
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
     children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
-    stubborn = "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    stubborn = (
+        "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); "
+        "time.sleep(60)"
+    )
     with a_child(children, SLEEP) as (one, _), a_child(children, stubborn, 1) as (other, _):
         time.sleep(0.5)  # until it ignores the signal
         for _ in range(8):
@@ -204,7 +207,7 @@ def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
 def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(
     ready: bool, born_in: int, fatal: bool
 ) -> None:
-    """httpd: nor does that of an earlier generation.  A worker that has met clients could be anybody's."""
+    """httpd: nor from an earlier generation. A worker that has served clients may be compromised."""
     children, told = WorkerPool(SharedScoreboard(4)), Told()
     generation: Any = told
     with a_child(children, f"raise SystemExit({FATAL})", is_ready=ready) as (one, _):
