@@ -364,8 +364,7 @@ def exhaustive(
 
 
 def run_cuts(budget: Budget) -> Result:
-    """Cut random inputs of all kinds, alone and in pairs, cold and warm; then cached requests at every byte.
-    """
+    """Cut random inputs, alone and in pairs, cold and warm; then cached requests at every byte."""
     result, choice, count = Result(), budget.random, 0
     sources: list[Callable[[], bytes]] = [
         lambda: choice.choice(known),

@@ -116,8 +116,7 @@ def _attack(server: Server, flood: Flood, seed: int, responses: Any) -> None:
 
 
 class Attack:
-    """Clients of *flood* in a separate process, so that the honest client does not share its time with them.
-    """
+    """Clients of *flood* in a separate process, which takes no time from the honest client."""
 
     def __init__(self, server: Server, flood: Flood, seed: int) -> None:
         context = multiprocessing.get_context("fork")

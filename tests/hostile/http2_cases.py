@@ -15,6 +15,7 @@ from tests.hostile.http2_frames import (
     ACK,
     CONTINUATION,
     DATA,
+    ECHO,
     END_HEADERS,
     END_STREAM,
     GOAWAY,
@@ -38,7 +39,6 @@ from tests.hostile.http2_frames import (
 )
 from tests.hostile.server import Program, Server, Site
 
-ECHO = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SLOW = b"#!/bin/sh\nsleep 1\necho Content-Type: text/plain\necho\necho\n"
 SITE: Final = Site(
     "Protocols h2c http/1.1\nTimeout 3\n",

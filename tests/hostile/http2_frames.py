@@ -10,7 +10,7 @@ from typing import Final
 
 from hpack import Decoder, Encoder
 
-from tests.hostile.server import Server
+from tests.hostile.server import Server, read_until_closed
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
     range(10)
@@ -35,8 +35,9 @@ CODES: Final = (
 )
 SENTINEL: Final = b"sentinel"
 MAX_WINDOW: Final = (1 << 31) - 1
-MOMENT: Final = 0.2  # seconds
-ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"  # a program that returns the request body
+MOMENT: Final = 0.2  # seconds for frames after the last expected one
+# a program that returns the request body
+ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 
 
 def frame(kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
@@ -166,7 +167,6 @@ def exchange(
     """Send *begin*, *pieces* with a pause before each, and a PING; read until its answer or the server's
     close.
     """
-    out, closed = bytearray(), False
     with server.connect(seconds) as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
@@ -179,22 +179,9 @@ def exchange(
             wire.sendall(frame(PING, 0, 0, SENTINEL))
         except OSError:
             pass  # the server has refused the rest
-        end = time.monotonic() + seconds
         answer = frame(PING, ACK, 0, SENTINEL)
-        try:
-            while time.monotonic() < end:
-                if answer in out:
-                    wire.settimeout(MOMENT)  # for frames that may follow it
-                data = wire.recv(65536)
-                if not data:
-                    closed = True
-                    break
-                out += data
-        except TimeoutError:
-            pass
-        except OSError:
-            closed = True
-    return outcome_of(bytes(out), closed)
+        out, closed = read_until_closed(wire, time.monotonic() + seconds, answer, MOMENT)
+    return outcome_of(out, closed)
 
 
 def encoded(*fields: tuple[str, str]) -> bytes:

@@ -27,8 +27,7 @@ class Budget:
 
 @dataclass
 class Result:
-    """Figures of a measure by name, and one line per failure; *skipped* is the reason for a skipped measure.
-    """
+    """Figures of a measure by name, and one line per failure; *skipped* is the reason of a skip."""
 
     figures: dict[str, float | int | str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -37,8 +36,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: *promise* is a sentence that `run` checks; *cases* and *seconds* are its default budget.
-    """
+    """One measure: `run` checks the sentence *promise*; *cases* and *seconds* are the default budget."""
 
     name: str
     promise: str

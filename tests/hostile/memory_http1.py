@@ -217,10 +217,8 @@ def _serving(program: Program, listens: str) -> Iterator[Server]:
     server = Server(
         program,
         Site(
-            CONF
-            + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild "
-            "400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n"
-            + listens,
+            CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild "
+            "400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens,
             DOCUMENTS,
         ),
     )

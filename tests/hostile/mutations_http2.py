@@ -1,5 +1,4 @@
-"""Mutated sequences of HTTP/2 frames: the server closes with apache2's error or continues, without traceback.
-"""
+"""Mutated HTTP/2 frames: the server closes with apache2's error or continues, without traceback."""
 
 from __future__ import annotations
 
@@ -137,8 +136,7 @@ def run(budget: Budget) -> Result:
 
 
 def _is_cut(data: bytes) -> bool:
-    """Return True if a frame ends after *data*, so that the final PING is part of it, or if it is not HTTP/2.
-    """
+    """Return True if *data* ends inside a frame, which then includes the final PING, or is not HTTP/2."""
     frames = read_frames(data[len(PREFACE) :])
     size = len(PREFACE) + sum(9 + len(payload) for _kind, _flags, _stream, payload in frames)
     return size != len(data) or not data.startswith(PREFACE)

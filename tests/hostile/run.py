@@ -49,8 +49,8 @@ def report(measure: Measure, result: Result, seconds: float) -> None:
 
 DOCUMENT = """# Reliability
 
-Written by `make hostile HOSTILE="--document docs/reliability.md"`. Each measure sends hostile or odd traffic \
-to a server on the
+Written by `make hostile HOSTILE="--document docs/reliability.md"`. Each measure sends hostile or odd \
+traffic to a server on the
 loopback (with a limit on its memory, beside a real apache2 where the promise names it) and checks \
 one promise. The figures are
 those of one run on one machine with two cores. `--scale 0.1` runs a tenth of the cases; \

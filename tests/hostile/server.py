@@ -1,5 +1,4 @@
-"""A server under attack: Whimbrel or apache2 on a loopback port with a memory limit, observed from outside.
-"""
+"""A server under attack: Whimbrel or apache2 on a loopback port with a memory limit."""
 
 from __future__ import annotations
 
@@ -208,6 +207,30 @@ class Server:
         """Return the response to a GET on a new connection."""
         lines = (f"GET {target} HTTP/1.1", "Host: localhost", "Connection: close", *fields, "", "")
         return self.exchange("\r\n".join(lines).encode("latin-1"))
+
+
+def read_until_closed(
+    wire: socket.socket, end: float, last: bytes | None = None, moment: float = 0.0
+) -> tuple[bytes, bool]:
+    """Read until the server closes or *end* (monotonic); return the data and True if it has closed.
+
+    After *last* the reader waits only *moment* seconds for each further piece.
+    """
+    out, closed = bytearray(), False
+    try:
+        while time.monotonic() < end:
+            if last is not None and last in out:
+                wire.settimeout(moment)
+            data = wire.recv(65536)
+            if not data:
+                closed = True
+                break
+            out += data
+    except TimeoutError:
+        pass
+    except OSError:
+        closed = True
+    return bytes(out), closed
 
 
 def _limit_memory() -> None:

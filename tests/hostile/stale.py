@@ -264,9 +264,7 @@ def run(budget: Budget) -> Result:
                 for target, fields in REQUESTS:
                     _ask(warm, target, fields, clock)
             # it has read its configuration only, as the other one
-            fresh = _server(
-                ground.root, clock
-            )
+            fresh = _server(ground.root, clock)
             CHANGES[name](ground)
             for target, fields in REQUESTS:
                 checks += 1

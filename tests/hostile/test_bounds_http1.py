@@ -1,5 +1,4 @@
-"""Bounds of HTTP/1 and of the response cache: each cache and buffer of ARCHITECTURE.md under hostile inputs.
-"""
+"""Bounds of HTTP/1 and of the response cache: caches and buffers of ARCHITECTURE.md under hostile inputs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import re
-import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from typing import Final
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, Server, Site, read_until_closed
 
 SENTINEL: Final = b"GET /sentinel.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 MARK: Final = b"the sentinel\n"
@@ -398,22 +397,6 @@ class Outcome:
         )
 
 
-def _read(wire: socket.socket, end: float) -> tuple[bytes, bool]:
-    out, closed = bytearray(), False
-    try:
-        while time.monotonic() < end:
-            data = wire.recv(65536)
-            if not data:
-                closed = True
-                break
-            out += data
-    except TimeoutError:
-        pass
-    except OSError:
-        closed = True
-    return bytes(out), closed
-
-
 def send(server: Server, data: bytes) -> Outcome:
     """Send *data* and the sentinel in one write, and read until the server closes."""
     with server.connect(PATIENCE) as wire:
@@ -421,7 +404,7 @@ def send(server: Server, data: bytes) -> Outcome:
             wire.sendall(data + SENTINEL)
         except OSError:
             pass
-        out, closed = _read(wire, time.monotonic() + PATIENCE)
+        out, closed = read_until_closed(wire, time.monotonic() + PATIENCE)
     # TRACE echoes requests and an error page may quote them: a response head is at the start or after a body.
     heads = [
         found

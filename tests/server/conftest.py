@@ -135,8 +135,7 @@ def everything(wire: socket.socket) -> bytes:
 
 @pytest.fixture
 def server() -> Iterator[Running]:
-    """A server that was not started; its directory is readable by all, since root's workers become www-data.
-    """
+    """A server that was not started; its directory is readable by all, since workers become www-data."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
     root.chmod(0o755)
     port = free_port()

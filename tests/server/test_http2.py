@@ -268,8 +268,7 @@ def test_upgrade_and_its_announcement(site: Running) -> None:
     assert isinstance(settings, bytes)
     peer.socket.sendall(
         b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: "
-        b"h2c\r\nHTTP2-Settings: %b\r\n\r\n"
-        % settings.rstrip(b"=")
+        b"h2c\r\nHTTP2-Settings: %b\r\n\r\n" % settings.rstrip(b"=")
     )
     want = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
     got = b""

@@ -74,9 +74,7 @@ def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Runn
         )
     )
     # workers of the old generation may still accept a connection
-    server.wait_for(
-        lambda: server.get("/q").startswith(b"HTTP/1.1 302 ")
-    )
+    server.wait_for(lambda: server.get("/q").startswith(b"HTTP/1.1 302 "))
     server.wait_for(lambda: "302" in (server.root / "logs/access_log").read_text())
     assert (server.root / "logs/old").read_text().startswith("127.0.0.1 GET / HTTP/1.1 200 6\n")
 

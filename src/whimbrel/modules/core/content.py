@@ -33,8 +33,8 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         for name, files in handler_table(version).items()
         if built.isdisjoint(files)
     )
-    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
-    return tuple((name, modules) for name, modules in found if modules)
+    handlers = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
+    return tuple((name, modules) for name, modules in handlers if modules)
 
 
 def read_handlers(configuration: Any) -> None:

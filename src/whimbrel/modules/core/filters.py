@@ -100,8 +100,8 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
             unknown_filter(r, name)
-        for one in (*added, *more):
-            r.add_filter(one)
+        for filter_ in (*added, *more):
+            r.add_filter(filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
@@ -119,15 +119,15 @@ def unknown_filter(r: Request, name: str) -> None:
 
 def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
     """Return the filters that exist, and the names of those that do not."""
-    found: list[Filter] = []
+    filters: list[Filter] = []
     unknown = []
     for name in filter(None, written.split(";")):
         value = scope.provider("output_filter", name.lower())
         if value is not None:
-            found.append(value)
+            filters.append(value)
         elif name.lower() not in _OWN and not scope.loaded(_OF_MODULES.get(name.lower(), "")):
             unknown.append(name)
-    return found, unknown
+    return filters, unknown
 
 
 def make_name_lookup(scope: Scope) -> CompiledHook | None:

@@ -91,8 +91,7 @@ MIN_LIMIT: Final = 4
 
 
 def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Set LimitInternalRecursion: redirects, then sub-requests (the same number without a second argument).
-    """
+    """Set LimitInternalRecursion: redirects, then sub-requests (by default the same number)."""
     values = [atoi(word) for word in words]
     for value, (text, code) in zip(values, _VERY_LOW, strict=False):
         if value <= 0:

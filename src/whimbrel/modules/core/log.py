@@ -83,8 +83,8 @@ def allows(cmd: Command, level: str) -> bool:
 
 def _core_level(cmd: Command) -> int:
     levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
-    found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
-    return found
+    level: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
+    return level
 
 
 def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
@@ -165,9 +165,9 @@ def check_error_logs(configuration: Any) -> None:
                     f"error log of vhost defined at {server.place.path}:{server.place.line}",
                 )
             )
-    found = [line for line in lines if line]
-    if found:
-        raise StartError(*found, "AH00014: Configuration check failed")
+    problems = [line for line in lines if line]
+    if problems:
+        raise StartError(*problems, "AH00014: Configuration check failed")
 
 
 def _unreachable(configuration: Any, server: Server, what: str) -> str:

@@ -71,15 +71,15 @@ def _plain(text: str, at: int) -> tuple[FormatItem, int]:
 
 
 def _field(text: str, at: int) -> tuple[FormatItem, int]:
-    found = _ITEM.match(text, at)
-    if found is None or found["letter"] == "{":
+    match = _ITEM.match(text, at)
+    if match is None or match["letter"] == "{":
         raise ConfigError("Ran off end of error log format parsing args to some directive")
-    level = int(found["level"] or 0)
+    level = int(match["level"] or 0)
     if level > _HIGHEST_LEVEL:
         raise ConfigError("The specified loglevel modifier is out of range")
-    if found["letter"] not in LETTERS:
-        raise ConfigError(f"Unrecognized error log format directive %{found['letter']}")
-    flags = found["flags"] + found["more"]
+    if match["letter"] not in LETTERS:
+        raise ConfigError(f"Unrecognized error log format directive %{match['letter']}")
+    flags = match["flags"] + match["more"]
     return FormatItem(
-        found["letter"], argument=found["argument"] or "", flags=flags, level=level
-    ), found.end()
+        match["letter"], argument=match["argument"] or "", flags=flags, level=level
+    ), match.end()

@@ -71,7 +71,7 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
             reader.configuration,
             "AH02802",
             f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of "
-            f"\"{place.path}\"",
+            f'"{place.path}"',
         )
     macro = Macro(
         name,
@@ -148,7 +148,7 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
 
 def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
     """Iterate over the lines up to the macro's </Macro>; comments are dropped, nesting is checked."""
-    start, nesting, own = reader.source.number, 1, 1
+    start, nesting, depth = reader.source.number, 1, 1
     for line in reader.source.raw_lines():
         if line[:1] == "#":
             continue
@@ -167,13 +167,13 @@ def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
             _nothing_after(
                 reader, "AH02794: non blank chars found after directive closing", line.rpartition(">")[2]
             )
-            own -= 1
-            if not own:
+            depth -= 1
+            if not depth:
                 if nesting and not macro.allows_nesting:
                     warn(reader.configuration, "AH02795", f"bad cumulated nesting ({nesting:+d}) in {macro}")
                 return
         elif first.lower() == "<macro":
-            own += 1
+            depth += 1
         yield line
     raise ConfigError("expected token not found: </Macro>")
 
@@ -195,17 +195,17 @@ def substituted(line: str, names: list[str], values: list[str], used: set[int] |
     out, at = "", 0
     while True:
         hits = [
-            (found, -len(name), index)
+            (position, -len(name), index)
             for index, name in enumerate(names)
-            if name and (found := line.find(name, at)) >= 0
+            if name and (position := line.find(name, at)) >= 0
         ]
         if not hits:
             return out + line[at:]
-        found, length, index = min(hits)
+        position, length, index = min(hits)
         if used is not None:
             used.add(index)
-        out += line[at:found] + values[index]
-        at = found - length
+        out += line[at:position] + values[index]
+        at = position - length
 
 
 # use ---------------------------------------------------------------------------------------------

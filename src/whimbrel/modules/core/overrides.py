@@ -58,8 +58,7 @@ NONFATAL = {
 
 # Options -----------------------------------------------------------------------------------------
 def set_options(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set Options: unsigned words replace, signed words change the outer ones. 2.2 allows both in one line.
-    """
+    """Set Options: unsigned words replace, signed ones change the outer ones. 2.2 allows both at once."""
     now = conf.options if conf.options is not UNSET else Options()
     value, added, removed = now.value, now.added, now.removed
     signs = _Signs(mixed=command.dialect.options_mixed_signs)
@@ -177,8 +176,7 @@ def _allowed_options(command: Command, text: str) -> int:
 
 
 def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AllowOverrideList: names of directives that .htaccess may contain besides those of AllowOverride.
-    """
+    """Set AllowOverrideList: further directives that .htaccess may contain."""
     place = f"{command.place.path}:{command.place.line}"
     _useless(command, f"Useless use of AllowOverrideList at {place}", "AH00115")
     check_context(command, Forbidden.HTACCESS)

@@ -112,7 +112,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         apply=not_in_limit22(choice("hostname_lookups", "double")),
         help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse '
-        'DNS lookups',
+        "DNS lookups",
     ),
     Directive(
         name="StrictHostCheck",

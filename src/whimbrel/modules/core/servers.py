@@ -47,12 +47,12 @@ def set_server_alias(command: Command, _none: None, words: list[str]) -> None:
     server = state_of(command).current_server
     if not server.is_virtual:
         raise ConfigError("ServerAlias only used in <VirtualHost>")
-    found = split_words(words[0])
-    wild = [name for name in found if "*" in name or "?" in name]
+    names = split_words(words[0])
+    wild = [name for name in names if "*" in name or "?" in name]
     if wild:
         server.wild_names = [*server.wild_names, *wild]
-    if len(wild) < len(found):
-        server.names = [*server.names, *(name for name in found if name not in wild)]
+    if len(wild) < len(names):
+        server.names = [*server.names, *(name for name in names if name not in wild)]
 
 
 def set_server_path(command: Command, _none: None, words: list[str]) -> None:

@@ -46,12 +46,12 @@ def _sinks(configuration: Any) -> list[LogSink]:
     alike = {
         server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())
     }
-    found = {error_sink(configuration, server): None for server in reversed(alike.values())}
+    sinks = {error_sink(configuration, server): None for server in reversed(alike.values())}
     for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
         others = configuration.provider("log", name)
         if others is not None:
-            found.update(dict.fromkeys(others(configuration)))
-    return list(found)
+            sinks.update(dict.fromkeys(others(configuration)))
+    return list(sinks)
 
 
 def _buffered(configuration: Any) -> bool:

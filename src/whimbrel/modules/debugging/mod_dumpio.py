@@ -29,8 +29,8 @@ class DumpioServerConfig:
 
 def wanted(_configuration: Any, server: Any) -> DumpioServerConfig:
     """Return the settings of a server."""
-    found: DumpioServerConfig = server.config(DumpioServerConfig)
-    return found
+    conf: DumpioServerConfig = server.config(DumpioServerConfig)
+    return conf
 
 
 def any_wanted(configuration: Any) -> bool:

@@ -86,9 +86,9 @@ def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> 
 
 def limits_of(configuration: Any, server: Any) -> ReadLimits:
     """Return the limits of a server: 2.4 has defaults, 2.2 has none."""
-    found = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
-    found.update(server.config(ReqtimeoutServerConfig).limits)
-    return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
+    limits = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
+    limits.update(server.config(ReqtimeoutServerConfig).limits)
+    return ReadLimits(*(limits.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 
 
 def first_timeouts(configuration: Any) -> set[float]:

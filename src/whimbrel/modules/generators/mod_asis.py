@@ -29,9 +29,7 @@ def read_head(r: Any, data: bytes) -> bytes:
         at = end
         if line and ":" not in line:
             # 2.4 has read on before it logs this
-            head.malformed(
-                line[:SHOWN] if r.plan.dialect.wire_22 else ""
-            )
+            head.malformed(line[:SHOWN] if r.plan.dialect.wire_22 else "")
             return b""
         if head.line(line) is not None:
             return data[at:]
@@ -68,8 +66,8 @@ def make_handler(_scope: Scope) -> CompiledHook:
         location = r.headers_out.get("Location")
         if location is not None and location.startswith("/") and (r.status == 200 or 300 <= r.status < 400):
             r.status = 200
-            answer: HookStatus = await r.engine.internal_redirect(location, r)
-            return answer
+            status: HookStatus = await r.engine.internal_redirect(location, r)
+            return status
         if not r.header_only:
             r.write(rest)
         return OK

@@ -29,7 +29,7 @@ HEAD = (
 )
 SUBPAGES = (
     '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server '
-    'Settings</a>, '
+    "Settings</a>, "
     '<a href="?list">Module List</a></tt></dt></dl><hr /><dl><dt><tt>Sections:<br /><a href="#modules">'
     'Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
 )
@@ -81,9 +81,9 @@ class PageWriter:
             yield f"<dd><tt>&nbsp;&nbsp;&nbsp;&nbsp;:{indent}&lt;/{escape_html(node.name[1:])}&gt;</tt></dd>"
 
     def _inside(self) -> PageWriter:
-        found = PageWriter(self.names)
-        found.file = self.file
-        return found
+        writer = PageWriter(self.names)
+        writer.file = self.file
+        return writer
 
 
 def _rows(module: Module, version: Any) -> list[Any]:
@@ -152,7 +152,7 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
         links = "".join(f'<a href="#{m.source}">{m.source}</a>, ' for m in modules)
         body = (
             f'{SUBPAGES}<h2><a name="modules">Loaded Modules</a></h2><dl><dt><tt>{links}</tt></dt></dl><hr '
-            f'/>{server_block(r)}'
+            f"/>{server_block(r)}"
         )
         body += "".join(module_block(configuration, m, more) for m in modules)
     signature = identity.signature(r).removeprefix("<hr>\n")

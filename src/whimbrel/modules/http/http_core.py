@@ -55,14 +55,14 @@ _PROTOCOL_WORDS = {word.lower(): (field, word is pair[0]) for field, pair in _PA
 
 def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
     """Set HttpProtocolOptions: at most one keyword of each pair."""
-    found = _PROTOCOL_WORDS.get(words[0].lower())
-    if found is None:
+    option = _PROTOCOL_WORDS.get(words[0].lower())
+    if option is None:
         raise ConfigError(
             "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or "
             "'LenientMethods' (default), "
             "and 'Require1.0' or 'Allow0.9' (default)"
         )
-    field, value = found
+    field, value = option
     if getattr(conf, field) is (not value):
         first, second = next(pair for name, pair in _PAIRS if name == field)
         raise ConfigError(f"HttpProtocolOptions '{first}' and '{second}' are mutually exclusive")

@@ -35,7 +35,7 @@ Extensions = dict[str, dict[str, str]]
 
 def _overlaid(base: Extensions, over: Extensions) -> Extensions:
     """Merge per extension and attribute: the inner value wins, also "", the mark of Remove...."""
-    return {**base, **{ext: {**base.get(ext, {}), **own} for ext, own in over.items()}}
+    return {**base, **{ext: {**base.get(ext, {}), **attributes} for ext, attributes in over.items()}}
 
 
 @dataclass(slots=True)
@@ -181,19 +181,29 @@ def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belon
     base, *extensions = name_parts(name, dots_belong)
     others, known = [base], False
     for extension in extensions:
-        own = conf.extensions.get(extension.lower(), {})
-        new = own.get("type", types.get(extension.lower()))
-        found = bool(new or own.get("charset") or own.get("language") or own.get("encoding"))
-        kind, charset, handler = new or kind, own.get("charset") or charset, own.get("handler") or handler
-        for what, values in lists.items():
-            if own.get(what):
-                values.append(own[what])
-        found = found or "any" in conf.match or bool("handlers" in conf.match and own.get("handler"))
-        found = found or bool(
-            "filters" in conf.match and (own.get("input_filters") or own.get("output_filters"))
+        attributes = conf.extensions.get(extension.lower(), {})
+        new = attributes.get("type", types.get(extension.lower()))
+        has_attribute = bool(
+            new or attributes.get("charset") or attributes.get("language") or attributes.get("encoding")
         )
-        known = known or found
-        if not found:
+        kind, charset, handler = (
+            new or kind,
+            attributes.get("charset") or charset,
+            attributes.get("handler") or handler,
+        )
+        for what, values in lists.items():
+            if attributes.get(what):
+                values.append(attributes[what])
+        has_attribute = (
+            has_attribute
+            or "any" in conf.match
+            or bool("handlers" in conf.match and attributes.get("handler"))
+        )
+        has_attribute = has_attribute or bool(
+            "filters" in conf.match and (attributes.get("input_filters") or attributes.get("output_filters"))
+        )
+        known = known or has_attribute
+        if not has_attribute:
             others.append(extension)
     ins, outs = (
         tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters")
@@ -242,25 +252,25 @@ def _finder(
     names: dict[str, Found] = {}
 
     def find(name: str) -> Found:
-        found = names.get(name)
-        if found is None:
+        parsed = names.get(name)
+        if parsed is None:
             if len(names) > 1000:
                 names.clear()
                 memory.clear()
-            found = names[name] = parse_name(name, conf, types, dots_belong)
+            parsed = names[name] = parse_name(name, conf, types, dots_belong)
             base, dot, extensions = name.partition(".")
             more = (
-                found.languages
-                or found.encodings
-                or found.handler is not None
-                or found.input_filters
-                or found.output_filters
+                parsed.languages
+                or parsed.encodings
+                or parsed.handler is not None
+                or parsed.input_filters
+                or parsed.output_filters
             )
-            if base and dot and not more and found.type is not None and found.others is not None:
-                kind = with_charset(found.type, found.charset)
+            if base and dot and not more and parsed.type is not None and parsed.others is not None:
+                kind = with_charset(parsed.type, parsed.charset)
                 if kind is not None:
-                    memory[extensions] = kind, "".join(["\0" + other for other in found.others[1:]])
-        return found
+                    memory[extensions] = kind, "".join(["\0" + other for other in parsed.others[1:]])
+        return parsed
 
     return find
 
@@ -294,25 +304,25 @@ def make_type(scope: Scope) -> CompiledHook | None:
     return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
 
 
-def _take(r: Any, found: Found, new: bool) -> None:
-    if found.type is not None:
-        r.content_type = found.type
-    if found.languages:
-        r.content_languages = [*r.content_languages, *found.languages]
-    if found.encodings:
-        r.content_encodings = [*r.content_encodings, *found.encodings]
-    if found.handler is not None and not r.proxy:
-        r.handler = found.handler
+def _take(r: Any, parsed: Found, new: bool) -> None:
+    if parsed.type is not None:
+        r.content_type = parsed.type
+    if parsed.languages:
+        r.content_languages = [*r.content_languages, *parsed.languages]
+    if parsed.encodings:
+        r.content_encodings = [*r.content_encodings, *parsed.encodings]
+    if parsed.handler is not None and not r.proxy:
+        r.handler = parsed.handler
     for key, names in (
-        ("mime-input-filters", found.input_filters),
-        ("mime-output-filters", found.output_filters),
+        ("mime-input-filters", parsed.input_filters),
+        ("mime-output-filters", parsed.output_filters),
     ):
         if names:
             r.notes[key] = ";".join(names)
-    if found.others is not None:
-        r.notes[EXCEPTIONS] = "\0".join(found.others)
+    if parsed.others is not None:
+        r.notes[EXCEPTIONS] = "\0".join(parsed.others)
     if r.content_type is not None:
-        kind = with_charset(r.content_type, found.charset)
+        kind = with_charset(r.content_type, parsed.charset)
         if kind is not None:
             r.content_type = kind
         else:
@@ -328,10 +338,10 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     Unknown filters are logged.
     """
     named = {
-        own[key]
-        for own in scope.dir_config(MimeDirConfig).extensions.values()
+        attributes[key]
+        for attributes in scope.dir_config(MimeDirConfig).extensions.values()
         for key in ("input_filters", "output_filters")
-        if own.get(key)
+        if attributes.get(key)
     }
     if not named:
         return None
@@ -349,14 +359,14 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         if key not in memory:
             if len(memory) > 1000:
                 memory.clear()
-            found, lost = known_filters(scope, key[0])
-            memory[key] = found, lost + known_filters(scope, key[1])[1]
+            filters, lost = known_filters(scope, key[0])
+            memory[key] = filters, lost + known_filters(scope, key[1])[1]
         added, unknown = memory[key]
         for name in unknown:
             unknown_filter(r, name)
         if not r.proxy:
-            for one in added:
-                r.add_filter(one)
+            for filter_ in added:
+                r.add_filter(filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)

@@ -46,8 +46,7 @@ def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str |
 
 
 def make_upgrade(scope: Scope) -> CompiledHook | None:
-    """Make the hook that announces protocols on the first response of a connection, or switches on request.
-    """
+    """Make the hook that announces protocols on the first response of a connection, or switches."""
     core = scope.server_config(CoreServerConfig)
     protocols, honor = core.protocols, core.protocols_honor_order
     names, propose = announced(protocols), scope.provider("protocol", "propose")
@@ -97,8 +96,8 @@ def make_upgrade_star(scope: Scope) -> CompiledHook | None:
     def star(r: Request) -> HookStatus:
         if r.method_number != _OPTIONS or r.uri != "*":
             return DECLINED
-        answer = upgrade(r)
-        assert isinstance(answer, int)
-        return answer
+        status = upgrade(r)
+        assert isinstance(status, int)
+        return status
 
     return CompiledHook(star, Reads.HEAD, methods=1 << _OPTIONS)

@@ -204,8 +204,8 @@ def check_library(configuration: Any) -> None:
 
 def settings_of(configuration: Any, server: Any) -> Http2ServerConfig | None:
     """Return the settings of connections to *server*; None if HTTP/2 is unavailable."""
-    found: Http2ServerConfig = server.config(Http2ServerConfig)
-    return None if _MISSING in configuration.declared_names else found
+    conf: Http2ServerConfig = server.config(Http2ServerConfig)
+    return None if _MISSING in configuration.declared_names else conf
 
 
 def propose(r: Request, offers: list[str]) -> str | None:

@@ -64,18 +64,18 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         action = r.handler or ""
         if action == "default-handler" and scope.dialect.default_type:
             action = "text/plain"
-        found = conf.types.get(action.lower())
-        if found is not None:
-            if not found[1] and r.finfo is None:
+        entry = conf.types.get(action.lower())
+        if entry is not None:
+            if not entry[1] and r.finfo is None:
                 r.log(missing, f"File does not exist: {r.filename}", code="AH00652", module="actions")
                 return 404
-            script = found[0]
+            script = entry[0]
             r.env["HANDLER"] = action
         if script is None:
             return DECLINED
         target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
-        answer: HookStatus = await r.engine.internal_redirect(target, r)
-        return answer
+        status: HookStatus = await r.engine.internal_redirect(target, r)
+        return status
 
     return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True)
 

@@ -70,8 +70,8 @@ class AliasDirConfig:
 
 
 # Setters ----------------------------------------------------------------------------------------
-def _added(known: Any, one: Mapping) -> list[Mapping]:
-    return [*(known if isinstance(known, list) else []), one]
+def _added(known: Any, mapping: Mapping) -> list[Mapping]:
+    return [*(known if isinstance(known, list) else []), mapping]
 
 
 def _absolute(cmd: Command, path: str) -> str:
@@ -226,19 +226,18 @@ def _past_slashes(text: str, at: int) -> int:
 
 
 def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mapping, str] | None:
-    """Return the first line that covers *uri* and the resulting URL; *for_url*: with the added part escaped.
-    """
-    for one in mappings:
-        if one.regex is not None:
-            found = one.regex.search(uri)
-            if found is None or one.target is None:
+    """Return the first line that covers *uri* and the new URL; *for_url*: with the added part escaped."""
+    for mapping in mappings:
+        if mapping.regex is not None:
+            match = mapping.regex.search(uri)
+            if match is None or mapping.target is None:
                 continue
-            path = one.target.apply(found)
-            return one, _escaped_url(path) if for_url else path
-        size = alias_length(uri, one.fake)
+            path = mapping.target.apply(match)
+            return mapping, _escaped_url(path) if for_url else path
+        size = alias_length(uri, mapping.fake)
         if size > 0:
             rest = uri[size:]
-            return one, (one.real or "") + (escape_uri(rest) if for_url else rest)
+            return mapping, (mapping.real or "") + (escape_uri(rest) if for_url else rest)
     return None
 
 
@@ -289,8 +288,8 @@ def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
     def go(r: Any) -> HookStatus:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
-        found = first_match(redirects, r.uri, True) if redirects else None
-        return DECLINED if found is None else send_away(r, found[0].status, found[1], conf.relative)
+        hit = first_match(redirects, r.uri, True) if redirects else None
+        return DECLINED if hit is None else send_away(r, hit[0].status, hit[1], conf.relative)
 
     return go
 
@@ -312,8 +311,8 @@ def make_translate(scope: Scope) -> CompiledHook | None:
             return status
         if conf.alias is not None:
             return _map_all(r, conf.alias, conf.preserve)
-        found = first_match(server.aliases, r.uri, False)
-        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0]))
+        hit = first_match(server.aliases, r.uri, False)
+        return DECLINED if hit is None else _map(r, hit[1], hit[0].handler, _context(hit[0]))
 
     return CompiledHook(translate)
 
@@ -337,11 +336,11 @@ def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: 
     )
 
 
-def _context(one: Mapping) -> tuple[str, str] | None:
+def _context(mapping: Mapping) -> tuple[str, str] | None:
     """Return the URL path and the directory of the line as programs see them (CONTEXT_PREFIX); None for a
     regex.
     """
-    return (one.fake, one.real or "") if one.regex is None else None
+    return (mapping.fake, mapping.real or "") if mapping.regex is None else None
 
 
 def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:

@@ -42,13 +42,13 @@ class DirDirConfig:
 
 def add_names_24(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
     """Add every word of the line; ``disabled`` as the only word clears the names of this section."""
-    found = []
+    names = []
     for word in split_words(args[0]):
         if not word:
             break
-        found.append(word)
+        names.append(word)
     known = [] if conf.names is UNSET or conf.names is None else conf.names
-    conf.names = [] if [w.lower() for w in found] == ["disabled"] else [*known, *found]
+    conf.names = [] if [w.lower() for w in names] == ["disabled"] else [*known, *names]
 
 
 def add_name_22(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
@@ -79,8 +79,7 @@ def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
 
 
 def _serves(sub: Any) -> bool:
-    """Return True if the sub-request found a file that may replace the directory, not a name with path info.
-    """
+    """Return True if the sub-request found a file that may replace the directory."""
     return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.finfo))
 
 
@@ -156,8 +155,8 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
     async def fixup(r: Any) -> HookStatus:
         if r.finfo is None:
-            answer: HookStatus = await fall_back(r) if r.handler is None else DECLINED
-            return answer
+            status: HookStatus = await fall_back(r) if r.handler is None else DECLINED
+            return status
         if not r.uri.endswith("/"):
             found: HookStatus = slash(r)
             return found

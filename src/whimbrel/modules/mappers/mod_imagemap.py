@@ -76,8 +76,7 @@ _SHAPES: dict[str, Callable[[Point, list[Point]], bool]] = {
 
 
 def clicked(query: str | None) -> Point | None:
-    """Return the point of a query such as ``12,34``; None without one, or for 0,0, which text browsers send.
-    """
+    """Return the point of a query such as ``12,34``; None without one, or for the 0,0 of text browsers."""
     if query is None:
         return None
     x = _number(query, ",")
@@ -89,8 +88,8 @@ def clicked(query: str | None) -> Point | None:
 def _number(words: str, stop: str) -> float | None:
     """Return the first number, if it comes before *stop*."""
     at = next((i for i, c in enumerate(words) if is_digits(c) or (stop and c == stop)), len(words))
-    found = _LEADING.match(words, at)
-    return float(found[1]) if found else None
+    match = _LEADING.match(words, at)
+    return float(match[1]) if match else None
 
 
 # Map files --------------------------------------------------------------------------------------
@@ -201,8 +200,8 @@ class Reading:
                 module="imagemap",
             )
             raise MapError
-        found = re.search(r"(?<!/)/(?!/)", base)
-        host, directory = (base, None) if found is None else (base[: found.start()], base[found.start() :])
+        match = re.search(r"(?<!/)/(?!/)", base)
+        host, directory = (base, None) if match is None else (base[: match.start()], base[match.start() :])
         if directory is not None and value.startswith("/"):
             return host + value
         if directory is not None:

@@ -55,14 +55,14 @@ def interpolate(text: str, name: str, port: int) -> str:
     """
     parts = name.split(".", MAX_PARTS - 1)
 
-    def piece(found: re.Match[str]) -> str:
-        if found[0] == "%%":
+    def piece(match: re.Match[str]) -> str:
+        if match[0] == "%%":
             return "%"
-        if found[0] == "%p":
+        if match[0] == "%p":
             return str(port)
-        chosen = _chosen(parts, int(found[2]), bool(found[1]), bool(found[3]), ".")
-        if found[5] is not None:
-            chosen = _chosen(list(chosen), int(found[5]), bool(found[4]), bool(found[6]), "")
+        chosen = _chosen(parts, int(match[2]), bool(match[1]), bool(match[3]), ".")
+        if match[5] is not None:
+            chosen = _chosen(list(chosen), int(match[5]), bool(match[4]), bool(match[6]), "")
         return lower(chosen)
 
     return _PIECE.sub(piece, text)

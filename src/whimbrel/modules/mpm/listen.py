@@ -37,7 +37,7 @@ def _addresses(state: CommandContext, host: str, port: int, scope: str) -> list[
     if not host:
         return [""]
     try:
-        found = resolved(host)
+        addresses = resolved(host)
     except (OSError, UnicodeError) as problem:
         state.configuration.warn(
             f"alloc_listener: failed to set up sockaddr for {host}",
@@ -48,7 +48,7 @@ def _addresses(state: CommandContext, host: str, port: int, scope: str) -> list[
         raise ConfigError("Listen setup failed") from None
     if scope:
         _check_scope(state, host, port, scope)
-    return found[:1] if old else found
+    return addresses[:1] if old else addresses
 
 
 def _check_scope(state: CommandContext, host: str, port: int, scope: str) -> None:

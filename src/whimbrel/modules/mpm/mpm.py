@@ -54,7 +54,7 @@ def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     conf.async_factor = value
 
 
-# 2.4: what is wrong with the numbers is said when everything was read ---------------------------
+# 2.4: the numbers are checked after reading -----------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Limits and defaults of one MPM of 2.4, and the number of its first warning."""
@@ -209,7 +209,7 @@ def checked_by(kind: Kind) -> Callable[[Any], None]:
     return lambda configuration: check_threads(configuration, kind)
 
 
-# 2.2: said at once, in several lines ------------------------------------------------------------
+# 2.2: messages while reading, in several lines --------------------------------------------------
 MAX_SERVERS_22 = 200000
 
 

@@ -131,15 +131,15 @@ MUTEX_TYPES = {
 
 def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
     """Check Mutex mechanism[:directory] [type] [OmitPID]: of several types the last counts."""
-    found = split_words(words[0])
-    if not found or not found[0]:
+    tokens = split_words(words[0])
+    if not tokens or not tokens[0]:
         raise ConfigError(f"Mutex requires at least a mechanism argument {_MECHANISM_HELP}")
-    mechanism, colon, directory = found[0].partition(":")
+    mechanism, colon, directory = tokens[0].partition(":")
     if mechanism.lower() not in _MECHANISMS:
-        raise ConfigError(f"Invalid Mutex argument {found[0]} {_MECHANISM_HELP}")
+        raise ConfigError(f"Invalid Mutex argument {tokens[0]} {_MECHANISM_HELP}")
     if directory and not os.path.isdir(to_bytes(cmd.server_path(directory))):
-        raise ConfigError(f"Invalid Mutex directory in argument {found[0]}")
-    types = [word for word in found[1:] if word.lower() != "omitpid"]
+        raise ConfigError(f"Invalid Mutex directory in argument {tokens[0]}")
+    types = [word for word in tokens[1:] if word.lower() != "omitpid"]
     kind = types[-1] if types else "default"
     if not any(cmd.loaded(module) for module in MUTEX_TYPES.get(kind, ())):
         raise ConfigError(f"Mutex type {kind} is not valid")
@@ -350,7 +350,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         versions=Versions.V24,
         apply=process_flag("see_request_tail"),
         help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
-        'see the first 63',
+        "see the first 63",
     ),
     Directive(
         name="Mutex",

@@ -122,8 +122,7 @@ FileETag +Size
 def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
-    """As recorded of both versions: size; time, although server and outer directory set the size; none; size.
-    """
+    """As recorded of both versions: size; time, although the outer sections set the size; none; size."""
     site = Serving(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)

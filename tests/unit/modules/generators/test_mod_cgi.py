@@ -102,7 +102,7 @@ def test_large_answers(tmp_path: Path) -> None:
 def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
     lines = (
         '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; '
-        'done\n'
+        "done\n"
     )
     serving = site(tmp_path, {"a.cgi": lines})
     found = [
@@ -176,7 +176,7 @@ def test_refusals_and_failures(path: str, status: int, code: str, tmp_path: Path
     }
     conf = (
         '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo '
-        'Off\n</Files>\n'
+        "Off\n</Files>\n"
     )
     conf += "<Location /dir.cgi>\nSetHandler cgi-script\nDirectoryIndex disabled\n</Location>\n"
     serving = site(tmp_path, files, conf)
@@ -284,8 +284,7 @@ def test_a_timeout_has_httpds_lines(tmp_path: Path) -> None:
     assert "AH01220: Timeout waiting for output from CGI script" in log(serving)
     assert (
         "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: "
-        "ap_content_length_filter: "
-        in log(serving)
+        "ap_content_length_filter: " in log(serving)
     )
 
 

@@ -25,8 +25,7 @@ def test_list(tmp_path: Path) -> None:
     assert reply.get("Content-Type") == "text/html; charset=ISO-8859-1"
     assert (
         "<dl><dt>Server Module List</dt><dd>core.c</dd><dd>event.c</dd><dd>http_core.c</dd><dd>"
-        "mod_alias.c</dd>"
-        in reply.body
+        "mod_alias.c</dd>" in reply.body
     )
 
 

@@ -11,7 +11,7 @@ from whimbrel.modules.mappers.mod_imagemap import clicked, in_circle, in_poly, i
 
 FILES = {
     "htdocs/m.map": '#comment\ndefault /def.html\nrect /rect.html 0,0 10,10 "Rect"\ncircle http://c.test/ '
-    '50,50 60,50\npoly poly.html 100,100 '
+    "50,50 60,50\npoly poly.html 100,100 "
     "120,100 110,120\npoint /pt1 200,200\npoint /pt2 300,300\nbase_uri http://base.test/dir/\nrect "
     "rel/x.html 400,400 410,410\n"
     "rect ../up.html 420,420 430,430\n",
@@ -50,7 +50,7 @@ def test_clicks(path: str, status: int, location: str | None, tmp_path: Path) ->
     [
         (
             "formatted",
-            '<h1>Menu for /nod.map</h1>\n<hr />\n\n<pre>          <a '
+            "<h1>Menu for /nod.map</h1>\n<hr />\n\n<pre>          <a "
             'href="http://localhost/r">/r</a></pre>\n\n\n</body>\n</html>\n',
         ),
         ("semiformatted", '<pre>          <a href="http://localhost/r">/r</a></pre>\n\n\n</body>\n</html>\n'),

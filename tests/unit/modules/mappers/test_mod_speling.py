@@ -62,8 +62,7 @@ def test_choices(tmp_path: Path) -> None:
     assert '<li><a href="/foo.htm">/foo.htm</a> (common basename)\n' in reply.body
     assert (
         "Please consider informing the owner of the referring page <tt>http://ref.test/p</tt> about the "
-        "broken link.\n"
-        in reply.body
+        "broken link.\n" in reply.body
     )
     assert [ask(serving, "/zzz").status, ask(serving, "/redme.txt", method="POST", body="x").status] == [
         404,

@@ -105,8 +105,7 @@ def test_worker(tmp_path: Path, conf: str, said: list[str]) -> None:
 
 EXCEEDS = (
     "AH00180: WARNING: MaxRequestWorkers of {} exceeds ServerLimit value of {} servers, decreasing "
-    "MaxRequestWorkers to {}. "
-    + TO_INCREASE
+    "MaxRequestWorkers to {}. " + TO_INCREASE
 )
 
 

@@ -122,8 +122,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
 def test_connections_of_one_turn_have_counts_of_their_own(
     root: Path, path: str, own: str, sized: bool
 ) -> None:
-    """The Keep-Alive count is the connection's on every path, and so is the logged length of its head (%O).
-    """
+    """The Keep-Alive count is the connection's on every path, and so is the length of its head (%O)."""
     text = (root / "conf/httpd.conf").read_text()
     if sized:
         (root / "conf/httpd.conf").write_text(

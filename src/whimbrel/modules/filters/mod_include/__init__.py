@@ -92,15 +92,15 @@ def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
     """
     conf = r.server_conf(IncludeServerConfig)
     cache: dict[bytes, tuple[Piece, ...]] = r.engine.plans.root(r.server).notes.setdefault(_PIECES, {})
-    found = cache.get(data)
-    if found is None:
+    entry = cache.get(data)
+    if entry is None:
         from whimbrel.modules.filters.mod_include.document import pieces
 
-        found = pieces(data, conf.start, conf.end)
+        entry = pieces(data, conf.start, conf.end)
         if len(cache) >= MAX_CACHED or sum(map(len, cache)) + len(data) > MAX_CACHED_BYTES:
             cache.clear()
-        cache[data] = found
-    return found
+        cache[data] = entry
+    return entry
 
 
 INCLUDES: Final = Includes()

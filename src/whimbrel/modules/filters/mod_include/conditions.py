@@ -138,18 +138,18 @@ def _modern(page: Page, text: str) -> bool | None:
 
 
 def _compiled(page: Page, text: str) -> compiled.CompiledCondition:
-    known: dict[str, compiled.CompiledCondition] = page.r.plan.notes.setdefault("include expressions", {})
-    found = known.get(text)
-    if found is None:
-        if len(known) > 1000:
-            known.clear()
+    cache: dict[str, compiled.CompiledCondition] = page.r.plan.notes.setdefault("include expressions", {})
+    condition = cache.get(text)
+    if condition is None:
+        if len(cache) > 1000:
+            cache.clear()
         provided = page.r.plan.provider
-        found = known[text] = compiled.compile_condition(
+        condition = cache[text] = compiled.compile_condition(
             text,
             in_document=True,
             lookup=lambda group, name: _OWN.get((group, name)) or provided(group, name),
         )
-    return found
+    return condition
 
 
 def otherwise(page: Page, element: Element) -> None:

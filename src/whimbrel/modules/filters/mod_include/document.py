@@ -133,15 +133,15 @@ class Reader:
         text, at = self.text, self.at + 1
         out = []
         while True:
-            found = text.find(quote, at)
-            if found < 0:
+            end = text.find(quote, at)
+            if end < 0:
                 return None
-            if text[found - 1] != "\\" or found == self.at + 1:
+            if text[end - 1] != "\\" or end == self.at + 1:
                 break
-            out.append(text[at : found - 1] + quote)
-            at = found + 1
-        out.append(text[at:found])
-        self.at = found + 1
+            out.append(text[at : end - 1] + quote)
+            at = end + 1
+        out.append(text[at:end])
+        self.at = end + 1
         return "".join(out)
 
 
@@ -157,14 +157,14 @@ def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[P
     """
     tag, out, at = start.encode("latin-1"), list[Piece](), 0
     text = ""
-    while (found := data.find(tag, at)) >= 0:
-        if found > at:
-            out.append(data[at:found])
+    while (position := data.find(tag, at)) >= 0:
+        if position > at:
+            out.append(data[at:position])
         text = text or data.decode("latin-1")
-        reader = Reader(text, found + len(tag), end)
+        reader = Reader(text, position + len(tag), end)
         element = reader.element()
         if not last and Fault.UNFINISHED in element.faults:
-            return tuple(out), data[found:]
+            return tuple(out), data[position:]
         out.append(element)
         at = reader.at
     stop = len(data) if last else max(at, len(data) - _partial(data[at:], tag))

@@ -34,10 +34,10 @@ def echo(page: Page, element: Element) -> None:
         if value is None:
             return
         if name == "var":
-            found = page.variable(page.substituted(decode_entities(value)))
-            if found is None:
+            text = page.variable(page.substituted(decode_entities(value)))
+            if text is None:
                 page.write(page.undefined)
-            elif not _recode(page, "echo", found, decoding, encoding):
+            elif not _recode(page, "echo", text, decoding, encoding):
                 return
         elif name == "decoding" and not page.old:
             decoding = value

@@ -51,11 +51,11 @@ def decode_entities(value: str) -> str:
     return _ENTITY.sub(_character, value) if "&" in value else value
 
 
-def _character(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        code = int(found[1]) if is_digits(found[1]) and len(found[1]) < 10 else 0
+def _character(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        code = int(match[1]) if is_digits(match[1]) and len(match[1]) < 10 else 0
         return chr(code) if code in (9, 10) or 32 <= code < 127 or 160 < code < 256 else ""
-    return _NAMED.get(found[2], found[0])
+    return _NAMED.get(match[2], match[0])
 
 
 def _from_base64(value: str) -> str:
@@ -113,7 +113,7 @@ def changed(value: str, names: str, known: dict[str, Change]) -> str:
 
 def escape_shell(value: str) -> str:
     """Escape every character with a meaning in a shell by a backslash."""
-    return _SHELL.sub(lambda found: "\\" + found[0], value)
+    return _SHELL.sub(lambda match: "\\" + match[0], value)
 
 
 def formatted_size(size: int, in_bytes: bool) -> str:
@@ -125,5 +125,5 @@ def formatted_time(seconds: float, form: str, *, gmt: bool = False) -> str:
     """Format a time with strftime(3) in local time or GMT."""
     when = time.gmtime(seconds) if gmt else time.localtime(seconds)
     if gmt:
-        form = re.sub("%(%|Z)", lambda found: "GMT" if found[1] == "Z" else "%%", form)
+        form = re.sub("%(%|Z)", lambda match: "GMT" if match[1] == "Z" else "%%", form)
     return time.strftime(form.replace("\0", ""), when)

@@ -147,11 +147,11 @@ async def run(page: Page, sub: Any) -> int:
     body, stream = r.body, r.stream
     r.body, r.stream = page.out, page.stream
     try:
-        answer: int = await r.engine.run_sub(sub)
+        status: int = await r.engine.run_sub(sub)
     finally:
         page.stream = r.stream
         r.body, r.stream = body, stream
-    return answer if answer > 0 else 0
+    return status if status > 0 else 0
 
 
 # Programs ---------------------------------------------------------------------------------------
@@ -243,12 +243,15 @@ async def _command(page: Page, command: str, module: str) -> None:
 
 async def _shell_variables(page: Page) -> None:
     r = page.r
-    found = {}
+    variables = {}
     if r.path_info:
-        found["PATH_INFO"] = escape_shell(r.path_info)
+        variables["PATH_INFO"] = escape_shell(r.path_info)
         sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
         if sub.filename:
-            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
     if r.args is not None:
-        found["QUERY_STRING"], found["QUERY_STRING_UNESCAPED"] = r.args, escape_shell(unescape_loose(r.args))
-    overlap(r.env, found)
+        variables["QUERY_STRING"], variables["QUERY_STRING_UNESCAPED"] = (
+            r.args,
+            escape_shell(unescape_loose(r.args)),
+        )
+    overlap(r.env, variables)

@@ -59,7 +59,7 @@ class Page:
         self.found: Match | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
-    # what is written --------------------------------------------------------------------------
+    # output -------------------------------------------------------------------------------------
     def write(self, text: str) -> None:
         """Append text to the document."""
         self.out.append(to_bytes(text))
@@ -84,8 +84,7 @@ class Page:
         self.fail()
 
     def should_skip(self, element: Element, code: str, module: str = "include") -> bool:
-        """Return True if the element is not executed: it is inactive, or has no arguments, which is logged.
-        """
+        """Return True if the element is inactive, or has no arguments, which is logged."""
         if not element.arguments:
             level = "error" if self.printing else "warn"
             self.log(f"missing argument for {element.name} element in {self.r.filename}", code, level, module)
@@ -145,16 +144,18 @@ class Page:
 
     def _own(self) -> dict[str, str]:
         r = self.r
-        own: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
+        variables: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
         if not self.old:
-            own["DOCUMENT_ARGS"] = r.args or ""
+            variables["DOCUMENT_ARGS"] = r.args or ""
         if r.path_info:
-            own["DOCUMENT_PATH_INFO"] = r.path_info
-        own["USER_NAME"] = LAZY
-        own["DOCUMENT_NAME"] = r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+            variables["DOCUMENT_PATH_INFO"] = r.path_info
+        variables["USER_NAME"] = LAZY
+        variables["DOCUMENT_NAME"] = (
+            r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+        )
         if r.args is not None:
-            own["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
-        return own
+            variables["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
+        return variables
 
     def variable(self, name: str) -> str | None:
         """Return the value of a variable, with ``0`` to ``9`` as groups of the last match; None if it is
@@ -221,9 +222,9 @@ class Page:
         return "".join(out) + text[at:]
 
     # callbacks of conditions (whimbrel.expr.ssi) ---------------------------------------------
-    def matched(self, found: Match | None, regex: Regex) -> None:
+    def matched(self, match: Match | None, regex: Regex) -> None:
         """Store the result of a regular expression."""
-        self.found, self.pattern, self.groups = found, regex.pattern, regex.groups
+        self.found, self.pattern, self.groups = match, regex.pattern, regex.groups
 
     def complain(self, text: str, code: str) -> None:
         """Log a message of a condition."""

@@ -33,11 +33,11 @@ class Document:
 
     def pieces_of(self, data: bytes) -> tuple[Piece, ...]:
         """Return the pieces that *data* completes, together with the unparsed rest."""
-        found, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
+        pieces, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
         if len(self._rest) > MAX_ELEMENT:
             more, self._rest = beginning(self._rest, self._start, self._end, last=True)
-            found += more
-        return found
+            pieces += more
+        return pieces
 
     async def more(self) -> tuple[Piece, ...] | None:
         """Return the next pieces; None at the end."""
@@ -49,8 +49,8 @@ class Document:
                 return self.pieces_of(bytes(waiting))
         if not self._rest and not waiting:
             return None
-        found, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
-        return found
+        pieces, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
+        return pieces
 
 
 class PageStream:

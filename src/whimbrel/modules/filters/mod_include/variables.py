@@ -149,10 +149,10 @@ class Variables(dict[str, str]):
         return default if spelled is None else dict.pop(self, spelled)
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        found = self.get(name)
-        if found is None:
-            self[name] = found = default
-        return found
+        value = self.get(name)
+        if value is None:
+            self[name] = value = default
+        return value
 
     def update(self, *others: Any, **more: str) -> None:
         for other in (*others, more):

@@ -95,13 +95,13 @@ def special(items: list[Item], path: str) -> str | None:
 def find_description(conf: AutoindexDirConfig, path: str) -> str | None:
     """Return the first AddDescription for the file *path*."""
     name = path.rpartition("/")[2]
-    for one in conf.descriptions:
-        subject = path if one.is_path else name
-        if one.wild:
-            if compile_fnmatch(one.pattern).search(subject) is not None:
-                return one.text
-        elif one.pattern in subject:
-            return one.text
+    for description in conf.descriptions:
+        subject = path if description.is_path else name
+        if description.wild:
+            if compile_fnmatch(description.pattern).search(subject) is not None:
+                return description.text
+        elif description.pattern in subject:
+            return description.text
     return None
 
 
@@ -112,8 +112,8 @@ def html_title(path: str) -> str | None:
             text = file.read(TITLE_BYTES).decode("latin-1")
     except OSError:
         return None
-    found = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)
-    return None if found is None else re.sub("[\r\n]", " ", found[1].lstrip("\r\n"))
+    match = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)
+    return None if match is None else re.sub("[\r\n]", " ", match[1].lstrip("\r\n"))
 
 
 def _media(sub: Any) -> str | None:
@@ -138,9 +138,7 @@ async def make_entry(
     if not _shown(sub, conf):
         return None
     # the sub-request may have reached the directory's index file
-    is_dir = is_directory(
-        r.deps.stat(r.filename + name)
-    )
+    is_dir = is_directory(r.deps.stat(r.filename + name))
     entry = Entry(name + "/" if is_dir else name)
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry

@@ -110,32 +110,32 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
 async def _included(r: Any, sub: Any) -> bool:
     """Append the output of the sub-request; the page's length is unknown then."""
     r.chunked = True
-    answer: HookStatus = await r.engine.run_sub(sub)
-    return answer == OK
+    status: HookStatus = await r.engine.run_sub(sub)
+    return status == OK
 
 
 async def write_head(r: Any, style: ListingStyle, title: str) -> None:
     """Write the preamble and the heading, or the content of HeaderName."""
-    kind, found = await _text_file(r, style.conf.header)
+    kind, content = await _text_file(r, style.conf.header)
     bare = bool(style.options & IndexOption.SUPPRESS_PREAMBLE)
     if kind == "html":
         if not bare:
             r.write(preamble(style, title))
-        if not await _included(r, found):
+        if not await _included(r, content):
             r.write((preamble(style, title) if bare else "") + heading(style, title))
     elif kind == "text":
-        r.write(f"{preamble(style, title)}<pre>\n{escape_html(found)}</pre>\n")
+        r.write(f"{preamble(style, title)}<pre>\n{escape_html(content)}</pre>\n")
     else:
         r.write(preamble(style, title) + heading(style, title))
 
 
 async def write_tail(r: Any, style: ListingStyle) -> None:
     """Write the content of ReadmeName or the signature, then the end."""
-    kind, found = await _text_file(r, style.conf.readme)
-    if kind == "html" and await _included(r, found):
+    kind, content = await _text_file(r, style.conf.readme)
+    if kind == "html" and await _included(r, content):
         r.write("" if style.options & IndexOption.SUPPRESS_PREAMBLE else "</body></html>\n")
     elif kind == "text":
-        r.write(f"<pre>\n{escape_html(found)}</pre>\n</body></html>\n")
+        r.write(f"<pre>\n{escape_html(content)}</pre>\n</body></html>\n")
     else:
         # the table ends with this rule
         r.write(r.engine.signature(r).removeprefix("<hr>\n") + "</body></html>\n")

@@ -125,8 +125,7 @@ class AutoindexDirConfig:
     direction: str | None = None  # A, D
 
     def merge_onto(self, base: AutoindexDirConfig) -> AutoindexDirConfig:
-        """Merge onto *base*: inner list entries first, inner single values if set, options as in `settled`.
-        """
+        """Merge onto *base*: inner list entries first, inner values if set, options as in `settled`."""
         out = AutoindexDirConfig()
         for f in fields(self):
             inner, outer = getattr(self, f.name), getattr(base, f.name)

@@ -130,7 +130,7 @@ MODULE = Module(
             "SeeRequestTail",
             "tail",
             'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
-            'see the first 63',
+            "see the first 63",
         ),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

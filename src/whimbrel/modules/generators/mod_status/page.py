@@ -245,7 +245,7 @@ _PROCESSES = (
     '\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th '
     'rowspan="2">Stopping</th>'
     '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async '
-    'connections</th></tr>\n<tr><th>total</th>'
+    "connections</th></tr>\n<tr><th>total</th>"
     "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>"
     "keep-alive</th><th>closing</th></tr>\n"
 )
@@ -348,15 +348,14 @@ _MODES = {
 
 
 class _Middles(dict[str, str]):
-    """Cells between a connection's own accesses and its client, by state: the same for all rows of a worker.
-    """
+    """Cells between a connection's accesses and its client, by state; all rows of a worker share them."""
 
     def __init__(self, begin: str, end: str) -> None:
         self.begin, self.end = begin, end
 
     def __missing__(self, state: str) -> str:
-        found = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
-        return found
+        cells = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
+        return cells
 
 
 def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, str]:
@@ -364,10 +363,10 @@ def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, st
     rows.
     """
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
-    found = (f"{before}{row['served']}", before, row["state"], end)
+    cells = (f"{before}{row['served']}", before, row["state"], end)
     if isinstance(row, ScoreboardRow):
-        row.shown = found
-    return found
+        row.shown = cells
+    return cells
 
 
 @lru_cache(maxsize=64)

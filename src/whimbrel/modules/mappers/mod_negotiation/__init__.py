@@ -135,12 +135,12 @@ async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
     """Return the sorted names in *directory* with this beginning that are no directories; raise OSError."""
     names, count = [], 0
     with os.scandir(to_bytes(directory)) as entries:
-        for one in entries:
+        for dir_entry in entries:
             count += 1
             if not count & 63:
                 await slices.pause()
-            if one.name.startswith(beginning) and not one.is_dir(follow_symlinks=False):
-                names.append(to_text(one.name))
+            if dir_entry.name.startswith(beginning) and not dir_entry.is_dir(follow_symlinks=False):
+                names.append(to_text(dir_entry.name))
     return sorted(names)
 
 
@@ -221,8 +221,7 @@ async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
 
 # Hooks ------------------------------------------------------------------------------------------
 def make_multiviews(scope: Scope) -> CompiledHook | None:
-    """Make the hook of MultiViews: a request for a missing file gets the best file that begins with its name.
-    """
+    """Make the hook of MultiViews: a missing file is replaced by the best file that begins with its name."""
     if not scope.dir_config(CoreDirConfig).options.value & OPT_MULTI:
         return None
 
@@ -307,9 +306,9 @@ def make_fixup(_scope: Scope) -> CompiledHook:
         if len(r.content_encodings) != 1:
             return DECLINED
         name = r.content_encodings[0].removeprefix("x-")
-        for one in members(r.headers_in.get("Accept-Encoding")) or ():
-            if one.name.removeprefix("x-") == name:
-                r.content_encodings = [one.name]
+        for member in members(r.headers_in.get("Accept-Encoding")) or ():
+            if member.name.removeprefix("x-") == name:
+                r.content_encodings = [member.name]
                 break
         return DECLINED
 

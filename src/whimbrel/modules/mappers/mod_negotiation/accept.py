@@ -96,10 +96,10 @@ def members(field: str | None) -> list[Entry] | None:
         return None
     out = []
     while field:
-        one, rest = entry(field)
+        member, rest = entry(field)
         if rest == field:
             break
-        out.append(one)
+        out.append(member)
         field = rest
     return out
 

@@ -22,8 +22,7 @@ PREFER, FALLBACK = 2, 4
 
 @dataclass(slots=True, eq=False)
 class Variant:
-    """One variant and its grades; *size* is -1 until known, *body* is the text of a variant inside the map.
-    """
+    """One variant and its grades; *size* is -1 until known, *body* is its text inside the map."""
 
     name: str = ""
     kind: str = ""
@@ -45,13 +44,13 @@ class Variant:
     language_index: int = -1
     definite: bool = True
 
-    def take_type(self, one: Entry) -> None:
-        """Set media type, level, quality and charset from *one*."""
+    def take_type(self, media_type: Entry) -> None:
+        """Set media type, level, quality and charset from *media_type*."""
         self.kind, self.source_quality, self.level, self.charset = (
-            one.name,
-            one.quality,
-            one.level,
-            one.charset,
+            media_type.name,
+            media_type.quality,
+            media_type.level,
+            media_type.charset,
         )
 
 
@@ -148,14 +147,14 @@ class Negotiation:
         fiddle, on_star = 0.0, False
         for language in variant.languages:
             this: Entry | None = None
-            for one in wanted:
-                if one.name == "*":
+            for accepted in wanted:
+                if accepted.name == "*":
                     continue
-                if (language == one.name or language.startswith(one.name + "-")) and (
-                    this is None or len(one.name) > len(this.name)
+                if (language == accepted.name or language.startswith(accepted.name + "-")) and (
+                    this is None or len(accepted.name) > len(this.name)
                 ):
-                    this = one
-                prefix, dash, _ = one.name.partition("-")
+                    this = accepted
+                prefix, dash, _ = accepted.name.partition("-")
                 if this is None and dash and not self.client.literal and language.startswith(prefix):
                     fiddle = 0.001  # only fr-CA is accepted: prefer fr to nothing
             if best is None or (this is not None and this.quality > best.quality):
@@ -183,7 +182,8 @@ class Negotiation:
     def _place(self, language: str) -> int | None:
         """Return the position of *language* in LanguagePriority, compared by its first letters."""
         return next(
-            (at for at, one in enumerate(self.priority) if language.lower().startswith(one.lower())), None
+            (at for at, prefix in enumerate(self.priority) if language.lower().startswith(prefix.lower())),
+            None,
         )
 
     def _grade_encoding(self, variant: Variant) -> None:
@@ -193,12 +193,12 @@ class Negotiation:
             return
         name = "identity" if plain else variant.encoding.removeprefix("x-")
         fallback = 0.0001 if plain else 0.0
-        for one in self.encodings:
-            if one.name.removeprefix("x-") == name:
-                variant.encoding_quality = one.quality
+        for accepted in self.encodings:
+            if accepted.name.removeprefix("x-") == name:
+                variant.encoding_quality = accepted.quality
                 return
-            if one.name == "*":
-                fallback = one.quality
+            if accepted.name == "*":
+                fallback = accepted.quality
         variant.encoding_quality = fallback
 
     def _grade_charset(self, variant: Variant) -> None:
@@ -212,12 +212,12 @@ class Negotiation:
                 return
             charset = "iso-8859-1"
         fallback = 1.0 if charset == "iso-8859-1" else 0.0
-        for one in self.charsets:
-            if one.name == charset:
-                variant.charset_quality = one.quality
+        for accepted in self.charsets:
+            if accepted.name == charset:
+                variant.charset_quality = accepted.quality
                 return
-            if one.name == "*":
-                fallback = one.quality
+            if accepted.name == "*":
+                fallback = accepted.quality
         variant.charset_quality = fallback
 
     # comparisons: the quality to continue with if *variant* is better than *best*, else None -----

@@ -32,7 +32,7 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
         for server in configuration.servers()
         if RewriteServerConfig in server.records
     ]
-    return [log_sink(one) for one in written if one]
+    return [log_sink(name) for name in written if name]
 
 
 def start_programs(configuration: Any) -> list[Program]:
@@ -44,18 +44,18 @@ def start_programs(configuration: Any) -> list[Program]:
         if RewriteServerConfig in server.records
     ]
     maps = [
-        found
+        rewrite_map
         for record in records
         if record.engine
-        for found in record.maps.values()
-        if isinstance(found, ProgramMap)
+        for rewrite_map in record.maps.values()
+        if isinstance(rewrite_map, ProgramMap)
     ]
-    for program in dict.fromkeys(found.program for found in maps):
+    for program in dict.fromkeys(rewrite_map.program for rewrite_map in maps):
         try:
             program.start()
         except OSError as problem:
-            for one in started:
-                one.release(at_once=True)
+            for running in started:
+                running.release(at_once=True)
             why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", to_text(program.command[0])
             coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"

@@ -24,11 +24,11 @@ class Line(NamedTuple):
 
 def split_line(text: str) -> Line | None:
     """Split *text* into arguments; return None for fewer than two. Text after the third is ignored."""
-    one, rest = _argument(text)
+    first, rest = _argument(text)
     if not rest.strip(" \t"):
         return None
     two, rest = _argument(rest)
-    return Line(one, two, _argument(rest)[0])
+    return Line(first, two, _argument(rest)[0])
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -36,16 +36,16 @@ def _argument(text: str) -> tuple[str, str]:
     if text[:1] in ('"', "'") and text:
         quoted, _, rest = text[1:].partition(text[0])
         return quoted, rest
-    found = _WORD.match(text)
-    return (found[0], text[found.end() :]) if found else ("", text)
+    match = _WORD.match(text)
+    return (match[0], text[match.end() :]) if match else ("", text)
 
 
 def split_flags(text: str) -> list[tuple[str, str]] | None:
     """Split the flags between the brackets into (name, value); return None if a bracket is missing."""
     if len(text) < 2 or text[0] != "[" or text[-1] != "]":
         return None
-    found = []
+    flags = []
     for part in text[1:-1].split(","):
         name, _, value = strip(part).partition("=")
-        found.append((name, value))
-    return found
+        flags.append((name, value))
+    return flags

@@ -131,15 +131,15 @@ def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
     server = scope.server_config(RewriteServerConfig)
     level = log_level(scope)
     key = (rules, directory, level)
-    found: RuleList | None = server.compiled.get(key)
-    if found is None:
+    compiled: RuleList | None = server.compiled.get(key)
+    if compiled is None:
         if len(server.compiled) >= MAX_COMPILED:
             server.compiled.clear()
         compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
-        found = server.compiled[key] = RuleList(
+        compiled = server.compiled[key] = RuleList(
             rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED
         )
-    return found
+    return compiled
 
 
 class _ServerScope:
@@ -157,8 +157,8 @@ class _ServerScope:
         return self._server.config(kind)
 
     def dir_config(self, kind: type[R]) -> R:
-        own = self._server.defaults.records.get(kind)
-        return with_defaults(kind() if own is None else own)
+        record = self._server.defaults.records.get(kind)
+        return with_defaults(kind() if record is None else record)
 
 
 def compile_ahead(configuration: Any) -> None:
@@ -179,4 +179,4 @@ def usable_maps(server: RewriteServerConfig, scope: Scope) -> dict[str, RewriteM
     """Return the maps of a server; programs answer only if its own engine is on."""
     if server.engine:
         return server.maps
-    return {name: found for name, found in server.maps.items() if not needs_engine(found)}
+    return {name: rewrite_map for name, rewrite_map in server.maps.items() if not needs_engine(rewrite_map)}

@@ -57,20 +57,20 @@ class Condition:
         """
         r = c.r
         if not self._field:
-            found, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
+            is_member, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
         else:
             value = r.headers_in.get_classified(self._field, self._sets)
             text = value or ""
-            found = text in values
+            is_member = text in values
             if value is not None:
                 c.condition_traces.append(self._field)
         if c.log is not None or c.step is not None:
             self._trace(r)
-        if found:
+        if is_member:
             self._evaluate(c, text)
             if c.cond is not None:
                 c.cond = _Quoted(c.cond, lambda: self._trace(r))
-        return self._done(c, text, found)
+        return self._done(c, text, is_member)
 
     def _trace(self, r: Any) -> None:
         """Trace the condition, which makes its subject a dependency."""
@@ -118,8 +118,8 @@ def _field_of(subject: str) -> str:
     """Return the request field that *subject* stands for, "" for any other; Host, always a dependency, is
     none.
     """
-    found = _FIELD.fullmatch(subject)
-    name = (found[1] or found[2].replace("_", "-").title()) if found is not None else ""
+    match = _FIELD.fullmatch(subject)
+    name = (match[1] or match[2].replace("_", "-").title()) if match is not None else ""
     return "" if lower(name) == "host" else name
 
 
@@ -140,8 +140,8 @@ class _Quoted:
 
     __slots__ = ("_found", "_on_quote")
 
-    def __init__(self, found: Match, on_quote: Callable[[], None]) -> None:
-        self._found, self._on_quote = found, on_quote
+    def __init__(self, match: Match, on_quote: Callable[[], None]) -> None:
+        self._found, self._on_quote = match, on_quote
 
     def _quoted(self) -> Match:
         self._on_quote()
@@ -218,11 +218,11 @@ def _by_regex(cond: Cond) -> Evaluate:
     negated = cond.negated
 
     def evaluate(c: Context, text: str) -> bool:
-        found = search(text)
-        if found is None:
+        match = search(text)
+        if match is None:
             return False
         if not negated:
-            c.cond = found
+            c.cond = match
         return True
 
     return evaluate

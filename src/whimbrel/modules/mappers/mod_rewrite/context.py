@@ -40,11 +40,11 @@ class Context:
             self.log(self.r, level, self.directory if in_directory else "", text)
 
 
-def group(found: Match | None, number: int) -> str:
+def group(match: Match | None, number: int) -> str:
     """Return a group of a match; "" without a match, for a missing group, or for one that took no part."""
-    if found is None or (number and number > len(found.groups())):
+    if match is None or (number and number > len(match.groups())):
         return ""
-    return found.group(number) or ""
+    return match.group(number) or ""
 
 
 def may_lookahead(r: Any) -> bool:

@@ -93,9 +93,9 @@ class RewriteRun:
             rule = ready[i]
             if sub and rule.flags & _SKIPPED_ON_SUB:
                 continue
-            found = rule.search(subject)
-            if (found is None) is rule.negated:
-                return i, found
+            match = rule.search(subject)
+            if (match is None) is rule.negated:
+                return i, match
             if rule.flags & Flag.CHAIN:
                 start = rules.after_chain[i]
         return -1, None
@@ -111,9 +111,9 @@ class RewriteRun:
                 continue
             subject = c.subject = self._subject()
             c.log_step(3, f"applying pattern '{rule.rule.pattern}' to uri '{subject}'")
-            found = rule.search(subject)
-            if (found is None) is rule.negated:
-                return i, found
+            match = rule.search(subject)
+            if (match is None) is rule.negated:
+                return i, match
             i = rules.after_chain[i]
         return -1, None
 
@@ -122,13 +122,13 @@ class RewriteRun:
         """Apply all rules in order."""
         changed, i, rounds, r = Outcome.NOTHING, 0, 1, self.c.r
         while True:
-            i, found = self._next(i)
+            i, match = self._next(i)
             if i < 0:
                 return changed
             rule = self.rules.rules[i]
             if self.steps is not None:
                 self._begin_step(i)
-            if not await self._apply(rule, found):
+            if not await self._apply(rule, match):
                 i = self.rules.after_chain[i]
                 continue
             if self.c.step is not None:
@@ -199,10 +199,10 @@ class RewriteRun:
         return Outcome.STATUS
 
     # one rule -----------------------------------------------------------------------------------
-    async def _apply(self, rule: CompiledRule, found: Match | None) -> bool:
+    async def _apply(self, rule: CompiledRule, match: Match | None) -> bool:
         """Apply a rule whose pattern matches; return False if a condition fails."""
         c, r = self.c, self.c.r
-        c.rule, c.cond = (None if rule.negated else found), None
+        c.rule, c.cond = (None if rule.negated else match), None
         c.vary, c.condition_traces = [], []
         if rule.conds and not await self._conditions(rule):
             return False

@@ -86,16 +86,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
 
 
 def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> CompiledHook:
-    """Return the hook of a run: *begin* creates it or declines, *finish* converts its outcome into a status.
-    """
+    """Return the hook of a run: *begin* creates it or declines, *finish* returns its status."""
     if rules.waits:
 
         async def later(r: Any) -> HookStatus:
             run = begin(r)
             if run is None:
                 return DECLINED
-            answer: HookStatus = finish(r, run, await run.all())
-            return answer
+            status: HookStatus = finish(r, run, await run.all())
+            return status
 
         return CompiledHook(later, reads, is_async=True)
 
@@ -103,8 +102,8 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
         run = begin(r)
         if run is None:
             return DECLINED
-        answer: HookStatus = finish(r, run, run_now(run.all()))
-        return answer
+        status: HookStatus = finish(r, run, run_now(run.all()))
+        return status
 
     return CompiledHook(now, reads)
 
@@ -124,13 +123,13 @@ def _ended(r: Any, rules: RuleList) -> bool:
 
     Sub-requests start without END, and END in one of them has no effect on a request that replaces it.
     """
-    one = r
-    while one is not None:
-        if one.notes.get(_END_NOTE) == _depth(one):
+    request = r
+    while request is not None:
+        if request.notes.get(_END_NOTE) == _depth(request):
             if rules.log is not None:
                 rules.log(r, 8, rules.directory, "Declining, no further rewriting due to END flag")
             return True
-        one = one.prev
+        request = request.prev
     return False
 
 
@@ -170,9 +169,9 @@ def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStat
 def _server_result(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
     old = run.rules.version22
     scheme, _ = absolute(r.filename, version22=old)
-    answer = _refused(r, run, outcome, scheme)
-    if answer is not None:
-        return answer
+    status = _refused(r, run, outcome, scheme)
+    if status is not None:
+        return status
     if r.filename.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:
@@ -229,7 +228,7 @@ def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookSta
     return status
 
 
-# Folders ----------------------------------------------------------------------------------------
+# Directories ------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
     """Make the hook of a directory's rules."""
     dir_config = scope.dir_config(RewriteDirConfig)
@@ -291,9 +290,9 @@ def _directory_result(
     r: Any, run: RewriteRun, outcome: Outcome, dir_config: RewriteDirConfig, proxied: bool
 ) -> HookStatus:
     scheme, _ = absolute(r.filename, version22=run.rules.version22)
-    answer = _refused(r, run, outcome, scheme)
-    if answer is not None:
-        return answer
+    status = _refused(r, run, outcome, scheme)
+    if status is not None:
+        return status
     if r.filename.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:

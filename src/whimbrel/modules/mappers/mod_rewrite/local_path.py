@@ -12,8 +12,7 @@ from whimbrel.registry.phases import OK, HookStatus
 
 
 def as_file(r: Any, run: RewriteRun) -> HookStatus:
-    """Use `r.filename` as a file if its first directory exists and the rule may mean it, else as a URL path.
-    """
+    """Use `r.filename` as a file if its first directory exists and the rule allows it, else as a URL path."""
     c = run.c
     old = run.rules.version22
     if (
@@ -81,6 +80,6 @@ def _exists(r: Any, run: RewriteRun) -> bool:
 
 
 def _starts(run: RewriteRun, text: str, prefix: str) -> bool:
-    found = text.startswith(prefix)
-    run.c.log_step(5, f"prefix_stat startsWith({text}, {prefix}) {int(found)}", in_directory=False)
-    return found
+    is_prefix = text.startswith(prefix)
+    run.c.log_step(5, f"prefix_stat startsWith({text}, {prefix}) {int(is_prefix)}", in_directory=False)
+    return is_prefix

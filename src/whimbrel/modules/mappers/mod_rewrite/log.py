@@ -81,9 +81,9 @@ def _head(r: Any) -> str:
 
 
 def _who(r: Any) -> str:
-    redirects, one = 0, r
-    while one.prev is not None:
-        redirects, one = redirects + 1, one.prev
+    redirects, request = 0, r
+    while request.prev is not None:
+        redirects, request = redirects + 1, request.prev
     kind = "subreq" if r.main is not None else "initial"
     redirect_suffix = f"/redir#{redirects}" if redirects else ""
     return f"[{identity.server_name(r)}/sid#{id(r.server):x}][rid#{id(r):x}/{kind}{redirect_suffix}]"

@@ -105,9 +105,9 @@ class FileMap(RewriteMap):
                 module="rewrite",
             )
             return None
-        found = stat_signature(info)
-        if found != self._mark:
-            self._mark = found if is_settled_file(info) else None
+        signature = stat_signature(info)
+        if signature != self._mark:
+            self._mark = signature if is_settled_file(info) else None
             self._pairs = self._read()
             self._seen.clear()
         value = self._pairs.get(key)
@@ -149,9 +149,9 @@ def parse_text(content: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for line in content.split("\n"):
         for start in range(0, len(line) or 1, MAX_LINE):
-            found = _LINE.match(line, start, start + MAX_LINE)
-            if found:
-                pairs.setdefault(found[1], found[2])
+            match = _LINE.match(line, start, start + MAX_LINE)
+            if match:
+                pairs.setdefault(match[1], match[2])
     return pairs
 
 
@@ -240,9 +240,9 @@ class ProgramMap(RewriteMap):
         return value
 
 
-def needs_engine(found: RewriteMap) -> bool:
+def needs_engine(rewrite_map: RewriteMap) -> bool:
     """Return True if the map needs the server's own rewriting engine: programs start only with it."""
-    return isinstance(found, ProgramMap)
+    return isinstance(rewrite_map, ProgramMap)
 
 
 # Databases --------------------------------------------------------------------------------------

@@ -74,17 +74,17 @@ def literal_inside(pattern: str) -> str:
         return ""
     runs, run, depth, at = [""], "", 0, 0
     while at < len(pattern):
-        found = _TOKEN.match(pattern, at)
-        if found is None:
+        match = _TOKEN.match(pattern, at)
+        if match is None:
             return ""
-        at = found.end()
-        char = found["plain"] or found["escaped"]
+        at = match.end()
+        char = match["plain"] or match["escaped"]
         if char and not depth:
             run += char
             continue
-        runs.append(run[:-1] if found["counted"] and not depth else run)
+        runs.append(run[:-1] if match["counted"] and not depth else run)
         run = ""
-        depth += bool(found["open"]) - bool(found["close"])
+        depth += bool(match["open"]) - bool(match["close"])
     best = max([*runs, run], key=len)
     return best.lower() if best.isascii() else ""
 
@@ -115,11 +115,11 @@ class Prefilter:
         if self._all is not None:
             return self._all
         low, size = text.lower(), len(text)
-        found = [i for i, needle in self._needles if needle in low]
+        positions = [i for i, needle in self._needles if needle in low]
         for length, table in self._by_size:
             if length > size:
                 break
             hits = table.get(low[:length])
             if hits is not None:
-                found += hits
-        return sorted(self._always + found) if found else self._always
+                positions += hits
+        return sorted(self._always + positions) if positions else self._always

@@ -72,14 +72,13 @@ class Program:
             self._process.stdin.write(to_bytes(line) + b"\n")
         except OSError:
             return ""
-        answer = _read_line(answers, until)
-        if answer is not None:
+        reply = _read_line(answers, until)
+        if reply is not None:
             self._owing[0] = 0
-        return answer
+        return reply
 
     def release(self, *, at_once: bool) -> None:
-        """Release the program: it reads end-of-file after the last worker's release, or is ended *at_once*.
-        """
+        """Release the program: it reads end-of-file after the last release, or is ended *at_once*."""
         process, self._process = self._process, None
         if process is None or process.stdin is None or process.stdout is None:
             return

@@ -28,11 +28,11 @@ def reduced(r: Any, url: str) -> str | None:
     """
     if url[:4].lower() != "http":
         return None
-    found = _URL.fullmatch(url)
+    match = _URL.fullmatch(url)
     scheme = identity.scheme(r)
-    if found is None or found[1].lower() != scheme:
+    if match is None or match[1].lower() != scheme:
         return None
-    host, written, path = found[2], found[3], found[4]
+    host, written, path = match[2], match[3], match[4]
     port = identity.DEFAULT_PORTS.get(scheme, 80) if written is None else _number(written)
     return (path or "/") if _is_own_address(r.server, host, port) else None
 

@@ -66,11 +66,11 @@ def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
 def set_engine(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """Set RewriteEngine: at server level it applies, in 2.4, to all directories too."""
     on = words[0].lower() == "on"
-    own = _dir_config(cmd, dir_config)
+    record = _dir_config(cmd, dir_config)
     if not cmd.path:
         _server(cmd).engine = on
     if cmd.path or not _old(cmd):
-        own.engine = on
+        record.engine = on
 
 
 _OPTIONS: Final = {
@@ -104,12 +104,12 @@ def set_options(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) ->
             "LimitInternalRecursion directive and will be ignored.",
             code="AH00664",
         )
-    own = _dir_config(cmd, dir_config)
+    record = _dir_config(cmd, dir_config)
     if not cmd.path:
         server = _server(cmd)
         server.options = given(server.options, 0) | option
     if cmd.path or not _old(cmd):
-        own.options = given(own.options, 0) | option
+        record.options = given(record.options, 0) | option
 
 
 def set_base(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
@@ -143,8 +143,8 @@ def _regex(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Regex:
 
 def _place(cmd: Command, dir_config: RewriteDirConfig) -> Any:
     """Return the record that receives rules and conditions."""
-    own = _dir_config(cmd, dir_config)
-    return own if cmd.path else _server(cmd)
+    record = _dir_config(cmd, dir_config)
+    return record if cmd.path else _server(cmd)
 
 
 def add_rule(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
@@ -291,10 +291,10 @@ def _tested(cond: Cond, old: bool) -> Cond:
         return cond
     if text[0] == "-":
         return _dashed(cond, text, old)
-    found = _STRINGS.match(text)
-    if found is None:
+    match = _STRINGS.match(text)
+    if match is None:
         return cond
-    operator, rest = found[1], found[2]
+    operator, rest = match[1], match[2]
     if old and len(operator) == 2:
         operator, rest = operator[0], operator[1] + rest
     if operator == "=" and rest == '""':

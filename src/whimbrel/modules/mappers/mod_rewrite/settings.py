@@ -183,8 +183,7 @@ class RewriteDirConfig:
     pending: tuple[Cond, ...] = setting(())
 
     def merge_onto(self, base: RewriteDirConfig) -> RewriteDirConfig:
-        """Merge onto *base*: a layer's rules replace those of outer layers, unless an option inherits them.
-        """
+        """Merge onto *base*: a layer's rules replace the outer ones, unless an option inherits them."""
         merged = RewriteDirConfig()
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options
@@ -216,8 +215,7 @@ class RewriteServerConfig:
     compiled: dict[Any, Any] = field(default=UNSET, metadata={"default": None, "make": dict, "merge": None})
 
     def merge_onto(self, base: RewriteServerConfig) -> RewriteServerConfig:
-        """Merge onto *base*: a virtual host inherits the main server's rules and maps only by RewriteOptions.
-        """
+        """Merge onto *base*: a virtual host inherits rules and maps only by RewriteOptions."""
         merged = RewriteServerConfig()
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options

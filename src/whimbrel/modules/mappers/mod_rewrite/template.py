@@ -69,12 +69,12 @@ class Compiler:
         """Return the template of *text*; equal texts of thousands of rules share one."""
         if _SPECIAL.search(text):
             return self._compiled(text, escape)
-        found = self._plain.get(text)
-        if found is None:
-            found = self._plain[text] = (
+        compiled = self._plain.get(text)
+        if compiled is None:
+            compiled = self._plain[text] = (
                 Template((text,), (False,), Reads.NOTHING) if text else Template((), (), Reads.NOTHING)
             )
-        return found
+        return compiled
 
     def _compiled(self, text: str, escape: Escape | None) -> Template:
         parts: list[Part] = []
@@ -112,8 +112,8 @@ class Compiler:
             return _literal(text[at : at + 2]), at + 2
         inside = text[at + 2 : end]
         if text[at] == "%":
-            found = variable(inside, version22=self.version22)
-            return (found.value, found.waits, found.reads), end + 1
+            variable_ = variable(inside, version22=self.version22)
+            return (variable_.value, variable_.waits, variable_.reads), end + 1
         colon = _find_unbraced(inside, ":")
         if colon < 0:
             return _literal("${"), at + 2
@@ -123,11 +123,11 @@ class Compiler:
         bar = _find_unbraced(rest, "|")
         key = self.template(rest if bar < 0 else rest[:bar], escape)
         default = self.template("" if bar < 0 else rest[bar + 1 :], escape)
-        found = self.maps.get(name)
-        reads = key.reads | default.reads | (found.reads if found is not None else Reads.NOTHING)
-        if key.waits or default.waits or (found is not None and found.waits):
-            return _looked_up_later(found, key, default), True, reads
-        return _looked_up(found, key, default), False, reads
+        rewrite_map = self.maps.get(name)
+        reads = key.reads | default.reads | (rewrite_map.reads if rewrite_map is not None else Reads.NOTHING)
+        if key.waits or default.waits or (rewrite_map is not None and rewrite_map.waits):
+            return _looked_up_later(rewrite_map, key, default), True, reads
+        return _looked_up(rewrite_map, key, default), False, reads
 
 
 def _literal(text: str) -> tuple[Part, bool, Reads]:
@@ -138,8 +138,8 @@ _SPECIAL = re.compile(r"[\\$%]")
 
 
 def _next_special(text: str, at: int) -> int:
-    found = _SPECIAL.search(text, at)
-    return found.start() if found else len(text)
+    match = _SPECIAL.search(text, at)
+    return match.start() if match else len(text)
 
 
 def _joined(pieces: list[tuple[Part, bool, Reads]]) -> list[tuple[Part, bool, Reads]]:
@@ -170,10 +170,10 @@ def _closing(text: str, at: int) -> int:
 def _find_unbraced(text: str, char: str) -> int:
     """Return the position of the first *char* outside braces, -1 without one."""
     depth = 0
-    for index, one in enumerate(text):
-        if one == char and not depth:
+    for index, char_at in enumerate(text):
+        if char_at == char and not depth:
             return index
-        depth += {"{": 1, "}": -1}.get(one, 0)
+        depth += {"{": 1, "}": -1}.get(char_at, 0)
     return -1
 
 
@@ -193,22 +193,28 @@ def _backref(kind: str, number: int, escape: Escape | None) -> Callable[[Context
     return plain if escape is None else escaped
 
 
-def _looked_up(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], str]:
+def _looked_up(rewrite_map: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], str]:
     def value(c: Context) -> str:
         key_text = key.text(c)
-        answer = found.lookup(c, key_text) if found is not None else None
-        return default.text(c) if answer is None else answer
+        text = rewrite_map.lookup(c, key_text) if rewrite_map is not None else None
+        return default.text(c) if text is None else text
 
     return value
 
 
-def _looked_up_later(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], Any]:
+def _looked_up_later(
+    rewrite_map: RewriteMap | None, key: Template, default: Template
+) -> Callable[[Context], Any]:
     async def value(c: Context) -> str:
         key_text = await key.text_later(c)
-        answer = None
-        if found is not None:
-            answer = await found.lookup_async(c, key_text) if found.waits else found.lookup(c, key_text)
-        return await default.text_later(c) if answer is None else answer
+        text = None
+        if rewrite_map is not None:
+            text = (
+                await rewrite_map.lookup_async(c, key_text)
+                if rewrite_map.waits
+                else rewrite_map.lookup(c, key_text)
+            )
+        return await default.text_later(c) if text is None else text
 
     return value
 

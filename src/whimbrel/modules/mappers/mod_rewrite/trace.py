@@ -40,8 +40,8 @@ class Step:
 
 def steps_of(r: Any) -> list[Step] | None:
     """Return the list that receives the steps of *r*; None without one."""
-    found: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
-    return found
+    steps: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
+    return steps
 
 
 def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:

@@ -57,12 +57,12 @@ def _header(name: str, version22: bool) -> Variable:
     silent = not version22 and name.lower() == "host"
 
     def value(c: Context) -> str:
-        found: str | None = c.r.headers_in.get(name)
-        if found is None:
+        field: str | None = c.r.headers_in.get(name)
+        if field is None:
             return ""
         if not silent:
             c.condition_traces.append(name)
-        return found
+        return field
 
     return Variable(value)
 
@@ -74,9 +74,9 @@ def _environment(name: str, _version22: bool) -> Variable:
         for table in (c.r.notes, c.r.env):
             if name in table:
                 return str(table[name])
-            for key, found in table.items():
+            for key, text in table.items():
                 if key.lower() == low:
-                    return str(found)
+                    return str(text)
         return from_system(os.environ.get(name, ""))
 
     return Variable(value)
@@ -115,11 +115,11 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
             sub = await (r.engine.lookup_file(r, path) if as_file else r.engine.lookup_uri(r, path))
             there = Context(sub, c.directory, c.log)
             there.subject = c.subject
-            found = inner.value(there)
-            found = await found if inner.waits else found
+            text = inner.value(there)
+            text = await text if inner.waits else text
             c.condition_traces += there.condition_traces
-            c.log_step(5, f"lookahead: path={path} var={shown} -> val={found}")
-            return str(found)
+            c.log_step(5, f"lookahead: path={path} var={shown} -> val={text}")
+            return str(text)
 
         return Variable(value, inner.reads | Reads.FILES, waits=True)
 
@@ -163,8 +163,7 @@ def document_root(r: Any) -> str:
 
 
 def context(r: Any) -> tuple[str, str]:
-    """Return URL path and directory of the Alias that applied to *r*; without one "" and the document root.
-    """
+    """Return URL path and directory of the Alias of *r*; without one "" and the document root."""
     return r.context or ("", document_root(r))
 
 
@@ -196,9 +195,9 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
 
 def _ipv6(c: Context) -> str:
     address = _client(c.r)
-    found = "on" if ":" in address and not address.startswith("::ffff:") else "off"
-    c.log_step(1, f"IPV6='{found}'")
-    return found
+    state = "on" if ":" in address and not address.startswith("::ffff:") else "off"
+    c.log_step(1, f"IPV6='{state}'")
+    return state
 
 
 _ONLY_24: Final = frozenset(

@@ -75,6 +75,5 @@ def test_documents_may_not_ask_about_files(tmp_path: Path, condition: str, name:
     lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
     assert (
         f'AH01337: Could not parse expr "{condition}" in {tmp_path}/htdocs/a.shtml: {name} not available in '
-        'restricted context'
-        in lines
+        "restricted context" in lines
     )

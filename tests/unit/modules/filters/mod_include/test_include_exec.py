@@ -30,8 +30,7 @@ def test_one_loop_ends_at_the_limit_of_nesting(tmp_path: Path) -> None:
     lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
     assert (
         "AH00125: Request exceeded the limit of 10 subrequest nesting levels due to probable configuration "
-        "error."
-        in lines
+        "error." in lines
     )
     assert 'unable to include "/loop.shtml" in parsed file' in lines
     assert "subrequest setup returned 500" in lines

@@ -40,7 +40,7 @@ PAGES = {
     "set": '<!--#set var="HTTP_COOKIE" value="own" --><!--#echo var="HTTP_COOKIE" -->',
     "sub": '<!--#include virtual="cookie.shtml" -->',
     "legacy": '<!--#set var="x" value="$HTTP_COOKIE" --><!--#if expr="v(\'x\') == \'n=1\'" '
-    '-->one<!--#endif -->',
+    "-->one<!--#endif -->",
     "anywhere": "<!--#if expr=\"env('HTTP_COOKIE') == 'n=1'\" -->one<!--#endif -->",
 }
 FIELDS = [
@@ -145,7 +145,7 @@ class View:
     is_uncacheable = on_client = False
 
 
-class Asked:
+class RequestStub:
     """The part of a request that variables use."""
 
     def __init__(self) -> None:
@@ -157,8 +157,8 @@ class Asked:
         self.left = True
 
 
-def table(before: dict[str, str]) -> tuple[Variables, Asked]:
-    r = Asked()
+def table(before: dict[str, str]) -> tuple[Variables, RequestStub]:
+    r = RequestStub()
     return Variables(r, before, lambda env: overlap(env, {"SERVER_PORT": "80", "PATH": "/bin"})), r
 
 

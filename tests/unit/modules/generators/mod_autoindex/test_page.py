@@ -26,7 +26,7 @@ FILES = {
 }
 HEAD = (
     '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n<html>\n '
-    '<head>\n  <title>Index of /d</title>\n'
+    "<head>\n  <title>Index of /d</title>\n"
     " </head>\n <body>\n<h1>Index of /d</h1>\n"
 )
 
@@ -50,9 +50,9 @@ def test_list(tmp_path: Path) -> None:
         '<ul><li><a href="/"> Parent Directory</a></li>\n<li><a href="E.png"> E.png</a></li>\n<li><a '
         'href="./Zed:a"> Zed:a</a></li>\n'
         '<li><a href="a.html"> a.html</a></li>\n<li><a href="averyveryverylongfilename.tar.gz"> '
-        'averyveryverylongfilename.tar.gz</a></li>\n'
+        "averyveryverylongfilename.tar.gz</a></li>\n"
         '<li><a href="b.txt"> b.txt</a></li>\n<li><a href="c&amp;d%20%3cx%3e.txt"> c&amp;d '
-        '&lt;x&gt;.txt</a></li>\n'
+        "&lt;x&gt;.txt</a></li>\n"
         '<li><a href="f10.txt"> f10.txt</a></li>\n<li><a href="f9.txt"> f9.txt</a></li>\n<li><a '
         'href="sub/"> sub/</a></li>\n'
         '<li><a href="t.html"> t.html</a></li>\n</ul>\n</body></html>\n'
@@ -63,17 +63,17 @@ def test_list(tmp_path: Path) -> None:
     "line",
     [
         '<pre>      <a href="?C=N;O=D;F=1">Name</a>                    <a href="?C=M;O=A;F=1">Last '
-        'modified</a>'
+        "modified</a>"
         '      <a href="?C=S;O=A;F=1">Size</a>'
         '  <a href="?C=D;O=A;F=1">Description</a><hr>      <a href="/">Parent Directory</a>                '
-        '             -   \n',
+        "             -   \n",
         '      <a href="E.png">E.png</a>                   2020-09-13 12:26    0   \n',
         '      <a href="./Zed:a">Zed:a</a>                   2020-09-13 12:26    9   \n',
         '      <a href="averyveryverylongfilename.tar.gz">averyveryverylongfil..&gt;</a> 2020-09-13 12:26  '
-        '1.4M  \n',
+        "1.4M  \n",
         '      <a href="b.txt">b.txt</a>                   2020-09-13 12:26  2.0K  \n',
         '      <a href="c&amp;d%20%3cx%3e.txt">c&amp;d &lt;x&gt;.txt</a>             2020-09-13 12:26    3 '
-        '  \n',
+        "  \n",
         '      <a href="sub/">sub/</a>                    2020-09-13 12:26    -   \n',
         "<hr></pre>\n</body></html>\n",
     ],
@@ -116,15 +116,15 @@ ICONS = (
     [
         '<pre><img src="/i/b.gif" alt="Icon "> <a href="?C=N;O=D">Name</a>',
         '<img src="/i/back.gif" alt="[DD]"> <a href="/">Parent Directory</a>                             - '
-        '  \n',
+        "  \n",
         '<img src="/i/u.gif" alt="[   ]"> <a href="E.png">',
         '<img src="/i/h.gif" alt="[TXT]"> <a href="a.html">a.html</a>                  2020-09-13 12:26   '
-        '10   long description that >\n',
+        "10   long description that >\n",
         '<img src="/i/c.gif" alt="[CMP]"> <a href="averyveryverylongfilename.tar.gz">',
         '<img src="/i/t.gif" alt="[   ]"> <a href="b.txt">b.txt</a>                   2020-09-13 12:26  '
-        '2.0K  the <b>desc</b>\n',
+        "2.0K  the <b>desc</b>\n",
         '<img src="/i/d.gif" alt="[DD]"> <a href="sub/">sub/</a>                    2020-09-13 12:26    -  '
-        ' \n',
+        " \n",
     ],
 )
 def test_icons(tmp_path: Path, line: str) -> None:
@@ -140,7 +140,7 @@ def test_icons(tmp_path: Path, line: str) -> None:
             '<tr><td valign="top"><a href="t.html"><img src="/i/u.gif" alt="[   ]" width="10" '
             'height="22"></a></td><td><a href="t.html">t.html</a></td>'
             '<td align="right">2020-09-13 12:26  </td><td>A &amp; title  that is   very long and more than '
-            'the width </td></tr>\n',
+            "the width </td></tr>\n",
         ),
         (
             "FancyIndexing IconsAreLinks IconWidth IconHeight=7 SuppressLastModified NameWidth=12 "
@@ -152,7 +152,7 @@ def test_icons(tmp_path: Path, line: str) -> None:
         (
             "FancyIndexing SuppressIcon SuppressDescription SuppressColumnSorting UseOldDateFormat",
             '<pre>Name                    Last modified      Size  <hr><a href="/">Parent Directory</a>     '
-            '                        -   \n'
+            "                        -   \n"
             '<a href="E.png">E.png</a>                   13-Sep-2020 12:26    0   \n',
         ),
         ("FancyIndexing ShowForbidden", '[DIR]"> <a href="sub2/">'),
@@ -169,7 +169,7 @@ def test_options(tmp_path: Path, options: str, line: str) -> None:
 
 def test_style_sheet(tmp_path: Path) -> None:
     conf = (
-        'IndexOptions FancyIndexing XHTML TrackModified Charset=utf-8 Type=text/foo\nIndexStyleSheet '
+        "IndexOptions FancyIndexing XHTML TrackModified Charset=utf-8 Type=text/foo\nIndexStyleSheet "
         '/a"b.css\nIndexHeadInsert "<meta>"'
     )
     reply = listed(tmp_path, conf)
@@ -179,7 +179,7 @@ def test_style_sheet(tmp_path: Path) -> None:
     )
     assert (
         '  <title>Index of /d</title>\n  <link rel="stylesheet" href="/a"b.css" type="text/css" />\n<meta> '
-        '</head>\n <body>\n'
+        "</head>\n <body>\n"
         '  <h1 id="indextitle">Index of /d</h1>\n'
     ) in reply.body
 
@@ -271,7 +271,7 @@ def test_old_look(tmp_path: Path) -> None:
     )
     assert reply.body.startswith(
         '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n<html>\n <head>\n  <title>Index of '
-        '/d</title>\n'
+        "/d</title>\n"
     )
     assert '<a href="a.txt">a.txt</a>                   13-Sep-2020 12:26   20K  \n' in reply.body
 

@@ -113,7 +113,7 @@ def test_fields(tmp_path: Path) -> None:
     reply = asked(tmp_path, "/p", "Accept-Language: es")
     assert reply.get("Alternates") == (
         '{"p.de.html" 1 {type text/html} {language de} {length 10}}, {"p.en.html" 1 {type text/html} '
-        '{language en} '
+        "{language en} "
         '{length 3}}, {"p.fr.html" 1 {type text/html} {language fr} {length 9}}'
     )
     assert (reply.get("Vary"), reply.get("TCN")) == ("negotiate,accept-language", "list")

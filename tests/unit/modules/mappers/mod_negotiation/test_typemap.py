@@ -16,7 +16,7 @@ def reader(text: str) -> MapReader:
 
 def test_variants() -> None:
     text = (
-        'URI: m\n\n# comment\nURI: p.en.html\nContent-Type: text/html;level=3;qs=0.8\nContent-Language: en, '
+        "URI: m\n\n# comment\nURI: p.en.html\nContent-Type: text/html;level=3;qs=0.8\nContent-Language: en, "
         'FR\nDescription: "english"\n\n'
         "URI: x (c) y\nContent-Type: text/plain\n  ;qs=0.4\nContent-Length: 12\nContent-Encoding: x-gzip\n"
     )

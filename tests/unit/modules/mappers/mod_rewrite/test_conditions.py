@@ -79,8 +79,7 @@ def test_the_old_comparison_has_no_equals(tmp_path: Path) -> None:
 
 def test_groups_of_conditions_and_rules(tmp_path: Path) -> None:
     conf = (
-        LOAD
-        + "RewriteCond %{QUERY_STRING} ^a(.) [OR]\nRewriteCond %{QUERY_STRING} ^b(.)\nRewriteRule "
+        LOAD + "RewriteCond %{QUERY_STRING} ^a(.) [OR]\nRewriteCond %{QUERY_STRING} ^b(.)\nRewriteRule "
         "^/(c)(x)? http://h.test/$1-$2-%1-%2? [R]\n"
     )
     assert ask(engine(tmp_path, conf), "/c?b2").get("Location") == "http://h.test/c--2-"
