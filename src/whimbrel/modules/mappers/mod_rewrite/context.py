@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from whimbrel.base.regex import Match
 
 LogFn = Callable[[Any, int, str, str], None]
-"""Writes one line of the rewriting log: request, level, folder (``""`` outside of one), text."""
+"""Writes one line of the rewriting log: request, level, directory ("" for a server's rules), text."""
 
 
 class Context:
