@@ -176,7 +176,7 @@ def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
     assert deep_size(HELD[name](filled)) <= most
 
 
-def test_something_was_kept(filled: Desk) -> None:
+def test_responses_were_cached(filled: Desk) -> None:
     indexes = list(filled.engine.response_cache.indexes())
     generations = [
         one

@@ -136,7 +136,7 @@ def add(server: Running, text: str) -> None:
     path.write_text(path.read_text() + text)
 
 
-def test_requests_after_each_other_and_kept_answers(site: Running) -> None:
+def test_consecutive_requests_and_cached_responses(site: Running) -> None:
     site.start()
     peer = Peer(site)
     for number in range(1, 21, 2):
@@ -149,7 +149,7 @@ def test_requests_after_each_other_and_kept_answers(site: Running) -> None:
     assert set((site.root / "logs/lines").read_text().splitlines()) == {"GET /index.html HTTP/2.0 200 6 - 1"}
 
 
-def test_a_slow_answer_holds_nobody_up(site: Running) -> None:
+def test_a_slow_response_delays_no_other(site: Running) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/slow")

@@ -64,7 +64,7 @@ def open_by_workers(server: Running) -> list[str]:
     return [link for link in links if link.startswith(str(server.root / "htdocs"))]
 
 
-def test_twenty_at_a_time_arrive_whole(server: Running) -> None:
+def test_twenty_at_a_time_arrive_completely(server: Running) -> None:
     server.start()
 
     def download(_: int) -> bytes:
@@ -78,7 +78,7 @@ def test_twenty_at_a_time_arrive_whole(server: Running) -> None:
     server.wait_for(lambda: not open_by_workers(server))
 
 
-def test_slow_clients_get_it_whole_and_hold_up_nobody(server: Running) -> None:
+def test_slow_clients_get_all_of_it_and_delay_no_other(server: Running) -> None:
     server.start()
     slow = [begin(server, window=1 << 16) for _ in range(20)]
     begun = time.monotonic()
@@ -191,7 +191,7 @@ def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: Runnin
     server.wait_for(lambda: len(access_log(server)) == 70)
 
 
-def test_a_slow_client_gets_the_rest_of_a_kept_file(server: Running) -> None:
+def test_a_slow_client_gets_the_rest_of_a_cached_file(server: Running) -> None:
     lay(server, "mid.bin", CONTENT[: 5 * MIDDLE], 0)
     server.start()
     ask = ASK.replace(b"big", b"mid")

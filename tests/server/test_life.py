@@ -42,7 +42,7 @@ def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> 
     )
 
 
-def test_a_worker_that_dies_is_replaced_and_the_log_says_so(server: Running) -> None:
+def test_a_worker_that_dies_is_replaced_and_logged(server: Running) -> None:
     server.start()
     victim = server.workers()[0]
     time.sleep(1.1)
@@ -187,7 +187,7 @@ def test_a_port_in_use(server: Running) -> None:
     )
 
 
-def test_a_module_that_cannot_begin_says_so_in_the_log_alone(server: Running) -> None:
+def test_a_module_that_cannot_start_writes_to_the_log_only(server: Running) -> None:
     """It precedes the check of User."""
     path = server.root / "conf/httpd.conf"
     path.write_text(

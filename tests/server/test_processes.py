@@ -78,7 +78,7 @@ Worker.refresh = ruin
     ],
     ids=["garbage", "deep", "digits", "truncated", "random", "empty"],
 )
-def test_a_worker_that_was_taken_over_stops_nobody(server: Running, data: str) -> None:
+def test_a_compromised_worker_stops_no_other_process(server: Running, data: str) -> None:
     server.changes = HOSTILE % data
     configure(
         server,
@@ -144,7 +144,7 @@ Worker._beat = end
 
 
 # a stuck event loop ------------------------------------------------------------------------------
-def test_a_blocked_worker_is_replaced_and_the_log_says_where_it_hung(server: Running) -> None:
+def test_a_blocked_worker_is_replaced_and_the_log_has_its_stack(server: Running) -> None:
     server.changes = QUICK_WATCH + BLOCKING
     configure(server, "StartServers 1\n")
     server.start()
@@ -321,7 +321,7 @@ def test_a_configuration_that_is_gone_at_a_restart(server: Running) -> None:
 
 
 @pytest.mark.parametrize("log", ["/dev/full", "|/bin/false", "|/bin/sleep 60"])
-def test_an_error_log_that_takes_nothing_stops_nobody(server: Running, log: str) -> None:
+def test_a_full_error_log_stops_no_process(server: Running, log: str) -> None:
     configure(server, f'ErrorLog "{log}"\n')
     server.start()
     server.wait_for(server.workers)

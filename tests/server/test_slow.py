@@ -76,7 +76,7 @@ def test_the_most_that_can_be_bought(server: Running) -> None:
     assert 1.9 < seconds < 3.5
 
 
-def test_many_slow_clients_keep_nobody_out(server: Running) -> None:
+def test_many_slow_clients_keep_no_other_client_out(server: Running) -> None:
     configure(server, SLOW + "RequestReadTimeout header=2\n")
     server.start()
     slow = [server.connect() for _ in range(300)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.server.conftest import Running, everything
 
 
-def test_keep_alive_until_the_client_says_close(server: Running) -> None:
+def test_keep_alive_until_the_client_sends_close(server: Running) -> None:
     server.start()
     got = server.ask(
         b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 3 + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -26,7 +26,7 @@ def test_head_has_the_length_and_no_body(server: Running) -> None:
     assert got.endswith(b"\r\n\r\n")
 
 
-def test_a_large_file_arrives_whole_between_small_ones(server: Running) -> None:
+def test_a_large_file_arrives_completely_between_small_ones(server: Running) -> None:
     server.start()
     want = bytes(range(256)) * 40_000
     got = server.ask(
@@ -37,7 +37,7 @@ def test_a_large_file_arrives_whole_between_small_ones(server: Running) -> None:
     assert want in got
 
 
-def test_large_files_and_small_ones_that_are_kept_leave_in_order(server: Running) -> None:
+def test_large_files_and_cached_small_ones_are_sent_in_order(server: Running) -> None:
     """Repeated and simultaneous requests: first uncached, then cached."""
     server.start()
     large, small = (server.root / "htdocs/big.bin").stat(), (server.root / "htdocs/index.html").stat()
@@ -74,7 +74,7 @@ def test_max_keep_alive_requests(server: Running) -> None:
         ]
 
 
-def test_a_connection_stays_after_a_body_that_was_asked_for(server: Running) -> None:
+def test_a_connection_stays_after_a_continued_body(server: Running) -> None:
     """As recorded from 2.4.71: 100 Continue when the handler reads, then a response without Connection:
     close.
     """
@@ -114,7 +114,7 @@ def test_the_error_page_reaches_a_client_that_sends_too_much(server: Running) ->
     assert got.startswith(b"HTTP/1.1 414 ")
 
 
-def test_every_request_has_one_whole_line_in_the_log(server: Running) -> None:
+def test_every_request_has_one_complete_line_in_the_log(server: Running) -> None:
     server.start()
     for number in range(50):
         server.get(f"/none{number}?" + "q" * number * 50)

@@ -178,11 +178,11 @@ class WorkerPool:
             if gone is None:
                 generation.logs.program_ended(pid)
             else:
-                fatal = self._buried(gone, os.waitstatus_to_exitcode(status), generation) or fatal
+                fatal = self._log_end(gone, os.waitstatus_to_exitcode(status), generation) or fatal
         if fatal:
             raise FatalChild
 
-    def _buried(self, gone: Child, code: int, generation: Generation) -> bool:
+    def _log_end(self, gone: Child, code: int, generation: Generation) -> bool:
         """Log how a worker ended; return True if a replacement would fail in the same way."""
         self._hang_up(gone)
         try:

@@ -119,7 +119,7 @@ FileETag +Size
 @pytest.mark.parametrize(
     ("folder", "tag"), [("", "1"), ("in/", "5af3107a40000"), ("in/none/", None), ("in/none/size/", "1")]
 )
-def test_folders_are_merged_before_they_are_laid_over_the_server(
+def test_directories_are_merged_before_they_are_merged_onto_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
     """As recorded of both versions: size; time, although the outer sections set the size; none; size."""

@@ -148,7 +148,7 @@ def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
     assert "#!" not in reply.body
 
 
-def test_a_large_file_comes_whole(tmp_path: Path) -> None:
+def test_a_large_file_is_sent_completely(tmp_path: Path) -> None:
     assert (
         ask(engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
     )

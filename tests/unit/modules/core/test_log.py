@@ -91,7 +91,7 @@ def test_sinks(tmp_path: Path, written: str, new: LogSink, old: LogSink) -> None
         assert error_sink(conf, conf.main) == sink
 
 
-def test_folders_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_directories(tmp_path: Path) -> None:
     conf = (
         "ErrorLog /nosuch1/x\n<VirtualHost *:80>\nErrorLog /nosuch2/x\n</VirtualHost>\n<VirtualHost "
         "*:81>\nErrorLog /nosuch3/x\n</VirtualHost>\n"

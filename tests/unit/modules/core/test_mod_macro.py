@@ -71,7 +71,7 @@ def test_macros(tmp_path: Path, conf: str, text: str) -> None:
     assert Site(tmp_path, f"LoadModule macro_module m/mod_macro.so\n{conf}").check() == text
 
 
-def test_nested_use_names_the_whole_way(tmp_path: Path) -> None:
+def test_nested_use_names_the_chain(tmp_path: Path) -> None:
     conf = "<Macro in $a>\nOptions $a\n</Macro>\n<Macro out $b>\nUse in $b\n</Macro>\nUse out foo\n"
     outer = f"macro 'out' (defined on line 5 of {F}) used on line 8 of {F}"
     assert Site(tmp_path, f"LoadModule macro_module m/mod_macro.so\n{conf}").check() == (

@@ -26,7 +26,7 @@ class LogRecorder:
         self.codes.append(code)
 
 
-def test_a_body_is_kept_while_it_is_read() -> None:
+def test_a_body_is_retained_while_it_is_read() -> None:
     body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, LogRecorder()))
     assert not body.ended or body.buffered == 3
     assert (asyncio.run(body.read_all()), body.kept_body) == (b"x=1", b"x=1")

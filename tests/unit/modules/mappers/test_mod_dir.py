@@ -104,7 +104,7 @@ def test_a_handler_keeps_the_fallback_away(tmp_path: Path) -> None:
     assert kept.status == 404
 
 
-def test_a_handler_of_the_folder(tmp_path: Path) -> None:
+def test_a_handler_of_the_directory(tmp_path: Path) -> None:
     conf = "<Directory @/htdocs/e>\nSetHandler server-status\nDirectoryCheckHandler On\n</Directory>"
     (status,) = answers(tmp_path, conf, ["/e/?auto"], FILES)
     assert status.body.startswith("localhost\nServerVersion: ")

@@ -79,7 +79,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def told(
+def logged(
     loop: asyncio.AbstractEventLoop,
     settings: DumpioServerConfig,
     *,
@@ -100,21 +100,21 @@ def told(
 
 
 def test_both_directions(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, True)) == [
+    assert logged(loop, DumpioServerConfig(True, True)) == [
         ("192.0.2.7", "trace7", line) for line in READ + WRITTEN
     ]
 
 
 def test_one_direction(loop: asyncio.AbstractEventLoop) -> None:
-    assert [line for _client, _level, line in told(loop, DumpioServerConfig(True, False))] == READ
+    assert [line for _client, _level, line in logged(loop, DumpioServerConfig(True, False))] == READ
 
 
 def test_nothing_where_the_level_is_lower(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, True), level="trace6") == []
+    assert logged(loop, DumpioServerConfig(True, True), level="trace6") == []
 
 
 def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLoop) -> None:
-    lines = told(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
+    lines = logged(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
     assert lines[0] == (
         "",
         "debug",
@@ -123,7 +123,7 @@ def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLo
 
 
 def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == (
+    assert logged(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == (
         "",
         "notice",
         READ[0],
@@ -133,7 +133,7 @@ def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
 def test_long_data_is_cut_and_a_nul_ends_a_line(loop: asyncio.AbstractEventLoop) -> None:
     lines = [
         line
-        for _client, _level, line in told(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")
+        for _client, _level, line in logged(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")
     ]
     assert lines[5:8] == [
         "mod_dumpio:  dumpio_out (data-HEAP): " + "a" * 1968,

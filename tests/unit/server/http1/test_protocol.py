@@ -199,7 +199,7 @@ def test_continue_is_sent_when_the_body_is_wanted(loop: asyncio.AbstractEventLoo
     assert wire.out == b"HTTP/1.1 100 Continue\r\n\r\n[head]ok"
 
 
-def test_continue_is_not_sent_when_nobody_reads(loop: asyncio.AbstractEventLoop) -> None:
+def test_continue_is_not_sent_without_a_reader(loop: asyncio.AbstractEventLoop) -> None:
     protocol, wire = connected(loop, lambda head, body: Reply(b"no", close=True))
     protocol.data_received(
         b"POST /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"

@@ -100,7 +100,7 @@ def heads(chance: random.Random) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) -> None:
+def test_heads_of_one_tick_get_the_responses_of_a_fresh_engine(root: Path, seed: int) -> None:
     chance, site, other = random.Random(seed), Site(root), Site(root)
     quick = 0
     for port in range(4000, 4030):
@@ -119,9 +119,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
 @pytest.mark.parametrize("path", ["/a.txt", "/nope", "/a.txt?q=n#"])
 @pytest.mark.parametrize("own", ["", "Cookie: a=#\r\n"])
 @pytest.mark.parametrize("sized", [False, True])
-def test_connections_of_one_turn_have_counts_of_their_own(
-    root: Path, path: str, own: str, sized: bool
-) -> None:
+def test_connections_of_one_tick_have_separate_counts(root: Path, path: str, own: str, sized: bool) -> None:
     """The Keep-Alive count is the connection's on every path, and so is the length of its head (%O)."""
     text = (root / "conf/httpd.conf").read_text()
     if sized:

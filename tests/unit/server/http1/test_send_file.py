@@ -14,7 +14,7 @@ from whimbrel.server.http1.send_file import FileSender, try_send_file
 
 
 # files -------------------------------------------------------------------------------------------
-def test_files_are_sent_whole_to_a_slow_reader(tmp_path: Path) -> None:
+def test_files_are_sent_completely_to_a_slow_reader(tmp_path: Path) -> None:
     content = os.urandom(9_000_001)
     (tmp_path / "f").write_bytes(content)
 

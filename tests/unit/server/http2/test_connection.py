@@ -106,7 +106,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
     yield Client(tmp_path)
 
 
-def test_a_turn_takes_so_many_frames(client: Client) -> None:
+def test_frames_per_tick_are_bounded(client: Client) -> None:
     counts = client.counts(frame(0xEE) * 900)
     assert counts[:4] == [MAX_WORK, MAX_WORK, MAX_WORK, 900 - 3 * MAX_WORK]
 
@@ -119,14 +119,14 @@ def test_reading_rests_while_there_is_work(client: Client) -> None:
     assert client.wire.is_reading_on
 
 
-def test_a_turn_takes_fewer_blocks_of_fields(client: Client) -> None:
+def test_field_blocks_per_tick_are_bounded_further(client: Client) -> None:
     counts = client.counts(
         b"".join([request(n, ("x", f"{n:0400}"), ("connection", "close")) for n in range(1, 20, 2)])
     )
     assert max(counts) == 2
 
 
-def test_a_turn_begins_so_many_requests(client: Client) -> None:
+def test_requests_started_per_tick_are_bounded(client: Client) -> None:
     before = client.session.answered
     client.session.repeater.quick = lambda number, raw: False
     client.session.data_received(b"".join([request(n, path="/none") for n in range(1, 60, 2)]))

@@ -182,7 +182,7 @@ def test_databases_are_imported_where_a_server_has_the_driver(
     "inside",
     ["AuthType Basic", "AllowOverride AuthConfig", "AllowOverride All", "AllowOverrideList AuthType"],
 )
-def test_passwords_can_be_checked_where_they_may_be_asked_for(
+def test_passwords_can_be_checked_where_authentication_may_apply(
     inside: str, imported: Callable[..., set[str]]
 ) -> None:
     modules = {"whimbrel.modules.support.auth.passwords", "bcrypt", "ctypes"}

@@ -39,7 +39,7 @@ class RecordingGeneration:
         self.lines.append((level, "".join(f"{part}: " for part in (cause, code) if part) + text))
 
 
-def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_fork_is_logged_and_repeated_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """httpd 2.4: AH00159 fork: Unable to fork new process, after the reason, and a pause."""
 
     def refuse() -> int:
@@ -191,7 +191,7 @@ def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch)
         assert told.lines == []
 
 
-def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
+def test_a_master_that_was_stopped_itself_replaces_no_worker() -> None:
     children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     children.running[1] = Child(1, 0, 3, 0.0)
@@ -233,7 +233,7 @@ def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None
     assert children.respawn_at is not None and children.respawn_at > time.monotonic()
 
 
-def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
+def test_a_worker_that_corrupted_its_slot_is_reaped_with_a_log_line() -> None:
     board = SharedScoreboard(4)
     children, told = WorkerPool(board), RecordingGeneration()
     with a_child(children, "pass", 2) as (one, _):

@@ -106,7 +106,7 @@ def test_the_end_of_a_long_request_on_demand() -> None:
     assert connection_row("W", "", "", line, "", 0)["request"] == "GET /" + "x" * 58
 
 
-def test_as_many_rows_as_fit_are_told() -> None:
+def test_as_many_rows_as_fit_are_written() -> None:
     board, row = SharedScoreboard(2), connection_row("K", "", "", "", "", 0)
     fitting = (SLOT - len(json.dumps(a_text(), separators=(",", ":")))) // (
         len(json.dumps(row, separators=(",", ":"))) + 1
@@ -118,7 +118,7 @@ def test_as_many_rows_as_fit_are_told() -> None:
         assert len(found["rows"]) == told
 
 
-def test_what_a_buried_worker_has_done_still_counts_until_it_is_forgotten() -> None:
+def test_counts_of_a_retired_worker_stay_until_the_reset() -> None:
     board, life = SharedScoreboard(3), ServerInfo(10.0, 10.0)
     mine = a_text()
     board.write(1, a_text(accesses=5, bytes=7))
@@ -133,7 +133,7 @@ def test_what_a_buried_worker_has_done_still_counts_until_it_is_forgotten() -> N
     assert Scoreboard(board, 0, life, lambda: mine).totals()["accesses"] == 1
 
 
-def test_a_slot_that_said_nothing_is_buried_without_trace() -> None:
+def test_an_empty_slot_is_retired_without_trace() -> None:
     board = SharedScoreboard(2)
     board.retire(0)
     assert board.retired_totals()["accesses"] == 0

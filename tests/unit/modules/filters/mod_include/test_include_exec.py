@@ -77,7 +77,7 @@ def test_the_query_of_an_included_document_stays_after_it(tmp_path: Path, query:
     assert unchunked(ask(serving, f"/o.shtml{query}").body) == shown
 
 
-def test_paths_that_leave_the_folder(tmp_path: Path) -> None:
+def test_paths_that_leave_the_directory(tmp_path: Path) -> None:
     serving = engine(
         tmp_path, CONF, {"htdocs/i.shtml": '<!--#include file="/x" --><!--#fsize file="../x" -->'}
     )

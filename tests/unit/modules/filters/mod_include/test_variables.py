@@ -80,7 +80,7 @@ def body(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_kept_document_is_the_one_that_a_fresh_engine_makes(tmp_path: Path, page: str) -> None:
+def test_a_cached_document_equals_that_of_a_fresh_engine(tmp_path: Path, page: str) -> None:
     serving = site(tmp_path)
     asked = [
         (field, address, port)
@@ -107,7 +107,7 @@ def test_a_kept_document_is_the_one_that_a_fresh_engine_makes(tmp_path: Path, pa
         ("all", False),
     ],
 )
-def test_what_is_kept(tmp_path: Path, page: str, kept: bool) -> None:
+def test_cached_documents(tmp_path: Path, page: str, kept: bool) -> None:
     serving = site(tmp_path)
     body(serving, page)
     book = serving.response_cache.index("127.0.0.1", 80)

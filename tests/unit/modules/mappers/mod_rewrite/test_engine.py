@@ -81,7 +81,7 @@ def test_the_old_log_is_a_file_of_its_own(tmp_path: Path) -> None:
     ]
 
 
-def test_folders_and_redirects_have_their_marks(tmp_path: Path) -> None:
+def test_directories_and_redirects_have_their_marks(tmp_path: Path) -> None:
     conf = 'LogLevel warn rewrite:trace3\n<Directory "@/htdocs/d">\nRewriteRule ^zz$ a.html\n</Directory>\n'
     assert lines(tmp_path, conf, "/d/zz", "logs/error_log")[2:8] == [
         WHO + "[perdir @/htdocs/d/] strip per-dir prefix: @/htdocs/d/zz -> zz",

@@ -176,14 +176,14 @@ def test_an_internal_redirect_keeps_what_varies(tmp_path: Path) -> None:
         ("Options None\nRewriteRule ^u1 o.txt", "/al/u1", 403, None),
     ],
 )
-def test_folders(tmp_path: Path, rules: str, path: str, status: int, found: str | None) -> None:
+def test_directories(tmp_path: Path, rules: str, path: str, status: int, found: str | None) -> None:
     conf = f"Alias /al @/out\n<Directory @/out>\nOptions FollowSymLinks\n{rules}\n</Directory>\n"
     answer = reply(tmp_path, conf, path)
     assert answer.status == status
     assert found is None or found.replace("@", str(tmp_path)) == (answer.get("Location") or answer.body)
 
 
-def test_folder_without_its_slash_is_left_to_mod_dir(tmp_path: Path) -> None:
+def test_a_directory_without_its_slash_is_left_to_mod_dir(tmp_path: Path) -> None:
     rules = {"htdocs/d/.htaccess": "RewriteRule ^ /a.txt"}
     assert reply(tmp_path, "", "/d", files=rules).get("Location") == "http://localhost/d/"
     assert reply(tmp_path, "", "/d/", files=rules).body == "A"
@@ -197,7 +197,7 @@ def test_folder_without_its_slash_is_left_to_mod_dir(tmp_path: Path) -> None:
         ("RewriteOptions InheritBefore", "PARENT", "PARENT"),
     ],
 )
-def test_rules_of_outer_folders(tmp_path: Path, inner: str, one: str | int, two: str) -> None:
+def test_rules_of_outer_directories(tmp_path: Path, inner: str, one: str | int, two: str) -> None:
     files = {
         "htdocs/p/.htaccess": "RewriteRule ^(.*/)?(one|two)$ /parent.txt [L]",
         "htdocs/parent.txt": "PARENT",

@@ -164,7 +164,7 @@ def test_databases(tmp_path: Path, kind: str, statement: str, key: str, found: l
 
 
 @pytest.mark.parametrize(("kind", "second"), [("dbd", "changed"), ("fastdbd", "1")])
-def test_a_database_is_asked_again_or_remembered(tmp_path: Path, kind: str, second: str) -> None:
+def test_a_database_is_queried_again_or_cached(tmp_path: Path, kind: str, second: str) -> None:
     serving = database(tmp_path, "SELECT v FROM t WHERE k = %s", kind)
     assert (looked_up(serving, "one"), looked_up(serving, "no")) == ("1", "none")
     with sqlite3.connect(tmp_path / "conf/db") as connection:
