@@ -18,8 +18,9 @@ from tests.server.conftest import Running, children, everything
 
 ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 QUICK_WATCH = """
-from whimbrel.server import children, worker
-children.STALL_TIMEOUT, children.WATCH_PERIOD, worker.BEAT_PERIOD = 1.5, 0.2, 0.2
+from whimbrel.server.master import worker_pool
+from whimbrel.server.worker import worker
+worker_pool.STALL_TIMEOUT, worker_pool.WATCH_PERIOD, worker.BEAT_PERIOD = 1.5, 0.2, 0.2
 """
 BLOCKING = """
 import time
@@ -274,14 +275,14 @@ def test_a_crash_of_the_interpreter_is_logged(server: Running) -> None:
 
 def test_a_fault_between_signals_is_logged_and_survived(server: Running) -> None:
     server.changes = """
-from whimbrel.server.master.worker_pool import Children
-bury, left = Children.bury, [None]
+from whimbrel.server.master.worker_pool import WorkerPool
+reap, left = WorkerPool.reap, [None]
 def fail(self, generation):
     if left and self.running:
         left.pop()
         raise MemoryError("no more")
-    bury(self, generation)
-Children.bury = fail
+    reap(self, generation)
+WorkerPool.reap = fail
 """
     server.start()
     server.wait_for(lambda: "MemoryError: no more" in log_of(server))
@@ -292,10 +293,10 @@ Children.bury = fail
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
 def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: Running, number: int) -> None:
     server.changes = """
-from whimbrel.cli.bootstrap import Reading
+from whimbrel.cli.bootstrap import ConfigLoader
 def fail(self):
     raise RecursionError("too deep")
-Reading.load_again = fail
+ConfigLoader.reload = fail
 """
     server.start()
     server.wait_for(server.workers)
