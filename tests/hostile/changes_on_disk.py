@@ -1,4 +1,4 @@
-"""Kinds of changes on disk and in the account database, and the files that they change."""
+"""Kinds of changes on disk and in the account database, and the changed files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ OLD: Final = 1_600_000_000  # the time of all files before a change
 
 @dataclass
 class Ground:
-    """The files under *root*, the accounts, and chance."""
+    """The files under *root*, the accounts, and a random generator."""
 
     root: Path
     chance: random.Random
     homes: dict[str, str] = field(default_factory=dict)
-    elsewhere: Path | None = None  # a folder on another file system
+    elsewhere: Path | None = None  # directory on another file system
 
     def path(self, *names: str) -> Path:
-        """One of *names*, below the root."""
+        """Return one of *names*, below the root."""
         return self.root / self.chance.choice(names)
 
     def write(self, name: str, text: str, seconds: float | None = OLD) -> None:
-        """A file with *text*, as old as all others unless *seconds* says otherwise; None: as young as it is."""
+        """Write a file with *text* and the time *seconds*, by default that of all others; None: now."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -101,7 +101,7 @@ def _other_letters(g: Ground, path: Path) -> bytes:
 
 
 def rewrite_equal_size(g: Ground) -> None:
-    """Other bytes, as many; the time of the last change stays."""
+    """Write other bytes of the same size; the modification time stays."""
     path = g.path(*DOCUMENTS)
     before = path.stat()
     path.write_bytes(_other_letters(g, path))
@@ -127,7 +127,7 @@ def replace_by_rename(g: Ground) -> None:
 
 
 def exchange(g: Ground) -> None:
-    """Two files of one size and time change places."""
+    """Swap two files of one size and time."""
     one, two, spare = g.root / "htdocs/page.html.en", g.root / "htdocs/page.html.de", g.root / "spare"
     one.rename(spare)
     two.rename(one)
@@ -172,13 +172,13 @@ def chown(*names: str) -> Change:
     return change
 
 
-def file_for_folder(g: Ground) -> None:
+def file_for_directory(g: Ground) -> None:
     path = g.path("htdocs/dir/sub", "htdocs/list", "htdocs/speling", "other/b")
     shutil.rmtree(path)
     path.write_text("now a file\n")
 
 
-def folder_for_file(g: Ground) -> None:
+def directory_for_file(g: Ground) -> None:
     path = g.path(*DOCUMENTS)
     path.unlink()
     path.mkdir()
@@ -219,7 +219,7 @@ def switch_link(name: str, *targets: str) -> Change:
 
 
 def switch_file_system(g: Ground) -> None:
-    """A link from one file system to another, where a file has the same size and time."""
+    """Switch a link to another file system with a file of the same size and time."""
     if g.elsewhere is None:
         return
     link = g.root / "htdocs/link.txt"
@@ -230,23 +230,23 @@ def switch_file_system(g: Ground) -> None:
     link.symlink_to(there)
 
 
-def swap_folders(g: Ground) -> None:
+def swap_directories(g: Ground) -> None:
     one, two, spare = g.root / "htdocs/dir", g.root / "htdocs/list", g.root / "spare"
     one.rename(spare)
     two.rename(one)
     spare.rename(two)
 
 
-def move_folder(g: Ground) -> None:
+def move_directory(g: Ground) -> None:
     path = g.path(*FOLDERS)
     path.rename(path.with_name("moved"))
 
 
-def remove_folder(g: Ground) -> None:
+def remove_directory(g: Ground) -> None:
     shutil.rmtree(g.path(*FOLDERS))
 
 
-def link_for_folder(g: Ground) -> None:
+def link_for_directory(g: Ground) -> None:
     path = g.path(*FOLDERS)
     moved = path.with_name("moved")
     path.rename(moved)
@@ -265,7 +265,7 @@ def add_htaccess(g: Ground) -> None:
 
 
 def edit_htaccess(g: Ground) -> None:
-    """The same size and time, another value."""
+    """Write another value with the same size and time."""
     g.write("htdocs/ht/.htaccess", "Header set X-One 3\n")
 
 
@@ -281,7 +281,7 @@ def htaccess_link(g: Ground) -> None:
     path.symlink_to(g.root / "conf/shared")
 
 
-def htaccess_folder(g: Ground) -> None:
+def htaccess_directory(g: Ground) -> None:
     path = g.path(*HTACCESS)
     path.unlink(missing_ok=True)
     path.mkdir()
@@ -335,8 +335,8 @@ CHANGES: Final[dict[str, Change]] = {
     "owner of a file": chown(*DOCUMENTS),
     "owner of a folder": chown(*FOLDERS),
     "owner of a home": chown("home/u"),
-    "file for a folder": file_for_folder,
-    "folder for a file": folder_for_file,
+    "file for a folder": file_for_directory,
+    "folder for a file": directory_for_file,
     "link for a file": link_for_file,
     "dangling link": dangling,
     "hard link": hard_link,
@@ -347,10 +347,10 @@ CHANGES: Final[dict[str, Change]] = {
     "link to another file system": switch_file_system,
     "link of a home": switch_link("home/w", "home/u", "home/v"),
     "link into a loop": switch_link("htdocs/linked", "htdocs/linked"),
-    "folders swapped": swap_folders,
-    "folder moved": move_folder,
-    "folder removed": remove_folder,
-    "folder a link": link_for_folder,
+    "folders swapped": swap_directories,
+    "folder moved": move_directory,
+    "folder removed": remove_directory,
+    "folder a link": link_for_directory,
     "variant added": add("htdocs/page.html.fr", "htdocs/page.txt", "htdocs/page.html.en.txt"),
     "variant for none": add("htdocs/none.html", "htdocs/none.txt"),
     "variant removed": lambda g: (g.root / "htdocs/page.html.de").unlink(),
@@ -372,7 +372,7 @@ CHANGES: Final[dict[str, Change]] = {
     "htaccess removed": remove_htaccess,
     "htaccess unreadable": chmod(0, "htdocs/ht/.htaccess"),
     "htaccess a link": htaccess_link,
-    "htaccess a folder": htaccess_folder,
+    "htaccess a folder": htaccess_directory,
     "htaccess of the parent": add("htdocs/.htaccess", text="Header set X-Top 1\n"),
     "htaccess outside the root": add(".htaccess", text="Header set X-Up 1\n"),
     "htaccess emptied": lambda g: g.write("htdocs/ht/.htaccess", ""),

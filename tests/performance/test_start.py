@@ -87,7 +87,7 @@ def imported(root: Path, *, serves: bool = False) -> list[str]:
     """The modules that ``-t``, or a server that is ready to fork, has imported, without those that Python itself begins with."""
     path, ready = written(root), ""
     if serves:
-        ready = "from whimbrel.server.master import single_process; single_process.serve = lambda master: 0; "
+        ready = "from whimbrel.server.master import single_process; single_process.serve = lambda generation: 0; "
         (root / "mime.types").write_text("text/html html\n")
         more = f"TypesConfig mime.types\n{'User www-data' if os.getuid() == 0 else ''}\n"
         path.write_text(path.read_text().replace(":8080", f":{free_port()}") + more)

@@ -1,4 +1,4 @@
-"""Clients that take their time: RequestReadTimeout, as 2.4.71 and 2.2.34 answer them."""
+"""Slow clients: RequestReadTimeout, with the responses of 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def configure(server: Running, text: str) -> None:
 
 
 def until_closed(connection: socket.socket) -> tuple[bytes, float]:
-    """What comes until the server closes, and how long that took."""
+    """Return the bytes until the server closes, and the time that it took."""
     begun, out = time.monotonic(), b""
     while data := connection.recv(65536):
         out += data
@@ -76,7 +76,7 @@ def test_the_most_that_can_be_bought(server: Running) -> None:
     assert 1.9 < seconds < 3.5
 
 
-def test_many_slow_clients_keep_nobody_out(server: Running) -> None:
+def test_many_slow_clients_keep_no_other_client_out(server: Running) -> None:
     configure(server, SLOW + "RequestReadTimeout header=2\n")
     server.start()
     slow = [server.connect() for _ in range(300)]

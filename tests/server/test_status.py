@@ -1,4 +1,6 @@
-"""Counts of server-status over restarts, as httpd 2.4.71 keeps them: a graceful restart goes on counting, another begins anew."""
+"""Counts of server-status over restarts, as in httpd 2.4.71: a graceful restart continues, another resets
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,13 @@ import signal
 
 from tests.server.conftest import Running
 
-STATUS = "LoadModule status_module m/mod_status.so\n<Location /server-status>\nSetHandler server-status\n</Location>\n"
+STATUS = (
+    "LoadModule status_module m/mod_status.so\n<Location /server-status>\nSetHandler "
+    "server-status\n</Location>\n"
+)
 
 
-def told(server: Running) -> dict[str, str]:
+def counts_of(server: Running) -> dict[str, str]:
     body = server.get("/server-status?auto").partition(b"\r\n\r\n")[2].decode()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in body.splitlines())}
 
@@ -20,11 +25,11 @@ def test_a_graceful_restart_goes_on_counting(server: Running) -> None:
     server.start()
     for _ in range(5):
         server.get()
-    before = told(server)
+    before = counts_of(server)
     old = server.workers()
     server.signal(signal.SIGUSR1)
     server.wait_for(lambda: server.workers() and not set(old) & set(server.workers()))
-    after = told(server)
+    after = counts_of(server)
     assert int(after["Total Accesses"]) >= 6
     assert (before["ParentServerConfigGeneration"], before["ParentServerMPMGeneration"]) == ("1", "0")
     assert (after["ParentServerConfigGeneration"], after["ParentServerMPMGeneration"]) == ("2", "1")
@@ -39,7 +44,7 @@ def test_another_restart_begins_anew(server: Running) -> None:
     old = server.workers()
     server.signal(signal.SIGHUP)
     server.wait_for(lambda: server.workers() and not set(old) & set(server.workers()))
-    after = told(server)
+    after = counts_of(server)
     assert after["Total Accesses"] == "0"
     assert (after["ParentServerConfigGeneration"], after["ParentServerMPMGeneration"]) == ("2", "1")
 
@@ -50,15 +55,15 @@ def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_
         STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n"
     )
     server.start()
-    assert len(told(server)["Scoreboard"]) == 120
+    assert len(counts_of(server)["Scoreboard"]) == 120
 
 
-def test_json_says_what_auto_says(server: Running) -> None:
+def test_json_has_the_values_of_auto(server: Running) -> None:
     (server.root / "conf/extra.conf").write_text(STATUS)
     server.start()
     head, _, body = server.get("/server-status?json").partition(b"\r\n\r\n")
     assert b"\r\nContent-Type: application/json" in head
-    found, names = json.loads(body), told(server)
+    found, names = json.loads(body), counts_of(server)
     depends_on_time = {"CPULoad", "ReqPerSec", "BytesPerSec", "BytesPerReq", "DurationPerReq"}
     assert set(found) >= set(names) - {"127.0.0.1", "localhost"} - depends_on_time
     assert found["ServerMPM"] == "event" and isinstance(found["Total Accesses"], int)

@@ -1,7 +1,7 @@
-"""mod_reqtimeout: how long clients may take to send heads and bodies.
+"""mod_reqtimeout: time limits for reading request heads and bodies.
 
-Manual: mod/mod_reqtimeout.html.  The module stores what was asked for; whoever reads from clients asks the provider ("reqtimeout", "limits") for the
-`ReadLimits` of a server.
+The module stores the settings; connections read the `ReadLimits` of a server from the provider ("reqtimeout",
+"limits"), the worker's clock reads ("reqtimeout", "first_timeouts"). Manual: mod/mod_reqtimeout.html.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, strtol
+from whimbrel.config.model import unique_by
+from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
@@ -21,27 +23,9 @@ from whimbrel.registry.settings import overlaid, setting
 RATE = ",minrate="
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLimit:
-    """One phase: *first* seconds (0: no limit), extended by a second for each *rate* bytes that arrive, up to *most* seconds (0: no end)."""
-
-    first: int = 0
-    most: int = 0
-    rate: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
-    """The limits of a connection's three phases."""
-
-    handshake: ReadLimit
-    header: ReadLimit
-    body: ReadLimit
-
-
 @dataclass(slots=True)
 class ReqtimeoutServerConfig:
-    """RequestReadTimeout by phase, as far as it is given."""
+    """RequestReadTimeout by phase; phases that are not set are absent."""
 
     limits: dict[str, ReadLimit] = setting(make=dict, merge=overlaid)
 
@@ -60,7 +44,7 @@ def _number(words: str) -> tuple[int, str]:
 
 
 def parse_limit(words: str) -> ReadLimit:
-    """``20``, ``20-40,MinRate=500``; raises ConfigError in httpd's words."""
+    """Parse ``20`` or ``20-40,MinRate=500``; raise ConfigError with httpd's messages."""
     at = words.lower().find(RATE)
     times, rate = (words, None) if at < 0 else (words[:at], words[at + len(RATE) :])
     if "-" in times and rate is None:
@@ -84,7 +68,7 @@ def parse_limit(words: str) -> ReadLimit:
 
 
 def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> None:
-    """Any number of ``phase=limit``."""
+    """Set any number of ``phase=limit``."""
     phases = ("handshake", "header", "body") if cmd.dialect.keywords_24 else ("header", "body")
     for word in split_words(words[0]):
         name, equals, value = word.partition("=")
@@ -101,10 +85,17 @@ def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> 
 
 
 def limits_of(configuration: Any, server: Any) -> ReadLimits:
-    """The limits in force: 2.4 has some by default, 2.2 none."""
-    found = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
-    found.update(server.config(ReqtimeoutServerConfig).limits)
-    return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
+    """Return the limits of a server: 2.4 has defaults, 2.2 has none."""
+    limits = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
+    limits.update(server.config(ReqtimeoutServerConfig).limits)
+    return ReadLimits(*(limits.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
+
+
+def first_timeouts(configuration: Any) -> set[float]:
+    """Return the seconds that any server allows for the start of a head or of a body."""
+    servers = unique_by(configuration.servers(), ReqtimeoutServerConfig)
+    limits = [limits_of(configuration, server) for server in servers]
+    return {float(phase.first) for server in limits for phase in (server.header, server.body)}
 
 
 MODULE = Module(
@@ -121,5 +112,8 @@ MODULE = Module(
             help="Set various timeout parameters for TLS handshake and/or reading request headers and body",
         ),
     ),
-    providers=(Provider("reqtimeout", "limits", limits_of),),
+    providers=(
+        Provider("reqtimeout", "limits", limits_of),
+        Provider("reqtimeout", "first_timeouts", first_timeouts),
+    ),
 )

@@ -1,6 +1,6 @@
-"""The sending side of a connection: answers of bytes, files and streams, back-pressure, the end.
+"""Sending side of a connection: responses of bytes, files and streams, back-pressure, lingering close.
 
-Answers are handed over one at a time; `_answered` is called when one is out and the next may follow.
+Responses are passed one at a time; `_answered` is called when one is sent and the next may follow.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
-# bytes of answers that wait for the client, after which no further one is begun
+# bytes of responses that wait for the client, above which no further request is started
 WRITE_AHEAD: Final = 64 * 1024
-LINGER: Final = 2.0  # seconds between our end of the connection and the client's
+LINGER: Final = 2.0  # seconds between the end of our side of the connection and the client's
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class State(Enum):
-    """What a connection is doing."""
+    """State of a connection."""
 
-    READY = auto()  # waiting for a head
-    BUSY = auto()  # an answer is being made or sent
-    DISCARD = auto()  # the answer is out, the rest of the request's body is not in
+    READY = auto()  # waits for a head
+    BUSY = auto()  # a response is computed or sent
+    DISCARD = auto()  # the response is sent, the rest of the request body is awaited
     LINGER = auto()  # our side is closed
 
 
 class ResponseWriter(asyncio.Protocol, TimedConnection):
-    """See the module."""
+    """Protocol base that writes responses."""
 
     __slots__ = (
         "_drained",
@@ -70,19 +70,19 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     @abstractmethod
     def _process_buffer(self) -> None:
-        """Go on with what has arrived."""
+        """Process the buffered input."""
 
     @abstractmethod
-    def _switches(self, answer: Response) -> bool:
-        """Whether *answer*, which has the status 101, hands the connection over to another protocol: then that has been done."""
+    def _switches(self, response: Response) -> bool:
+        """Return True if *response*, a 101 response, has handed the connection over to another protocol."""
 
     @abstractmethod
     def _answered(self) -> None:
-        """The answer is out and the connection stays."""
+        """Continue after a response on a persistent connection."""
 
     @abstractmethod
     def _discard_input(self) -> None:
-        """What has arrived, and what still comes, is of no interest any more."""
+        """Discard buffered and further input."""
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -113,14 +113,14 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self.deadline = self.service.clock + seconds
 
     # sending ----------------------------------------------------------------------------------
-    def _send(self, answer: Response) -> None:
-        if answer.request.status == 101 and self._switches(answer):
+    def _send(self, response: Response) -> None:
+        if response.request.status == 101 and self._switches(response):
             return
         self.deadline = FOREVER
         service = self.service
-        head, parts = answer.head(service.date if service.in_tick else service.date_field()), answer.parts
-        if answer.stream is not None:
-            self._task = service.loop.create_task(self._stream(answer, head))
+        head, parts = response.head(service.date if service.in_tick else service.date_field()), response.parts
+        if response.stream is not None:
+            self._task = service.loop.create_task(self._stream(response, head))
             return
         if len(parts) == 1:
             first = parts[0]
@@ -128,53 +128,55 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         else:
             body = _joined(parts)
         if body is None:
-            self._send_rest(answer, head)
+            self._send_rest(response, head)
         else:
-            data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
+            data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
                 if len(data) < LARGE_THRESHOLD:
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))
-            self._on_sent(answer, len(body))
+            self._on_sent(response, len(body))
 
-    def _send_rest(self, answer: Response, head: bytes, already: int = 0) -> None:
-        """Send an answer with files, of which *already* bytes are out, as soon as nothing is waiting in the transport."""
+    def _send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
+        """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
+        empty.
+        """
         self.deadline = FOREVER
-        self._pending_file = (answer, head)
+        self._pending_file = (response, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
             self.transport.set_write_buffer_limits(high=0)
         else:
             self._send_files(already)
 
     def _send_files(self, already: int = 0) -> None:
-        """Send an answer with files, of which *already* bytes are out; nothing is waiting in the transport."""
+        """Send a response with files, of which *already* bytes were sent; the transport's buffer is empty."""
         waiting, self._pending_file = self._pending_file, None
         if waiting is None:
             return
-        answer, head = waiting
+        response, head = waiting
         out = self._dup_socket() or socket.socket()
         self._out = out
         at_once = True
-        size = sum(size_of(part) for part in answer.parts)
+        size = sum(size_of(part) for part in response.parts)
 
         def done(count: int, problem: OSError | None) -> None:
             self._file = None
             if problem is not None:
                 self.connection.aborted = True
                 self.transport.abort()
-            self._on_sent(answer, size, count - len(head) - size, broken=problem is not None)
+            self._on_sent(response, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
                 self._process_buffer()
 
         self._file = FileSender(
-            self.service.loop, out, [head, *_framed(answer)], done, self._wait_for_window, already
+            self.service.loop, out, [head, *_framed(response)], done, self._wait_for_window, already
         )
         self._file.start()
         at_once = False
 
     def _dup_socket(self) -> socket.socket | None:
-        """The connection beside the transport; None where it is closed."""
+        """Return a duplicate of the connection's socket; None if it is closed."""
         if self._out is None and not self.transport.is_closing():
             self._out = socket.socket(fileno=_duplicate(self.transport))
         return self._out
@@ -182,12 +184,14 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def _wait_for_window(self) -> None:
         self._wait(self._listener.timeout)
 
-    async def _stream(self, answer: Response, head: bytes) -> None:
-        """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
-        chunked = answer.framing is Framing.CHUNKED
+    async def _stream(self, response: Response, head: bytes) -> None:
+        """Send a response body as it is produced; a failure closes the connection, so the client detects
+        truncation.
+        """
+        chunked = response.framing is Framing.CHUNKED
         count, broken = 0, False
         self.transport.write(head)
-        stream: Any = answer.stream
+        stream: Any = response.stream
         try:
             async for piece in stream:
                 if self.transport.is_closing():
@@ -207,31 +211,31 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-        self._on_sent(answer, count, broken=broken)
+        self._on_sent(response, count, broken=broken)
         self._process_buffer()
 
-    def _on_sent(self, answer: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
-        """The answer is out, or can't be sent any further; *count* and *more* are those of `Answer.sent`."""
+    def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
         service = self.service
         service.requests += 1
         service.sent += count
-        took = time() - answer.received_at
+        took = time() - response.received_at
         if took > 0.0:
             service.duration += took * 1000.0
         try:
-            answer.on_sent(count, more)
+            response.on_sent(count, more)
         except Exception as problem:
             service.report(problem)
         self.connection.served += 1
         if self._state is State.LINGER:
             return
-        if broken or answer.close:
+        if broken or response.close:
             self._end()
         else:
             self._answered()
 
     def _failed(self, problem: BaseException) -> None:
-        """A fault of the server's own: the client gets a 500 without a body, the log the reason."""
+        """Respond with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
         if self._state is not State.LINGER:
             self.transport.write(BROKEN)
@@ -239,7 +243,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     # ends -------------------------------------------------------------------------------------
     def _end(self) -> None:
-        """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
+        """Close our side and give the client a moment to read and close its own (ap_lingering_close)."""
         self._state = State.LINGER
         self._discard_input()
         if self.transport.is_closing():
@@ -256,17 +260,17 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
 
 def _joined(parts: list[Part]) -> bytes | None:
-    """All parts as one; None where files are among them."""
+    """Return all parts as one; None if there are files among them."""
     pieces = [part for part in parts if not isinstance(part, FileSegment)]
     return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
-def _framed(answer: Response) -> list[Part]:
-    """The parts of an answer with the marks of chunks between them, if it has chunks."""
-    if answer.framing is not Framing.CHUNKED:
-        return answer.parts
+def _framed(response: Response) -> list[Part]:
+    """Return the parts of a response, with chunk framing if it is chunked."""
+    if response.framing is not Framing.CHUNKED:
+        return response.parts
     out: list[Part] = []
-    for part in answer.parts:
+    for part in response.parts:
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]

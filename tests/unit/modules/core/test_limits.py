@@ -1,4 +1,4 @@
-"""Limits: what 2.4.71 refuses, in its words, and what is kept."""
+"""Limits: the values that 2.4.71 refuses, with its messages, and the stored ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_values(tmp_path: Path) -> None:
     assert (folder.max_ranges, folder.limit_body) == (-1, 0)
 
 
-def test_timeout_that_nobody_sets(tmp_path: Path) -> None:
+def test_default_timeout(tmp_path: Path) -> None:
     assert Site(tmp_path, "").load().main.config(CoreServerConfig).timeout == 60.0
     assert Site(tmp_path, "").load(V22).main.config(CoreServerConfig).timeout == 300.0
 

@@ -1,4 +1,4 @@
-"""mod_dir.  Every expected answer is what httpd 2.4.71 gave to the same configuration and request."""
+"""mod_dir. Every expected response is recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_handler_keeps_the_fallback_away(tmp_path: Path) -> None:
     assert kept.status == 404
 
 
-def test_a_handler_of_the_folder(tmp_path: Path) -> None:
+def test_a_handler_of_the_directory(tmp_path: Path) -> None:
     conf = "<Directory @/htdocs/e>\nSetHandler server-status\nDirectoryCheckHandler On\n</Directory>"
     (status,) = answers(tmp_path, conf, ["/e/?auto"], FILES)
     assert status.body.startswith("localhost\nServerVersion: ")

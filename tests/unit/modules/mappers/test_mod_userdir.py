@@ -1,4 +1,4 @@
-"""mod_userdir.  Expected answers are those of httpd 2.4.71."""
+"""mod_userdir. Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = {
         ("UserDir @/home/*/public_html\nAlias /~joe/ @/users/bob/", "/~joe/b.txt", 200, "B"),
     ],
 )
-def test_folders(conf: str, path: str, status: int, text: str, tmp_path: Path) -> None:
+def test_directories(conf: str, path: str, status: int, text: str, tmp_path: Path) -> None:
     reply = answers(tmp_path, LOAD + conf, [path], FILES)[0]
     assert reply.status == status
     assert status != 200 or reply.body == text

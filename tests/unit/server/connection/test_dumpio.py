@@ -1,4 +1,4 @@
-"""What a dump says of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
+"""Log lines of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.unit.server.http1.test_protocol import Said, Told, Wire
+from tests.unit.server.http1.test_protocol import Reply, ScriptedEngine, Wire
 
 from whimbrel.base.dialect import V22, Dialect
 from whimbrel.config.core_config import CoreServerConfig
@@ -49,8 +49,8 @@ WRITTEN = [
 ]
 
 
-class Dumped(Told):
-    """An engine whose one server wants a dump; `lines` is what the error log gets."""
+class Dumped(ScriptedEngine):
+    """An engine whose one server enables dumps; `lines` is the error log."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def told(
+def logged(
     loop: asyncio.AbstractEventLoop,
     settings: DumpioServerConfig,
     *,
@@ -87,8 +87,8 @@ def told(
     level: str = "trace7",
     body: bytes = b"dump me\n",
 ) -> list[tuple[str, str, str]]:
-    def handler(_head: Head, _body: RequestBody) -> Said:
-        said = Said(body, close=True)
+    def handler(_head: Head, _body: RequestBody) -> Reply:
+        said = Reply(body, close=True)
         said.request.finfo = None
         return said
 
@@ -100,21 +100,21 @@ def told(
 
 
 def test_both_directions(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, True)) == [
+    assert logged(loop, DumpioServerConfig(True, True)) == [
         ("192.0.2.7", "trace7", line) for line in READ + WRITTEN
     ]
 
 
 def test_one_direction(loop: asyncio.AbstractEventLoop) -> None:
-    assert [line for _client, _level, line in told(loop, DumpioServerConfig(True, False))] == READ
+    assert [line for _client, _level, line in logged(loop, DumpioServerConfig(True, False))] == READ
 
 
 def test_nothing_where_the_level_is_lower(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, True), level="trace6") == []
+    assert logged(loop, DumpioServerConfig(True, True), level="trace6") == []
 
 
 def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLoop) -> None:
-    lines = told(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
+    lines = logged(loop, DumpioServerConfig(True, False, "debug"), dialect=V22, level="debug")
     assert lines[0] == (
         "",
         "debug",
@@ -123,7 +123,7 @@ def test_22_names_its_source_instead_of_the_client(loop: asyncio.AbstractEventLo
 
 
 def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
-    assert told(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == (
+    assert logged(loop, DumpioServerConfig(True, False, "notice"), dialect=V22, level="warn")[0] == (
         "",
         "notice",
         READ[0],
@@ -133,7 +133,7 @@ def test_22_notices_need_no_level(loop: asyncio.AbstractEventLoop) -> None:
 def test_long_data_is_cut_and_a_nul_ends_a_line(loop: asyncio.AbstractEventLoop) -> None:
     lines = [
         line
-        for _client, _level, line in told(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")
+        for _client, _level, line in logged(loop, DumpioServerConfig(False, True), body=b"a" * 1968 + b"b\0c")
     ]
     assert lines[5:8] == [
         "mod_dumpio:  dumpio_out (data-HEAP): " + "a" * 1968,

@@ -1,4 +1,4 @@
-"""The fast path: what it leaves to the general path, and how much it answers at one time."""
+"""Fast path: the requests that it leaves to the general path, and its bound per tick."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
     assert protocol._try_cache(data) == 0 and not wire.out
 
 
-def test_a_turn_answers_so_many_and_the_next_goes_on(desk: Desk) -> None:
+def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: Desk) -> None:
     protocol, wire = connected(desk)
     protocol.connection.served = -1000
     protocol.data_received(HEAD * (3 * MAX_MORE))

@@ -1,4 +1,4 @@
-"""Log files, pipes, lines that stay whole."""
+"""Log files, pipes, atomic lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.server.logs.logs import MAX_WAITING, LogFile, Logs, Syslog, grouped
 
 
-# logs ---------------------------------------------------------------------------------------------
+# logs --------------------------------------------------------------------------------------------
 def test_lines_are_grouped_within_what_a_pipe_keeps_together() -> None:
     assert grouped([b"a" * 3, b"b" * 3, b"c" * 5, b"d" * 9, b"e"], 8) == [b"aaabbb", b"ccccc", b"d" * 9, b"e"]
 
@@ -54,7 +54,7 @@ def test_lines_of_two_processes_are_never_torn(tmp_path: Path) -> None:
     assert all(len(set(line)) == 1 for line in lines)
 
 
-def test_what_a_full_pipe_refuses_is_kept() -> None:
+def test_lines_that_a_full_pipe_refuses_wait() -> None:
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     output = LogFile(write_end, pipe=True)
@@ -82,7 +82,7 @@ def test_what_a_full_pipe_refuses_is_kept() -> None:
         (V22, "(21)Is a directory: apache2: could not open error log file {}.", "Unable to open logs"),
     ],
 )
-def test_a_folder_is_no_error_log(tmp_path: Path, dialect: object, first: str, last: str) -> None:
+def test_a_directory_is_no_error_log(tmp_path: Path, dialect: object, first: str, last: str) -> None:
     with pytest.raises(StartError) as caught:
         Logs(dialect, "apache2").open_error_log(LogSink(str(tmp_path)))  # type: ignore[arg-type]
     assert caught.value.lines == (first.format(tmp_path), last)
@@ -97,13 +97,13 @@ def test_a_log_program_that_is_missing(tmp_path: Path) -> None:
     )
 
 
-def test_names_without_a_slash_are_files_of_the_working_folder() -> None:
-    """A bare ``|cat`` doesn't start in 2.4 (recorded): no PATH is searched."""
+def test_names_without_a_slash_are_files_of_the_working_directory() -> None:
+    """A bare ``|cat`` does not start in 2.4 (recorded): PATH is not searched."""
     with pytest.raises(StartError):
         Logs(V24, "apache2").open([LogSink("cat", piped=True)])
 
 
-def test_a_full_disk_raises_nothing_and_keeps_a_bounded_rest_of_whole_lines() -> None:
+def test_a_full_disk_raises_nothing_and_complete_lines_wait_up_to_a_bound() -> None:
     output = LogFile(os.open("/dev/full", os.O_WRONLY))
     for number in range(3 * MAX_WAITING // 100):
         output.add(b"%099d\n" % number)
@@ -128,7 +128,7 @@ def test_a_full_disk_raises_nothing_and_keeps_a_bounded_rest_of_whole_lines() ->
 
 
 def test_what_waits_is_written_when_the_program_reads_again() -> None:
-    """Without a further line: the retry comes by itself."""
+    """The retry needs no further line."""
     later: list[Callable[[], None]] = []
     logs = Logs(V24, "program")
     sink = LogSink("a program", piped=True)
@@ -167,7 +167,7 @@ def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
 
 
 def test_syslog_gets_levels_as_priorities_and_no_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As httpd: the system's log dates its lines itself."""
+    """As httpd: the system's log adds the time."""
     told: list[tuple[int, str]] = []
     monkeypatch.setattr(syslog, "syslog", lambda priority, line: told.append((priority, line)))
     output = Syslog()

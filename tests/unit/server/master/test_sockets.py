@@ -27,7 +27,7 @@ def test_a_port_in_use_is_refused_in_httpds_words() -> None:
     )
 
 
-def test_sockets_are_kept_over_a_restart() -> None:
+def test_sockets_are_reused_after_a_restart() -> None:
     first = bind_all([Listener("127.0.0.1", 0)], {}, 5, V24)
     again = bind_all([Listener("127.0.0.1", 0)], first, 5, V24)
     assert first == again

@@ -1,4 +1,4 @@
-"""One document being made: its variables, what is printed, and the walk over its pieces.
+"""State of one document during its output: variables, flow control, gathered parts.
 
 Manual: mod/mod_include.html#includevars.
 """
@@ -15,10 +15,9 @@ from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.input.body import Joined
-from whimbrel.engine.time_slices import Slices
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import unescape_loose
-from whimbrel.modules.filters.mod_include.document import Element, Fault, Piece
+from whimbrel.modules.filters.mod_include.document import Element, Piece
 from whimbrel.modules.filters.mod_include.formatting import escape_shell, formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
@@ -28,21 +27,20 @@ if TYPE_CHECKING:
     from whimbrel.base.regex import Match, Regex
     from whimbrel.engine.input.body import Stream
 
-MAX_GATHERED: Final = 1 << 20  # bytes of a page that wait for its end
-FILE_COST: Final = 16 * 1024  # what an open file counts
-NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
+MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a stream
+NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
-_FAULTS: Final = {
-    Fault.NO_NAME: "missing directive name in parsed document {file}",
-    Fault.QUOTE: "missing argument name for value to tag {name} in {file}",
-    Fault.EQUALS: "missing argument name for value to tag {name} in {file}",
-    Fault.UNFINISHED: "SSI directive was not properly finished at the end of parsed document {file}",
-}
 
 
 class Page:
-    """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed,
-    *broken* says that a condition since the last #endif was none."""
+    """The document of *r*.
+
+    Attributes:
+        printing: text and elements are in an active branch
+        decided: a branch of the current #if was taken
+        depth: number of open #if in an inactive branch
+        broken: a condition since the last #endif was invalid
+    """
 
     def __init__(self, r: Any, conf: IncludeDirConfig) -> None:
         self.r, self.old = r, r.plan.dialect.wire_22
@@ -54,39 +52,39 @@ class Page:
         self.broken = False
         self.depth = 0
         self.out: list[Any] = []
-        self.stream: Stream | None = None  # what is written before `out`
+        self.stream: Stream | None = None  # output before `out`
         self.has_elements = False
-        self._pieces: Iterator[Piece] = iter(())
-        self._document: Any = None
+        self.pieces: Iterator[Piece] = iter(())
+        self.document: Any = None
         self.found: Match | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
-    # what is written --------------------------------------------------------------------------
+    # output -------------------------------------------------------------------------------------
     def write(self, text: str) -> None:
-        """Add text to the document."""
+        """Append text to the document."""
         self.out.append(to_bytes(text))
 
     def append_stream(self, stream: Stream) -> None:
-        """Add what *stream* gives to the document."""
+        """Append the output of *stream* to the document."""
         self.stream, self.out = Joined([*self.ready(), stream]), []
 
     def fail(self) -> None:
-        """Add the error message to the document."""
+        """Append the error message to the document."""
         self.write(self.error)
 
     def log(
         self, text: str, code: str = "", level: str = "error", module: str = "include", *, cause: str = ""
     ) -> None:
-        """A line about this document in the error log."""
+        """Write a line about this document to the error log."""
         self.r.log(level, text, code=code, module=module, cause=cause)
 
     def refuse(self, text: str, code: str) -> None:
-        """`log` and `fail`."""
+        """Call `log` and `fail`."""
         self.log(text, code)
         self.fail()
 
     def should_skip(self, element: Element, code: str, module: str = "include") -> bool:
-        """Whether the element is not to be executed: nothing is printed, or it has no arguments, which is logged."""
+        """Return True if the element is inactive, or has no arguments, which is logged."""
         if not element.arguments:
             level = "error" if self.printing else "warn"
             self.log(f"missing argument for {element.name} element in {self.r.filename}", code, level, module)
@@ -97,69 +95,21 @@ class Page:
     # the walk ---------------------------------------------------------------------------------
     def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
-        self._pieces, self._document = iter(pieces), document
+        self.pieces, self.document = iter(pieces), document
         self.has_elements = document is not None or Element in map(type, pieces)
 
     def ready(self) -> list[Any]:
-        """Everything that was written so far; it is forgotten here."""
+        """Return the gathered parts and forget them."""
         stream, parts = self.stream, self.out
         self.stream, self.out = None, []
         return parts if stream is None else [stream, *parts]
 
-    async def make(self) -> bool:
-        """Go on until the end, or until the parts that are written need a stream; True at the end."""
-        size, slices = 0, Slices(self.r.engine.turns)
-        while True:
-            for piece in self._pieces:
-                if isinstance(piece, bytes):
-                    if self.printing:
-                        self.out.append(piece)
-                        size += len(piece)
-                    continue
-                before = len(self.out)
-                await self._execute(piece)
-                await slices.pause()
-                for part in self.out[before:]:
-                    size += len(part) if isinstance(part, bytes) else FILE_COST
-                if self.stream is not None or size > MAX_GATHERED:
-                    return False
-            more = None if self._document is None else await self._document.more()
-            if more is None:
-                break
-            self._pieces = iter(more)
-            if size > MAX_GATHERED:
-                return False
-        if not self.printing:
-            self.log(
-                f"missing closing endif directive in parsed document {self.r.filename}", "AH01373", "warn"
-            )
-        return True
-
-    async def _execute(self, element: Element) -> None:
-        from whimbrel.modules.filters.mod_include.elements import handler_of
-
-        if element.faults:
-            self._faulty(element)
-            return
-        handler = handler_of(self, element.name)
-        if handler is None:
-            self.log(f'unknown directive "{element.name}" in parsed doc {self.r.filename}', "AH01371")
-            if self.printing:
-                self.fail()
-        else:
-            waiting = handler(self, element)
-            if waiting is not None:
-                await waiting
-
-    def _faulty(self, element: Element) -> None:
-        for fault in element.faults:
-            self.log(_FAULTS[fault].format(name=element.name, file=self.r.filename), fault.value)
-        if self.printing:
-            self.fail()
-
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:
-        """Make the document's variables, or take over those of the document that includes this one, which (2.4) then has this one's query."""
+        """Create the document's variables, or share those of the including document.
+
+        In 2.4 the including document then has the query of this one.
+        """
         r = self.r
         if NESTED in r.notes and r.main is not None:
             r.env, r.finfo = r.main.env, r.main.finfo
@@ -175,14 +125,14 @@ class Page:
             r.env = Variables(r, r.env, self._provided)
 
     async def _with_path(self, r: Any) -> None:
-        """A path behind the document's: what it stands for is asked of a sub-request, at once."""
+        """Add the variables of a document with PATH_INFO, which needs a sub-request."""
         add_common_vars(r)
         await add_cgi_vars(r)
         overlap(r.env, self._own())
         r.set_uncacheable()
 
     def _provided(self, table: dict[str, str]) -> None:
-        """Add what programs see, and the document's own variables."""
+        """Add the variables of CGI programs, and the document's own."""
         r = self.r
         outer, r.env = r.env, table
         try:
@@ -194,19 +144,23 @@ class Page:
 
     def _own(self) -> dict[str, str]:
         r = self.r
-        own: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
+        variables: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
         if not self.old:
-            own["DOCUMENT_ARGS"] = r.args or ""
+            variables["DOCUMENT_ARGS"] = r.args or ""
         if r.path_info:
-            own["DOCUMENT_PATH_INFO"] = r.path_info
-        own["USER_NAME"] = LAZY
-        own["DOCUMENT_NAME"] = r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+            variables["DOCUMENT_PATH_INFO"] = r.path_info
+        variables["USER_NAME"] = LAZY
+        variables["DOCUMENT_NAME"] = (
+            r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+        )
         if r.args is not None:
-            own["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
-        return own
+            variables["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
+        return variables
 
     def variable(self, name: str) -> str | None:
-        """The value of a variable, ``0`` to ``9`` being groups of the last match; None for none."""
+        """Return the value of a variable, with ``0`` to ``9`` as groups of the last match; None if it is
+        unset.
+        """
         if len(name) == 1 and is_digits(name):
             return self._group(int(name))
         value = entry(self.r.env, name)
@@ -217,12 +171,12 @@ class Page:
         return value
 
     def lazy(self, name: str) -> str:
-        """The value of a variable that is worked out when it is asked for."""
+        """Return the value of a variable that is computed on access."""
         r, key = self.r, upper(name)
         if key == "LAST_MODIFIED":
             return "" if r.finfo is None else formatted_time(r.finfo.st_mtime, self.time_format)
         if key == "USER_NAME":
-            r.set_uncacheable()  # the database of accounts can change unseen
+            r.set_uncacheable()  # the account database has no dependency that could be checked
             try:
                 return pwd.getpwuid(r.finfo.st_uid if r.finfo is not None else 0).pw_name
             except KeyError:
@@ -245,7 +199,10 @@ class Page:
         return value
 
     def substituted(self, text: str, *, leave: bool = False) -> str:
-        r"""*text* with ``$NAME`` and ``${NAME}`` replaced and ``\$`` made ``$``; unknown ones vanish, or with *leave* stay."""
+        r"""Replace ``$NAME`` and ``${NAME}`` in *text*, and ``\$`` by ``$``.
+
+        Unset variables become empty; *leave* keeps them as written.
+        """
         if "$" not in text:
             return text
         out, at = [], 0
@@ -264,16 +221,16 @@ class Page:
                 out.append(value if value is not None else match[0].removesuffix("}") if leave else "")
         return "".join(out) + text[at:]
 
-    # what conditions ask (whimbrel.expr.ssi.Asked) ----------------------------------------------
-    def matched(self, found: Match | None, regex: Regex) -> None:
-        """A regular expression was tried."""
-        self.found, self.pattern, self.groups = found, regex.pattern, regex.groups
+    # callbacks of conditions (whimbrel.expr.ssi) ---------------------------------------------
+    def matched(self, match: Match | None, regex: Regex) -> None:
+        """Store the result of a regular expression."""
+        self.found, self.pattern, self.groups = match, regex.pattern, regex.groups
 
     def complain(self, text: str, code: str) -> None:
-        """A line of the condition's own."""
+        """Log a message of a condition."""
         self.log(text, code)
 
     async def admitted(self, url: str) -> bool:
-        """``-A``: whether a sub-request for *url* is let in."""
+        """Return True if a sub-request for *url* is authorized (``-A``)."""
         sub = await self.r.engine.lookup_uri(self.r, url)
         return bool(sub.status == 200)
