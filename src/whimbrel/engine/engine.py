@@ -17,6 +17,7 @@ from whimbrel.engine.cache.entry import CachedResponse, log_hit
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.cache.key import EscapedCache, RawHead
 from whimbrel.engine.cache.line_cache import LineCache
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
@@ -24,12 +25,14 @@ from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.output.head_cache import HeadTemplate, finalize_sync, refuse_sync
 from whimbrel.engine.output.headers import final_request, finalize
-from whimbrel.engine.pipeline import redirect
+from whimbrel.engine.pipeline import redirect, subrequest
 from whimbrel.engine.pipeline.error import body_failure, die, die_sync, send_error
-from whimbrel.engine.pipeline.process import invoke_handler, process, run
+from whimbrel.engine.pipeline.handler import invoke_handler
+from whimbrel.engine.pipeline.hooks import run
+from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
-from whimbrel.engine.plan.plan import PlanCache
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns
 from whimbrel.engine.walk.htaccess import HtaccessResolver
@@ -161,13 +164,13 @@ class Engine:
         for fn, _waits in r.plan.log_transaction.hooks:
             fn(r)
 
-    def on_response_sent(self, r: Request, count: int, answer: Response, more: int = 0) -> None:
-        """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+    def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
+        """The response to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
         first = r
         while first.prev is not None:
             first = first.prev
         first.head_bytes = r.head_bytes = (
-            len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix) if answer.head_prefix else 0
+            len(response.head_prefix) + DATE_BYTES + len(response.head_suffix) if response.head_prefix else 0
         ) + more
         if r.assbackwards and r.proto >= (
             1,
@@ -193,9 +196,9 @@ class Engine:
             fn(first)
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
-                fields.accessed = accessed  # what only the log wanted to know did not make the answer
+                fields.accessed = accessed  # what only the log wanted to know did not make the response
             files.on_query, files.is_per_request = query, False
-            self.response_cache.store(head, answer, *self._log_writers(first.server))
+            self.response_cache.store(head, response, *self._log_writers(first.server))
 
     def _admit(self, r: Request) -> bool:
         """Whether the answer to *r* may be asked for again.
@@ -248,24 +251,24 @@ class Engine:
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
-        """See redirect.lookup_uri."""
-        return await redirect.lookup_uri(r, target, method, with_query=with_query)
+        """See subrequest.lookup_uri."""
+        return await subrequest.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
-        """See redirect.lookup_file."""
-        return await redirect.lookup_file(r, path)
+        """See subrequest.lookup_file."""
+        return await subrequest.lookup_file(r, path)
 
     async def lookup_entry(self, r: Request, name: str) -> Request:
-        """See redirect.lookup_entry."""
-        return await redirect.lookup_dirent(r, name)
+        """See subrequest.lookup_entry."""
+        return await subrequest.lookup_dirent(r, name)
 
     async def run_sub(self, sub: Request) -> Said:
-        """See redirect.run_sub."""
-        return await redirect.run_sub(sub)
+        """See subrequest.run_sub."""
+        return await subrequest.run_sub(sub)
 
     def fast_redirect(self, sub: Request, r: Request) -> None:
-        """See redirect.fast_redirect."""
-        redirect.fast_redirect(sub, r)
+        """See subrequest.fast_redirect."""
+        subrequest.fast_redirect(sub, r)
 
     async def internal_redirect(self, target: str, r: Request) -> Said:
         """See redirect.internal_redirect."""

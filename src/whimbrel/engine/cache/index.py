@@ -24,9 +24,10 @@ from whimbrel.engine.cache.key import (
     Tests,
     without_query,
 )
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.input.body import FileSegment
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits

@@ -9,7 +9,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.input.body import FileSegment
-from whimbrel.engine.pipeline.process import run
+from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.error_page import Page, error_page, is_request_independent

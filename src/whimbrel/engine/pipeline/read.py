@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.config.vhosts import matcher
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import Dependencies
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadError
 from whimbrel.registry.phases import OK, HookStatus
-
-if TYPE_CHECKING:
-    from whimbrel.engine.engine import Engine
 
 HTTP_0_9: Final = (0, 9)
 # names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
@@ -20,7 +18,7 @@ MAX_NAMES: Final = 1024
 MAX_NAME: Final = 255
 
 
-def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
+def read_request(engine: RequestEngine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
     """The request that *head* is, with its server; and OK, or the status to refuse it with."""
     world, url = engine.plans, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
