@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import compile_regex
@@ -115,7 +116,7 @@ class VirtualHostTable:
         self.defaults: list[AddressChain] = []
         self._heads: dict[int, int] = {}
         self._by_address: dict[str, list[AddressChain]] = {}
-        self._found: dict[tuple[str, int], NameChain] = {}
+        self._found: BoundedDict[tuple[str, int], NameChain] = BoundedDict(MAX_FOUND)
         self._of_chain: dict[tuple[int, int], NameChain] = {}
         self._omits_warnings = self.old and not configuration.main_logs("warn")
         if self.old:
@@ -137,8 +138,6 @@ class VirtualHostTable:
         key = (address, port)
         found = self._found.get(key)
         if found is None:
-            if len(self._found) >= MAX_FOUND:
-                self._found.clear()
             plain = (
                 address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             )

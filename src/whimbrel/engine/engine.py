@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -15,7 +16,7 @@ from whimbrel.config.model import Section, Server
 from whimbrel.engine import identity
 from whimbrel.engine.cache.entry import CachedResponse, log_hit
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.key import EscapedCache, RawHead
+from whimbrel.engine.cache.key import MAX_ESCAPED, EscapedCache, RawHead
 from whimbrel.engine.cache.line_cache import LineCache
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
@@ -23,10 +24,10 @@ from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.output.head_cache import HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate, finalize_sync, refuse_sync
 from whimbrel.engine.output.headers import final_request, finalize
 from whimbrel.engine.pipeline import redirect, subrequest
-from whimbrel.engine.pipeline.error import body_failure, die, die_sync, send_error
+from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, die_sync, send_error
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.pipeline.process import process
@@ -76,15 +77,13 @@ class Engine:
         self._seen_once: set[int] = set()
         self.file_cache, self.stat_cache = FileCache(), TickStatCache()
         self.turns = Turns()
-        self.error_pages: dict[
-            tuple[int, str | None, str, int, str], bytes
-        ] = {}  # error pages that tell nothing of the request
-        self.escaped_fields: EscapedCache = {}  # see raw_head.py
+        self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
+        self.escaped_fields: EscapedCache = BoundedDict(MAX_ESCAPED)
         self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
         )  # fields of answers that are known to be in order (see finish.py)
-        self.head_templates: dict[tuple[Any, ...], HeadTemplate] = {}  # heads of answers (see forms.py)
+        self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}

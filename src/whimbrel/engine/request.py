@@ -13,6 +13,7 @@ from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
 from whimbrel.http.semantics.headers import Headers
 
 if TYPE_CHECKING:
+    from whimbrel.base.bounded_dict import BoundedDict
     from whimbrel.config.configuration import Configuration
     from whimbrel.config.model import Section, Server
     from whimbrel.engine.cache.line_cache import LineCache
@@ -56,10 +57,10 @@ class RequestEngine(Protocol):
     file_cache: FileCache
     stat_cache: TickStatCache
     turns: Turns
-    error_pages: dict[tuple[int, str | None, str, int, str], bytes]
+    error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes]
     status_lines: dict[tuple[int, bool], bytes]
-    head_templates: dict[tuple[Any, ...], Any]
-    escaped_fields: dict[bytes, tuple[bytes, bytes]]
+    head_templates: BoundedDict[tuple[Any, ...], Any]
+    escaped_fields: BoundedDict[bytes, tuple[bytes, bytes]]
     log_lines: LineCache
     validated_fields: set[tuple[str, str]]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache import key as raw_head
 from whimbrel.engine.cache.entry import CachedResponse, has_untracked_clock_field
@@ -209,7 +210,7 @@ class CacheIndex:
         self._old_by_head: dict[bytes, CachedResponse] = {}
         self._young_generation: dict[Key, CachedResponse] = {}
         self._old_generation: dict[Key, CachedResponse] = {}
-        self._lines: dict[bytes, KeySpec] = {}
+        self._lines: BoundedDict[bytes, KeySpec] = BoundedDict(MAX_LINES)
         self.pattern_candidate: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
@@ -338,8 +339,6 @@ class CacheIndex:
             and _covers_predicates(tests, known)
         ):
             known = self._key_spec_for(names, logged, cached.address_lists, tests, known)
-            if len(self._lines) >= MAX_LINES:
-                self._lines.clear()
             self._answers.note_line(line)
             self._lines[line] = known
         if known.tested:

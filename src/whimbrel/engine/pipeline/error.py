@@ -218,7 +218,5 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
     )
     page_bytes = to_bytes(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
     if pages is not None:
-        if len(pages) >= MAX_PAGES:
-            pages.clear()
         pages[key] = page_bytes
     return page_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.numbers import strip
 from whimbrel.registry.module import CompiledHook, Hook, Module, Reads
 from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus, RunMode
@@ -39,8 +40,8 @@ class CompiledPhase:
 
     def __init__(self, hooks: Iterable[CompiledHook], run: RunMode) -> None:
         self._hooks = tuple(hooks)
-        self._named: dict[str | None, Hooks] = {}
-        self._types: dict[str | None, tuple[str, Hooks]] = {}
+        self._named: BoundedDict[str | None, Hooks] = BoundedDict(MAX_HANDLERS)
+        self._types: BoundedDict[str | None, tuple[str, Hooks]] = BoundedDict(MAX_HANDLERS)
         reads = Reads.NOTHING
         for one in self._hooks:
             reads |= one.reads
@@ -73,8 +74,6 @@ class CompiledPhase:
         found = self._types.get(kind)
         if found is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
-            if len(self._types) >= MAX_HANDLERS:
-                self._types.clear()
             found = self._types[kind] = (handler, self.named(handler))
         return found
 
@@ -82,8 +81,6 @@ class CompiledPhase:
         """The hooks that may take a request for *handler*."""
         found = self._named.get(handler)
         if found is None:
-            if len(self._named) >= MAX_HANDLERS:
-                self._named.clear()
             found = self._named[handler] = _callable(
                 one for one in self._hooks if one.handlers is None or handler in one.handlers
             )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
@@ -21,6 +22,7 @@ from whimbrel.registry.settings import merge, with_defaults
 
 S = TypeVar("S")
 
+MAX_WALKS: Final = 2048  # directories with a cached walk, for each plan
 _BY_NAME: Final = {phase.name: phase for phase in PHASES}
 
 
@@ -129,9 +131,7 @@ class Plan:
         self.cache, self.server_rec, self.layers, self.records = cache, server, layers, records
         self.dialect: Dialect = cache.dialect
         self.notes: dict[Any, Any] = {}  # what modules compile for themselves, by their own keys
-        self.walks: dict[
-            str, Any
-        ] = {}  # where walks that began with this plan ended, by folder (see walk.py)
+        self.walks: BoundedDict[str, Any] = BoundedDict(MAX_WALKS)  # by directory; see walk/cache.py
         self._filled: dict[type[Any], Any] = {}
         self._with_layer: dict[Layer, Plan] = {}
 

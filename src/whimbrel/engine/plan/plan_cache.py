@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Layer, Server
 from whimbrel.engine.plan.compiled_phase import ordered
@@ -11,6 +12,8 @@ from whimbrel.engine.plan.locations import Locations
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.registry.phases import PHASES
 from whimbrel.registry.settings import merge
+
+MAX_HOSTS: Final = 1024  # addresses with host names, whose servers are cached
 
 
 class PlanCache:
@@ -26,7 +29,7 @@ class PlanCache:
             p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
         }
         self.roots: dict[int, Plan] = {}
-        self.by_host: dict[Any, Plan] = {}  # the roots of the servers that requests were for; see routing.py
+        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)  # roots of servers; see pipeline/read.py
         self._merged_layers: dict[tuple[Layer, Layer], Layer] = {}
         self._locations: dict[int, Locations] = {}
 
