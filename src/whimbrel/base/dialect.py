@@ -6,8 +6,9 @@ A switch names its row of the table of changes (C.., X..), or else
     added     2.4 takes what 2.2 refuses: no configuration of 2.2 can hold it;
     unlisted  the same text means something else, and the table has no row for it.
 
-A switch is read where its difference is decided, while a configuration is compiled.  Which directives, modules and providers there are is data of
-those (`versions=`); `version` is for what compares versions, and for choosing among the catalogues.
+A switch is read where its difference is decided, while a configuration is compiled.  Which directives,
+modules and providers there are is data of those (`versions=`); `version` is for what compares versions, and
+for choosing among the catalogues.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 
 
 def switch(row: str, meaning: str) -> Any:
-    """A named difference: *row* of the table of changes, and what True (or the value) means."""
+    """Return a named difference: *row* of the table of changes, and what True (or the value) means."""
     return field(metadata={"row": row, "meaning": meaning})
 
 

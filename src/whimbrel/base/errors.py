@@ -24,9 +24,10 @@ class SourceLocation:
 class ConfigError(Exception):
     """A line that httpd refuses.
 
-    *reason* is worded as httpd words it; *hint* is ours: what to type instead.  A setter raises it without a place, the core adds
-    the place of the directive.  Callers branch on the class or *code*, never on the text.  *code* is the AH number that 2.4 prints
-    before "Syntax error on line N of FILE:"; messages that httpd prints without that line have *bare* set.
+    *reason* is worded as httpd words it; *hint* is ours: what to type instead.  A setter raises it without a
+    place, the core adds the place of the directive.  Callers branch on the class or *code*, never on the
+    text.  *code* is the AH number that 2.4 prints before "Syntax error on line N of FILE:"; messages that
+    httpd prints without that line have *bare* set.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class UnknownDirective(ConfigError):
 
 
 class StartError(Exception):
-    """The server can't start although its configuration could be read: port in use, unreadable log, missing user.
+    """The server cannot start although its configuration could be read: port in use, unreadable log, missing
+    user.
 
     *lines* are the messages as httpd prints them (AH code included), *status* is the exit code.
     """
@@ -69,10 +71,11 @@ class StartError(Exception):
 
 
 class PostConfigError(StartError):
-    """A module could not begin (httpd's post_config): the logs are open by then, and what it *said* belongs there.
+    """A module could not begin (httpd's post_config): the logs are open by then, and what it *said* belongs
+    there.
 
-    *said* are (level, text with cause and code) in the order of the log; *again* where httpd only meets it when it goes through post_config a second
-    time.  *module* is the name in the log's lines.
+    *said* are (level, text with cause and code) in the order of the log; *again* where httpd only meets it
+    when it goes through post_config a second time.  *module* is the name in the log's lines.
     """
 
     def __init__(

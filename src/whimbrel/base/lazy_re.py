@@ -1,4 +1,6 @@
-"""Regular expressions that are compiled when they are first asked: a check of a configuration needs a few of many, and compiling takes its time."""
+"""Regular expressions that are compiled when they are first asked: a check of a configuration needs a few of
+many, and compiling takes its time.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whimbrel.config.vhosts import VirtualHostTable
 
 AUTHENTICATION: Final = (
-    "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
+    "authentication"  # declared where some line, or a .htaccess file, may have passwords requested
 )
 STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
 
@@ -38,11 +38,13 @@ STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the numbe
 class Configuration:
     """Everything that reading produced.  After `load` nothing in it changes.
 
-    *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
-    *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *handlers* are names of handlers,
-    each with the line that sets it (see handlers.py); *available* maps the base name of a module file without suffix (``mod_dir``) to the module
-    that LoadModule takes from it; *declared* are names that lines have made, by group; *known_folders* are document roots that were found to be
-    there; *shows_lines* is set where a module answers requests with lines of *tree*.
+    *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced
+    by what they let through); *unimplemented* are directives of loaded modules that have no behaviour here,
+    with their module's source; *handlers* are names of handlers, each with the line that sets it (see
+    handlers.py); *available* maps the base name of a module file without suffix (``mod_dir``) to the module
+    that LoadModule takes from it; *declared* are names that lines have made, by group; *known_folders* are
+    document roots that were found to be there; *shows_lines* is set where a module answers requests with
+    lines of *tree*.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -73,7 +75,7 @@ class Configuration:
 
     @property
     def program(self) -> str:
-        """The program's name in messages, as the recorded servers were called."""
+        """Return the program's name in messages, as the recorded servers were called."""
         return self.options.program or ("httpd" if self.version is Versions.V22 else "apache2")
 
     def set_root(self, path: str) -> None:
@@ -81,7 +83,7 @@ class Configuration:
         self.root = self.spec.root = path
 
     def servers(self) -> list[Server]:
-        """The main server, then the virtual hosts in the order of their definition."""
+        """Return the main server, then the virtual hosts in the order of their definition."""
         return [self.main, *self.virtual_hosts]
 
     def release_tree(self) -> None:
@@ -117,13 +119,13 @@ class Configuration:
     ) -> None:
         """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
 
-        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.  *logged* is what the
-        error log says instead: (code, text).
+        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands
+        before the code.  *logged* is what the error log says instead: (code, text).
         """
         self.messages.append(StartMessage(text, code, level, module, place, cause, logged))
 
     def main_logs(self, level: str) -> bool:
-        """Whether the main server's LogLevel, as set so far, lets messages of *level* through."""
+        """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""
         record = self.main.records.get(CoreServerConfig)
         levels = {} if record is None or record.log_level is UNSET else record.log_level
         own: int = levels.get("", LEVELS.index("warn"))

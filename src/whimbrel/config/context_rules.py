@@ -7,7 +7,9 @@ from whimbrel.directives.command import Command
 
 
 def context_of(command: Command) -> DirectiveContext:
-    """Where *command* stands.  A directive that is executed while the file is read has no sections around it yet."""
+    """Where *command* stands.  A directive that is executed while the file is read has no sections around it
+    yet.
+    """
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
     sections = command.node.sections() if known else ()

@@ -1,4 +1,5 @@
-"""The core's own settings, which the configuration reader, the section walks and the request engine need to know.
+"""The core's own settings, which the configuration reader, the section walks and the request engine need to
+know.
 
 The directives that fill them are in modules/core/.  Manual: mod/core.html.
 """
@@ -41,7 +42,9 @@ class Options:
     removed: int = 0
 
     def over(self, base: Options) -> Options:
-        """These options laid over *base* (core_merge: a section with only +/- words changes, one with plain words replaces)."""
+        """These options laid over *base* (core_merge: a section with only +/- words changes, one with plain
+        words replaces).
+        """
         if self.value & OPT_UNSET:
             value = (base.value & ~self.removed) | self.added
             if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
@@ -58,10 +61,12 @@ def _options(base: Options, over: Options) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class EtagBits:
-    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...).
+    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of
+    ETAG_...).
 
-    *inner* says which lines these are: 0 the server's, 1 those of folders, 2 of files, 3 of locations.  httpd merges the lines of each kind among
-    themselves before it lays the result over the kinds before; *below* is what those came to.
+    *inner* says which lines these are: 0 the server's, 1 those of directories, 2 of files, 3 of locations.
+    httpd merges the lines of each kind among themselves before it lays the result over the kinds before;
+    *below* is what those came to.
     """
 
     bits: int = 0
@@ -78,7 +83,9 @@ class EtagBits:
         return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
 
     def over(self, base: EtagBits) -> EtagBits:
-        """This setting laid over *base*: plain words replace what that says, signed words change it (core_merge_dir_configs)."""
+        """This setting laid over *base*: plain words replace what that says, signed words change it
+        (core_merge_dir_configs).
+        """
         if not base or not self:
             return self or base
         if self.inner != base.inner:
@@ -100,7 +107,7 @@ def _etag(base: EtagBits, over: EtagBits) -> EtagBits:
 
 
 def merge_levels(base: dict[str, int], over: dict[str, int]) -> dict[str, int]:
-    """A level for all modules ("") takes back what was set for single ones."""
+    """Return a level for all modules ("") takes back what was set for single ones."""
     return over if "" in over else {**base, **over}
 
 

@@ -32,8 +32,8 @@ _NONFATAL_UNKNOWN = int(Context.NONFATAL_UNKNOWN)
 class CommandContext(Command):
     """The one command object of a walk; its fields follow the directive that is being executed.
 
-    *layer* is the section whose records `folder` gives; *allowed* holds the bits of `override` as a plain integer; *override_list* are the
-    names of AllowOverrideList in lower case, None without one.
+    *layer* is the section whose records `directory` gives; *allowed* holds the bits of `override` as a plain
+    integer; *override_list* are the names of AllowOverrideList in lower case, None without one.
     """
 
     def __init__(
@@ -118,7 +118,9 @@ class CommandContext(Command):
 
     # sections ---------------------------------------------------------------------------------
     def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
-        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what may stand there (None: as outside)."""
+        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what
+        may stand there (None: as outside).
+        """
         outer = self.layer, self.path, self.allowed
         self.layer, self.path = layer, path
         if allowed is not None:
@@ -157,7 +159,9 @@ class CommandContext(Command):
                 raise
 
     def invoke_all(self, node: Node, rows: Rows, *, later: bool = False) -> None:
-        """Execute *node* by every module that declares it; *later* leaves out those that were executed on reading."""
+        """Execute *node* by every module that declares it; *later* leaves out those that were executed on
+        reading.
+        """
         for row in rows:
             if not (later and row.exec_on_read):
                 self.node, self.place, self.name, self.row = node, node.place, row.name, row
@@ -223,7 +227,9 @@ class CommandContext(Command):
 
 
 def root_relative(root: str, path: str) -> str:
-    """*path* taken from *root* and made canonical: ``.``, ``..`` and doubled slashes go, what climbs out of ``/`` stays there."""
+    """*path* taken from *root* and made canonical: ``.``, ``..`` and doubled slashes go, what climbs out of
+    ``/`` stays there.
+    """
     if "//" not in path and "/." not in path and path[:1] not in (".", ""):
         return path if path[0] == "/" else f"{root.rstrip('/')}/{path}"
     joined = path if path[:1] == "/" else f"{root}/{path}"
@@ -246,7 +252,7 @@ def working_directory() -> str:
 
 
 def state_of(command: Command) -> CommandContext:
-    """The walk behind *command*, for containers that make layers and servers."""
+    """Return the walk behind *command*, for containers that make layers and servers."""
     if not isinstance(command, CommandContext):
         raise TypeError("not a command of a configuration")
     return command

@@ -1,6 +1,8 @@
-"""The modules that a configuration has loaded, and the one look-up that every line makes: a directive's name to its table rows.
+"""The modules that a configuration has loaded, and the one lookup that every line makes: a directive's name
+to its table rows.
 
-As in httpd the module that was loaded last is asked first, and every module that declares the name executes it.
+As in httpd the module that was loaded last is asked first, and every module that declares the name executes
+it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _BOTH = Versions.BOTH
 
 
 def known_in(versions: Versions, version: Versions) -> bool:
-    """Whether something of *versions* is there in *version*; most is in both, and operations on flags take their time."""
+    """Return True if something of *versions* is there in *version*; most is in both, and operations on flags
+    take their time.
+    """
     return versions is _BOTH or bool(versions & version)
 
 
@@ -60,7 +64,7 @@ class BoundDirective:
     def without_behaviour(
         cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]
     ) -> BoundDirective:
-        """The row of a directive that only the catalogue knows."""
+        """Return the row of a directive that only the catalogue knows."""
         bound = cls.__new__(cls)
         bound.name, bound.args, bound.help, bound.apply, bound.where = (
             row.name,
@@ -100,7 +104,7 @@ class LoadedModules:
 
     @property
     def identifiers(self) -> frozenset[str]:
-        """The identifiers (``dir_module``) of all loaded modules."""
+        """Return the identifiers (``dir_module``) of all loaded modules."""
         if self._identifiers is None:
             self._identifiers = frozenset(module.name for module in self.modules)
         return self._identifiers
@@ -120,7 +124,9 @@ class LoadedModules:
         self._identifiers = None
 
     def rows(self, name: str) -> Rows | None:
-        """The rows for a directive as it is written, those of the module loaded last first; None when nobody declares it."""
+        """Return the rows for a directive as it is written, those of the module loaded last first; None when
+        nobody declares it.
+        """
         try:
             return self._by_spelling[name]
         except KeyError:

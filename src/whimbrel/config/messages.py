@@ -1,7 +1,8 @@
 """Errors and start-up messages as httpd prints them.
 
-An error in a line's meaning is two lines (``AH00526: Syntax error on line N of FILE:``, then the reason).  An error met while files are still being
-read is one line with the program's name and every file on the way, outermost first.
+An error in a line's meaning is two lines (``AH00526: Syntax error on line N of FILE:``, then the reason).  An
+error met while files are still being read is one line with the program's name and every file on the way,
+outermost first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def _shown(char: str) -> str:
 
 
 def format_error(error: ConfigError | StartError, dialect: Dialect, program: str = "") -> str:
-    """The text that httpd prints for *error*, without a line end; *program* is the name it calls itself."""
+    """Return the text that httpd prints for *error*, without a line end; *program* is the name it calls
+    itself.
+    """
     if isinstance(error, StartError):
         return "\n".join(escaped(line) for line in error.lines)
     name = program or ("apache2" if dialect.messages_24 else "httpd")
@@ -58,7 +61,8 @@ def _chain(place: SourceLocation | None) -> str:
 
 
 def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", process: str = "") -> str:
-    """One line of start-up as on standard error; *time* is the text between brackets, *process* ``pid N:tid N``.
+    """One line of start-up as on standard error; *time* is the text between brackets, *process* ``pid N:tid
+    N``.
 
     Messages of level ``startup`` have no head at all.
     """

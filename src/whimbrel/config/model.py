@@ -1,4 +1,6 @@
-"""What a read configuration is: servers, sections, layers.  Compiled once, never changed while requests are answered."""
+"""What a read configuration is: servers, sections, layers.  Compiled once, never changed while requests are
+answered.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,10 @@ class SectionKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity: layers are keys of plans.
+    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity:
+    layers are keys of plans.
 
-    *prepared* makes the records that don't begin empty.
+    *prepared* makes the records that do not begin empty.
     """
 
     kind: SectionKind
@@ -50,7 +53,7 @@ class Layer:
     prepared: Mapping[type[Any], Callable[[], Any]] | None = None
 
     def record(self, kind: type[R]) -> R:
-        """The record of *kind*, made when the layer has none yet."""
+        """Return the record of *kind*, made when the layer has none yet."""
         found = self.records.get(kind)
         if found is None:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
@@ -63,10 +66,10 @@ class Layer:
 class Section:
     """One <Directory>, <Files>, <Location> or <If> section and how it is matched.
 
-    *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is set for the Match and ``~`` forms;
-    *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections.
-    For IF and ELSE_IF *condition* is the expression's text and *test* what
-    it was compiled to.
+    *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is
+    set for the Match and ``~`` forms; *fnmatch* says that the pattern has wildcards; *components* counts the
+    slashes of a directory pattern and orders sections. For IF and ELSE_IF *condition* is the expression's
+    text and *test* what it was compiled to.
     """
 
     kind: SectionKind
@@ -84,7 +87,9 @@ ANY, DEFAULT = "*", "_default_"  # hosts of an Address that stand for any
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One address of a <VirtualHost> or Listen: *host* is an IP address, or "*" for any, or "_default_"; *port* 0 means any."""
+    """One address of a <VirtualHost> or Listen: *host* is an IP address, or "*" for any, or "_default_";
+    *port* 0 means any.
+    """
 
     host: str
     port: int
@@ -95,10 +100,10 @@ class Address:
 class Server:
     """One server: the main one, or a <VirtualHost>.
 
-    *records* are the modules' per-server records (merged with the main server's once the configuration is complete), *defaults* the
-    per-directory settings that stand outside all sections, *directories* the <Directory> sections in httpd's order of merging, *locations*
-    the <Location> sections in file order.  What a server has nothing of takes no room: there are configurations of ten
-    thousand servers.
+    *records* are the modules' per-server records (merged with the main server's once the configuration is
+    complete), *defaults* the per-directory settings that stand outside all sections, *directories* the
+    <Directory> sections in httpd's order of merging, *locations* the <Location> sections in file order.  What
+    a server has nothing of takes no room: there are configurations of ten thousand servers.
     """
 
     place: SourceLocation | None = None
@@ -121,7 +126,7 @@ class Server:
     _passed_on: dict[type[Any], Any] | None = None
 
     def record(self, kind: type[R]) -> R:
-        """The per-server record of *kind* as set so far; made when there is none."""
+        """Return the per-server record of *kind* as set so far; made when there is none."""
         found = self.records.get(kind)
         if found is None:
             found = self.records[kind] = kind()
@@ -140,7 +145,7 @@ class Server:
         setattr(self, name, sections)
 
     def config(self, kind: type[R]) -> R:
-        """The merged record with defaults filled in; for use once the configuration is complete."""
+        """Return the merged record with defaults filled in; for use once the configuration is complete."""
         found = self._filled.get(kind)
         if found is None:
             base, outer = self.records.get(kind), self._outer
@@ -177,7 +182,9 @@ class Server:
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
-        """This main server's per-directory record as all virtual hosts have it that set nothing of their own in it."""
+        """This main server's per-directory record as all virtual hosts have it that set nothing of their own
+        in it.
+        """
         if self._passed_on is None:
             self._passed_on = {}
         found = self._passed_on.get(kind)
@@ -196,7 +203,9 @@ class Server:
 
 
 def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
-    """The first server with each per-server record of *kind*: of ten thousand hosts most have the main server's."""
+    """Return the first server with each per-server record of *kind*: of ten thousand hosts most have the main
+    server's.
+    """
     first: dict[int, Server] = {}
     for server in servers:
         first.setdefault(id(server.records.get(kind)), server)
@@ -204,7 +213,7 @@ def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
 
 
 def confs(servers: Iterable[Server], kind: type[R]) -> list[R]:
-    """The merged records of all *servers*, each once, in the order of the first server that has it."""
+    """Return the merged records of all *servers*, each once, in the order of the first server that has it."""
     return [server.config(kind) for server in unique_by(servers, kind)]
 
 
@@ -219,7 +228,9 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class LogSink:
-    """Where log lines go: a file (*target* absolute), a program (*piped*; *shell* says that /bin/sh -c runs it), or syslog."""
+    """Where log lines go: a file (*target* absolute), a program (*piped*; *shell* says that /bin/sh -c runs
+    it), or syslog.
+    """
 
     target: str
     piped: bool = False
@@ -265,7 +276,8 @@ class Included:
 
 @dataclass(slots=True, eq=False)
 class StartMessage:
-    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed before the code.
+    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed
+    before the code.
 
     *logged* is (code, text) of a warning that the error log has in other words than the console.
     """

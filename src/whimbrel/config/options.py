@@ -1,4 +1,6 @@
-"""What a caller asks for when it has a configuration read: httpd's command line, as far as it concerns reading."""
+"""What a caller asks for when it has a configuration read: httpd's command line, as far as it concerns
+reading.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 class LoadOptions:
     """httpd's ``-d -f -D -C -c -t`` and the surroundings that ``${NAME}`` and relative paths see.
 
-    All text has one character per byte.  *file* is absolute or taken from the server root as it stands after the -C lines; *check_only* is
-    ``-t``, *check_roots* is False for ``-T``, which looks at no DocumentRoot, *verbose* is ``-e debug``; *program* is the name in messages
-    (``apache2:``), "" for the one that the dialect's recordings show.
+    All text has one character per byte.  *file* is absolute or taken from the server root as it stands after
+    the -C lines; *check_only* is ``-t``, *check_roots* is False for ``-T``, which looks at no DocumentRoot,
+    *verbose* is ``-e debug``; *program* is the name in messages (``apache2:``), "" for the one that the
+    dialect's recordings show.
     """
 
     server_root: str

@@ -1,4 +1,6 @@
-"""Server names that a configuration leaves out, found as httpd finds them (ap_get_local_host, ap_fini_vhost_config)."""
+"""Server names that a configuration leaves out, found as httpd finds them (ap_get_local_host,
+ap_fini_vhost_config).
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def name_main_server(configuration: Configuration) -> None:
 
 
 def local_host_name() -> str:
-    """The machine's name with its domain, or its address, or 127.0.0.1."""
+    """Return the machine's name with its domain, or its address, or 127.0.0.1."""
     import socket
 
     own = socket.gethostname()

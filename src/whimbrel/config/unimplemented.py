@@ -1,7 +1,9 @@
-"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed over in silence.
+"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed
+over in silence.
 
--t lets a right line pass, a start is refused with one message.  What can be left out without changing an answer (catalogue/ignorable.tsv says
-why) only gives a warning.  A .htaccess file can't stop a start, so there such a line ends the request, as an unknown directive would.
+-t lets a right line pass, a start is refused with one message.  What can be left out without changing an
+answer (catalogue/ignorable.tsv says why) only gives a warning.  A .htaccess file cannot stop a start, so
+there such a line ends the request, as an unknown directive would.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ LineCheck = Callable[[CommandContext, list[list[str]]], None]
 
 
 def make_checker(row: CatalogueRow, version: str) -> LineCheck:
-    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
+    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in
+    httpd's words.
+    """
     container, name = row.name[0] == "<", row.name.lower()
 
     def check(state: CommandContext, calls: list[list[str]]) -> None:
@@ -129,7 +133,9 @@ def warn_before(configuration: Configuration) -> None:
 
 
 def refuse_start(configuration: Configuration) -> None:
-    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
+    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can
+    be left out.
+    """
     refused = []
     for node, source in configuration.unimplemented:
         why = ignorable_reason(source, node.name, node.args, configuration.available)

@@ -1,7 +1,7 @@
 """Which server answers: by the address and port of the connection, then by the name in the request.
 
-`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings agree; look-ups are indexed.
-Manual: vhosts/details.html.
+`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings
+agree; lookups are indexed. Manual: vhosts/details.html.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may liste
 
 @dataclass(slots=True, eq=False)
 class AddressChain:
-    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
+    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in
+    which they are tried.
+    """
 
     address: Address
     server: Server | None
@@ -31,7 +33,9 @@ class AddressChain:
 
 
 class NameChain:
-    """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
+    """The servers that may answer on one connection: *server* unless the name or path of the request picks
+    another.
+    """
 
     __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
 
@@ -63,7 +67,9 @@ class NameChain:
             self._paths.append((server.path, server))
 
     def by_name(self, host: str) -> Server | None:
-        """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
+        """Return the first server that has *host* (no port) as its ServerName or ServerAlias, or as its
+        address in <VirtualHost>; None if none has.
+        """
         host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
@@ -85,7 +91,7 @@ class NameChain:
 
     @property
     def named(self) -> bool:
-        """Whether names matter here at all."""
+        """Return True if names matter here at all."""
         return bool(self._exact)
 
 
@@ -104,8 +110,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 class VirtualHostTable:
     """The tables of one configuration.
 
-    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
-    that is found first in front.
+    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults*
+    those of ``*`` and ``_default_``, the one that is found first in front.
     """
 
     def __init__(self, configuration: VirtualHostSource) -> None:
@@ -128,7 +134,7 @@ class VirtualHostTable:
             chain.names.reverse()
 
     def chains(self) -> Iterator[AddressChain]:
-        """The chains of addresses, in the order of -S."""
+        """Return the chains of addresses, in the order of -S."""
         for bucket in sorted(self.buckets):
             yield from self.buckets[bucket]
 
@@ -147,7 +153,9 @@ class VirtualHostTable:
         return found
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
-        """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
+        """Return the servers of a chain as connections to *port* see them, made once however many addresses
+        the machine has.
+        """
         key = (id(chain), port)
         found = self._of_chain.get(key)
         if found is None:
@@ -160,7 +168,9 @@ class VirtualHostTable:
         return found
 
     def prepare(self, port: int) -> None:
-        """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
+        """Make what connections to *port* will ask for where that looks at very many servers: all processes
+        share what is there before the fork.
+        """
         for chain in (*self.defaults, *self.chains()):
             if len(chain.names) >= INDEX_THRESHOLD and chain.address.port in (0, port):
                 self._candidates(chain, port)

@@ -1,8 +1,8 @@
 """Argument shapes: from the text after a directive's name to the calls of its setter.
 
-Words are httpd's (see `words`).  An empty quoted word is a word, but where a shape needs one it counts as missing, and a
-list of words ends at it.  The ``>`` of a container gets no special treatment: it is part of the last word (or a word of its own), and the setter
-looks for it.
+Words are httpd's (see `words`).  An empty quoted word is a word, but where a shape needs one it counts as
+missing, and a list of words ends at it.  The ``>`` of a container gets no special treatment: it is part of
+the last word (or a word of its own), and the setter looks for it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ MAX_ARGV = 64  # httpd drops the words after this many
 def shape(
     args: Args, text: str, *, name: str, help: str = "", iterate_needs_one: bool = True
 ) -> list[list[str]]:
-    """The setter calls that one line makes, as lists of words; see `Args` for what each shape hands over.
+    """Return the setter calls that one line makes, as lists of words; see `Args` for what each shape hands
+    over.
 
-    *name* and *help* are those of the table: they are part of the message of the ConfigError that a wrong number of words raises.  Words that
-    were not given are left out.  *iterate_needs_one* is False for 2.2, where an empty list of words makes no call and is no error.
+    *name* and *help* are those of the table: they are part of the message of the ConfigError that a wrong
+    number of words raises.  Words that were not given are left out.  *iterate_needs_one* is False for 2.2,
+    where an empty list of words makes no call and is no error.
     """
     if args is Args.ITERATE and not iterate_needs_one:
         return [[word] for word in _until_empty(text)]
@@ -72,7 +74,7 @@ def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
 
 
 def _take12(text: str) -> list[list[str]] | None:
-    """An empty second word counts as not given."""
+    """Return an empty second word counts as not given."""
     found = _take(1, 2)(text)
     return [call[:1] if call[-1] == "" else call for call in found] if found else None
 
@@ -84,7 +86,7 @@ def _take13(text: str) -> list[list[str]] | None:
 
 
 def _take_argv(text: str) -> list[list[str]]:
-    """A last empty word is not handed over."""
+    """Return a last empty word is not handed over."""
     found, left = _exactly(text, MAX_ARGV)
     return [found[:-1] if found and not found[-1] and not left else found]
 

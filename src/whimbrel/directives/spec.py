@@ -1,6 +1,7 @@
 """What a directive looks like: its arguments, where it may stand, what it sets.
 
-Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF and OR_*.
+Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF
+and OR_*.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ class ConfigScope(Enum):
 class Directive(Generic[C]):
     """One row of a module's directive table.
 
-    *name* is spelled as in httpd's table (messages echo it); containers begin with ``<``.  *apply* gets the command, the record that
-    *record* names and the words as *args* shapes them; it raises ConfigError(reason) to refuse them.  *help* is httpd's own text: -L prints it and
-    argument errors end in it.
+    *name* is spelled as in httpd's table (messages echo it); containers begin with ``<``.  *apply* gets the
+    command, the record that *record* names and the words as *args* shapes them; it raises ConfigError(reason)
+    to refuse them.  *help* is httpd's own text: -L prints it and argument errors end in it.
     """
 
     name: str

@@ -1,6 +1,8 @@
-"""httpd's word rules: how the text after a directive's name becomes words, and how ``${NAME}`` is expanded before that.
+"""httpd's word rules: how the text after a directive's name becomes words, and how ``${NAME}`` is expanded
+before that.
 
-Sources: manual, configuring.html ("Syntax") and mod/core.html#define; the rest is what the running servers do.  2.2 and 2.4 split words alike.
+Sources: manual, configuring.html ("Syntax") and mod/core.html#define; the rest is what the running servers
+do.  2.2 and 2.4 split words alike.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ _QUOTING = compile(r"""["'\\]""")
 
 
 def getword(text: str) -> tuple[str, str]:
-    """The first word of *text* and the rest, blanks skipped.  An empty word with an empty rest is the end, or a last ``""``."""
+    """Return the first word of *text* and the rest, blanks skipped.  An empty word with an empty rest is the
+    end, or a last ``""``.
+    """
     word, at = plain.getword(text)
     return word, text[at:]
 
@@ -36,7 +40,9 @@ Lookup = Callable[[str], "str | None"]
 
 
 def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Lookup:
-    """What ``${NAME}`` finds: variables of Define (keys in lower case, found in any case), then the environment in exact case."""
+    """What ``${NAME}`` finds: variables of Define (keys in lower case, found in any case), then the
+    environment in exact case.
+    """
 
     def lookup(name: str) -> str | None:
         value = defined.get(name.lower())
@@ -48,9 +54,9 @@ def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Loo
 def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = None) -> str:
     """*text* with every ``${NAME}`` replaced by what *lookup* finds; values are not expanded again.
 
-    This comes before the words are split, so quotes and backslashes protect nothing.  A name reaches to the first ``}``.  An unknown name stays as it
-    is written, and *undefined* is told: 2.4 then warns `undefined_warning`, 2.2 says nothing.  Names with a colon are rewrite maps
-    and never reported.
+    This comes before the words are split, so quotes and backslashes protect nothing.  A name reaches to the
+    first ``}``.  An unknown name stays as it is written, and *undefined* is told: 2.4 then warns
+    `undefined_warning`, 2.2 says nothing.  Names with a colon are rewrite maps and never reported.
     """
     pieces, done = [], 0
     while (start := text.find("${", done)) >= 0 and (end := text.find("}", start + 2)) >= 0:
@@ -64,5 +70,5 @@ def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = 
 
 
 def undefined_warning(name: str) -> str:
-    """The warning of 2.4 (module core, level warn) about a variable that nothing defines."""
+    """Return the warning of 2.4 (module core, level warn) about a variable that nothing defines."""
     return f"AH00111: Config variable ${{{name}}} is not defined"

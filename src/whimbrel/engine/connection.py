@@ -24,4 +24,4 @@ class Connection:
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
-    rendering: Any = None  # the head for which a page is being made anew (`Request.remade`)
+    rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)

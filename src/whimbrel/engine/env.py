@@ -1,4 +1,6 @@
-"""The variables of a request, one of which no other request may have the same: it is made when somebody asks for it (UNIQUE_ID)."""
+"""The variables of a request, one of which no other request may have the same: it is made when somebody asks
+for it (UNIQUE_ID).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ IdFactory = Callable[[int, str], str]  # the value of a request by its second an
 
 
 class LazyEnv(dict[str, str]):
-    """`Request.env` with a variable `OWN` that *give* makes when it is asked for; the answer is then for this request alone (`FileView.own`).
+    """`Request.env` with a variable `OWN` that *give* makes when it is requested; the response is then for
+    this request alone (`FileView.own`).
 
-    Names are found without regard to case, as in APR's tables; the keys of the dict itself are those that are there already.
+    Names are found without regard to case, as in APR's tables; the keys of the dict itself are those that are
+    there already.
     """
 
     __slots__ = ("_address", "_files", "_give", "_known", "_second")
@@ -108,7 +112,7 @@ class LazyEnv(dict[str, str]):
         return dict.pop(self, name, *default)
 
     def copy(self) -> LazyEnv:
-        """The same for a sub-request, whose own variable is this one's."""
+        """Return the same for a sub-request, whose own variable is this one's."""
         return LazyEnv(
             dict(dict.items(self)),
             self._files,

@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 class ScoreboardRow(dict[str, Any]):
-    """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of it."""
+    """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of
+    it.
+    """
 
     __slots__ = ("shown",)
 
@@ -48,19 +50,21 @@ class Runtime(Protocol):
     scoreboard: Scoreboard
 
     def now(self) -> float:
-        """The time in seconds since the epoch."""
+        """Return the time in seconds since the epoch."""
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Append *data* (whole lines) to a log; never raises."""
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """A quick way to append whole lines to an open log, for turns of the loop in which something was written there before."""
+        """Return a quick way to append whole lines to an open log, for tick in which something was written
+        there before.
+        """
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 
     async def reverse_lookup(self, address: str) -> str | None:
-        """The host name of an IP address (reverse look-up), or None."""
+        """Return the host name of an IP address (reverse lookup), or None."""
 
     async def resolve(self, name: str) -> list[str]:
         """The IP addresses of a host name."""

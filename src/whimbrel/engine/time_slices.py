@@ -1,6 +1,6 @@
-"""Long work in slices: between two of them other clients have their turn of the loop.
+"""Long work in slices: between two of them other clients have their tick.
 
-All long work of a worker takes turns: one slice in each turn of the loop, whatever the number of requests that need many.
+All long work of a worker takes turns: one slice in each tick, whatever the number of requests that need many.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ MAX_LARGE: Final = 2  # pieces of work with a large result that are under way in
 
 
 class Turns:
-    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a large result."""
+    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a
+    large result.
+    """
 
     __slots__ = ("_scheduled", "_waiting", "large", "length")
 
@@ -71,7 +73,7 @@ class Slices:
 
 
 async def names_in(path: bytes, slices: Slices) -> list[bytes]:
-    """The names in a directory as the system gives them; raises OSError."""
+    """Return the names in a directory as the system gives them; raises OSError."""
     names = []
     with os.scandir(path) as entries:
         for entry in entries:

@@ -26,13 +26,14 @@ class Reads(Flag):
     CLIENT = auto()  # address of the client (not its port); not where only Request.among is asked about it
     FILES = auto()  # files on disk, each asked through Request.files, which notes them
     TIME = auto()  # the clock, beyond the Date field and the log's time
-    UNCACHEABLE = auto()  # anything else: a back end, a name look-up, a program, the scoreboard
+    UNCACHEABLE = auto()  # anything else: a back end, a name lookup, a program, the scoreboard
 
 
 class Scope(Protocol):
     """What a hook maker sees: one merged configuration.
 
-    `folder` and `server` give filled records (no UNSET).  A maker runs once for each distinct merged configuration.
+    `directory` and `server` give filled records (no UNSET).  A maker runs once for each distinct merged
+    configuration.
     """
 
     dialect: Dialect
@@ -42,19 +43,21 @@ class Scope(Protocol):
     def server_config(self, kind: type[S]) -> S: ...
 
     def provider(self, group: str, name: str) -> Any:
-        """The object registered under *group* and *name* by a loaded module, or None."""
+        """Return the object registered under *group* and *name* by a loaded module, or None."""
 
     def loaded(self, module: str) -> bool:
-        """Whether the module with that identifier (authz_core_module) is loaded."""
+        """Return True if the module with that identifier (authz_core_module) is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledHook:
     """A hook ready to run for one merged configuration.
 
-    *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest spares calls: *answer* is what fn
-    answers to every request; fn declines for methods whose numbers are not in the mask *methods*, and for handlers that *handlers* doesn't name.
-    *needs_file*: fn declines, and leaves all as it is, where the request has no file (`info`), handler or encoding, and its connection no notes.
+    *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest
+    spares calls: *answer* is what fn answers to every request; fn declines for methods whose numbers are not
+    in the mask *methods*, and for handlers that *handlers* does not name. *needs_file*: fn declines, and
+    leaves all as it is, where the request has no file (`info`), handler or encoding, and its connection no
+    notes.
     """
 
     fn: HookFn
@@ -70,7 +73,9 @@ HookMaker = Callable[[Scope], CompiledHook | None]
 
 
 def lazy_maker(file: str, name: str) -> HookMaker:
-    """The hook maker *name* of the Python module *file*, which is imported when it is to make its hook: reading a configuration needs none."""
+    """Return the hook maker *name* of the Python module *file*, which is imported when it is to make its
+    hook: reading a configuration needs none.
+    """
 
     def make(scope: Scope) -> CompiledHook | None:
         found: HookMaker = getattr(import_module(file), name)
@@ -106,7 +111,9 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Something other modules look up by group and name: ("authz", "ip"), ("authn", "file"), ("log_item", "h")."""
+    """Something other modules look up by group and name: ("authz", "ip"), ("authn", "file"), ("log_item",
+    "h").
+    """
 
     group: str
     name: str
@@ -120,7 +127,7 @@ class CompletedConfig(Protocol):
     dialect: Dialect
 
     def servers(self) -> Iterable[Any]:
-        """The main server first, then the virtual hosts in file order."""
+        """Return the main server first, then the virtual hosts in file order."""
 
     def loaded(self, module: str) -> bool: ...
 
@@ -139,9 +146,10 @@ class CompletedConfig(Protocol):
 class Module:
     """One httpd module.
 
-    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *check_config* steps
-    run once the configuration is complete, *post_config* steps after them and not under -t; both raise ConfigError or StartError.
-    *guarded* names directives that are accepted but stop a start, since they have no behaviour here yet.
+    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name
+    (``mod_dir.c``).  *check_config* steps run once the configuration is complete, *post_config* steps after
+    them and not under -t; both raise ConfigError or StartError. *guarded* names directives that are accepted
+    but stop a start, since they have no behaviour here yet.
     """
 
     name: str

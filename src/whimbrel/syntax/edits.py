@@ -1,7 +1,8 @@
 """Changes to a file as byte ranges of its source.
 
-An edit replaces a range (an empty range inserts).  Edits that make sense only together form a `Group`, which is applied whole or not at all.  Ranges
-may touch but not overlap; insertions at one place keep the order in which they are given.
+An edit replaces a range (an empty range inserts).  Edits that make sense only together form a `Group`, which
+is applied whole or not at all.  Ranges may touch but not overlap; insertions at one place keep the order in
+which they are given.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Group:
 
 
 class EditError(Exception):
-    """Edits that can't be applied; nothing was changed."""
+    """Edits that cannot be applied; nothing was changed."""
 
 
 class RangeError(EditError):
@@ -67,7 +68,9 @@ def apply(data: bytes, groups: Iterable[Group]) -> bytes:
 
 
 def choose(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """The groups that can be applied together, earlier ones first, and those left out because they clash with one of them or themselves."""
+    """Return the groups that can be applied together, earlier ones first, and those left out because they
+    clash with one of them or themselves.
+    """
     chosen: list[Group] = []
     refused: list[Group] = []
     for group in groups:

@@ -1,8 +1,10 @@
-"""Formatting of configuration files: indentation, case of names, blank lines; nothing that has a meaning changes.
+"""Formatting of configuration files: indentation, case of names, blank lines; nothing that has a meaning
+changes.
 
-Only white space before a line, blank lines, white space at a line's end and the case of names are touched.  What a backslash joins, text inside
-sections of other languages (<Perl>, <LuaHook...>) and text that is no configuration stay as they are, byte for byte.  `formatted` reads its own
-result under the rules of both versions and raises rather than give one that says something else.
+Only white space before a line, blank lines, white space at a line's end and the case of names are touched.
+What a backslash joins, text inside sections of other languages (<Perl>, <LuaHook...>) and text that is no
+configuration stay as they are, byte for byte.  `formatted` reads its own result under the rules of both
+versions and raises rather than give one that says something else.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ def _same(before: bytes, after: bytes) -> bool:
 
 
 def _directives(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
-    """The names, in lower case, and arguments of the lines that count."""
+    """Return the names, in lower case, and arguments of the lines that count."""
     for _start, _end, _number, text in scan(as_text(data), rules):
         if text and text[0] != "#":
             name, args = split_name(text)
@@ -59,7 +61,9 @@ class _Formatter:
         self.document, self.spelling, self.indent = document, spelling, indent
 
     def lines(self) -> Iterator[bytes]:
-        """The pieces of the result: at most one blank line in a row, none at the beginning and the end of the file or of a section."""
+        """Return the pieces of the result: at most one blank line in a row, none at the beginning and the end
+        of the file or of a section.
+        """
         blank, first, last = False, True, b""
         for piece, depth, plain in self._pieces():
             if isinstance(piece, Blank):
@@ -104,7 +108,7 @@ class _Formatter:
         )
 
     def _respelled(self, piece: Directive | Section | Close, source: bytes) -> bytes:
-        """The line with the name as it is usually spelled."""
+        """Return the line with the name as it is usually spelled."""
         known = self.spelling(piece.name if isinstance(piece, Directive) else f"<{piece.name}")
         if known is None:
             return source
@@ -119,12 +123,12 @@ class _Formatter:
 
 
 def _foreign(section: Section) -> bool:
-    """Whether the section holds another language, or never ends."""
+    """Return True if the section holds another language, or never ends."""
     return section.close is None or section.name.lower().startswith(FOREIGN)
 
 
 def _trimmed(line: bytes) -> bytes:
-    """The line without white space before its line end, unless a backslash would come to stand there."""
+    """Return the line without white space before its line end, unless a backslash would come to stand there."""
     body = line.rstrip(b"\r\n")
     tail = line[len(body) :]
     plain = body.rstrip(b" \t")

@@ -1,4 +1,4 @@
-"""One more use of a kept answer that is sent as any other is: its body is a file."""
+"""One more use of a cached response that is sent as any other is: its body is a file."""
 
 from __future__ import annotations
 

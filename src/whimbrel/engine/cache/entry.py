@@ -1,7 +1,9 @@
-"""Finished answers that are kept: what was asked before is answered again, as long as no file that the answer came from has changed.
+"""Finished answers that are cached: what was requested before is answered again, as long as no file that the
+response came from has changed.
 
-A kept answer is its head with slots (Date, the Keep-Alive count), its body and its events: access-log lines with slots for what differs per
-request, and the error-log lines to repeat.  Where it is found: request/books.py.
+A cached response is its head with slots (Date, the Keep-Alive count), its body and its events: access-log
+lines with slots for what differs per request, and the error-log lines to repeat.  Where it is found:
+request/books.py.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE: Final = b", max="
 LENGTH: Final = b"\r\nContent-Length: %d\r\n"
-BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error-log line: about
+BASE: Final = 6144  # bytes of a response's own, of a note of a file, of an error-log line: about
 NOTE: Final = 300
 EVENT: Final = 400
 # times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may
@@ -41,26 +43,29 @@ _numbers: Final = count(1)
 
 
 class CachedResponse:
-    """One kept answer.
+    """One cached response.
 
-    *client* is the only address it holds for, None for all, or for all that are in the same of *lists* as *asker* is; *limit* the number of earlier
-    requests on a connection from which on it does not hold (its head says that the connection stays open).  *any_query*: it holds whatever the
-    query of the request's target is.  *steady*: within one second all its uses by one client have the same log lines, those whose heads are *head*
-    to the byte; *sized*: and where the Keep-Alive count has as many digits.
+    *client* is the only address it holds for, None for all, or for all that are in the same of *lists* as
+    *asker* is; *limit* the number of earlier requests on a connection from which on it does not hold (its
+    head says that the connection stays open).  *any_query*: it holds whatever the query of the request's
+    target is.  *steady*: within one second all its uses by one client have the same log lines, those whose
+    heads are *head* to the byte; *sized*: and where the Keep-Alive count has as many digits.
 
     *logs* are the access logs that tell of it, until its first use makes *writers* of them.
 
-    *changed* are the fields of the request where they may have been changed: it then holds for the bytes of one head.
+    *changed* are the fields of the request where they may have been changed: it then holds for the bytes of
+    one head.
 
     The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
 
     *weight* is about what it takes in memory, in bytes.  *large*: its body is never joined with a head.
-    *number* tells kept answers apart.
+    *number* tells cached responses apart.
 
-    The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
-    *slot* those before the Keep-Alive count, and *tail* those behind; see `counted`), *adders* write
-    its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever the client;
-    *adds* take the lines that `lines_for` gives.
+    The rest are the server's notes.  In the tick with the number *turn* the response has been found to hold,
+    *data* are its bytes (with a *slot* those before the Keep-Alive count, and *tail* those behind; see
+    `counted`), *adders* write its log lines for the client *line_client*.  In the turn *hot* that is so for
+    heads that are not *head* to the byte, and whatever the client; *adds* take the lines that `lines_for`
+    gives.
     """
 
     __slots__ = (
@@ -173,7 +178,9 @@ class CachedResponse:
         self.adds: tuple[Callable[[bytes], None], ...] = ()
 
     def is_valid(self, connection: Connection, tick: int) -> bool:
-        """Whether it may answer a request on *connection*; files are looked at once in each *turn* of a server's loop (-1: always)."""
+        """Return True if it may answer a request on *connection*; files are looked at once in each *turn* of
+        a server's loop (-1: always).
+        """
         if connection.served >= self.max_served or (
             self.client is not None and self.client != connection.client_ip
         ):
@@ -193,13 +200,14 @@ class CachedResponse:
         return self.remade is None or self._remake_body(self.remade, connection)
 
     def _same_lists_as_maker(self, client: str) -> bool:
-        """Whether a client is in the same of `lists` as the one that the answer was made for."""
+        """Return True if a client is in the same of `lists` as the one that the response was made for."""
         return all((client in one) is (self.first_client in one) for one in self.address_lists)
 
     def release_request(self, bare: RawHead) -> None:
-        """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory.
+        """Let go of what no further use asks for: most of what a request and its head, whose bytes are
+        *bare*, take in memory.
 
-        The head of a body that is made anew, or of a file, is still told by the scoreboard while it is sent.
+        The head of a body that is rebuilt, or of a file, is still told by the scoreboard while it is sent.
         """
         if self.remade is not None or self.file:
             return
@@ -211,7 +219,9 @@ class CachedResponse:
             r = r.prev
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
-        """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
+        """Before the first use: make the writers of access-log lines, which most responses to questions that
+        never come again need not have.
+        """
         templates = [log.freeze(self.request, any_query=self.any_query) for log in logs]
         self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, templates, strict=True)])
         self.is_log_line_stable = self.is_log_line_stable and all(line.is_stable for line in templates)
@@ -240,7 +250,7 @@ class CachedResponse:
         return bool(body)
 
     def serialize_head(self, connection: Connection, date: bytes, now: float) -> bytes:
-        """The head as it goes out at *now*, which is *date*."""
+        """Return the head as it goes out at *now*, which is *date*."""
         self.refresh(date, now)
         if self.keepalive_slot is None:
             return b"%b%b%b" % (self.head_prefix, date, self.head_suffix)
@@ -281,7 +291,7 @@ class CachedResponse:
         self.clock_fields_date, self.data = date, b""
 
     def clone_for(self, head: RawHead) -> CachedResponse:
-        """This answer for heads that are *head* to the byte."""
+        """This response for heads that are *head* to the byte."""
         if self.head.raw == head.raw:
             return self
         clone = object.__new__(CachedResponse)
@@ -300,9 +310,10 @@ class CachedResponse:
     def render_logs(
         self, head: bytes, logged: LoggedLines, connection: Connection, now: float
     ) -> tuple[bytes, ...]:
-        """The lines of one use by another *head*, one for each of `writers`; of a *steady* answer.
+        """Return the lines of one use by another *head*, one for each of `writers`; of a *steady* answer.
 
-        *told* are its lines that they tell of: where these are the same, the same client's are the same within one second.
+        *told* are its lines that they tell of: where these are the same, the same client's are the same
+        within one second.
         """
         engine = self.request.engine
         recent = engine.log_lines
@@ -326,7 +337,7 @@ class CachedResponse:
     def _pieces(
         self, outlines: tuple[LogTemplate, ...], connection: Connection, now: float, digits: int
     ) -> tuple[bytes, ...]:
-        """The lines for one client, within one second, but for what requests tell of themselves."""
+        """Return the lines for one client, within one second, but for what requests tell of themselves."""
         key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
         found = recent.entries.get(key)
         if found is None:
@@ -336,7 +347,7 @@ class CachedResponse:
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
-        """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
+        """Return the access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
         second, client, digits = (
             int(now),
             connection.client_ip,
@@ -354,7 +365,9 @@ class CachedResponse:
 
 
 def keepalive_slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
-    """What of a head behind Date stands before and behind the Keep-Alive count, and where that begins; None where it is not found there."""
+    """What of a head behind Date stands before and behind the Keep-Alive count, and where that begins; None
+    where it is not found there.
+    """
     if not r.keepalive_max:
         return None
     mark = KEEP_ALIVE + b"%d\r\n" % r.keepalive_max
@@ -379,7 +392,9 @@ def _clock_pieces(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str
 
 
 def has_untracked_clock_field(r: Request, after: bytes) -> bool:
-    """Whether something in the head changes that `Kept` could not find there: another module changed it, or put it elsewhere."""
+    """Return True if something in the head changes that `Kept` could not find there: another module changed
+    it, or put it elsewhere.
+    """
     if r.body_factory is not None and b"\r\nTransfer-Encoding: chunked\r\n" not in after:
         return bool(r.deps.clock_fields or r.keepalive_max) or after.count(b"\r\nContent-Length: ") != 1
     return bool(r.deps.clock_fields) and not _clock_pieces(r, after)
@@ -395,8 +410,9 @@ def log_hit(
     count: int = -1,
     more: int = 0,
 ) -> None:
-    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
-    *more*: see Answer.sent."""
+    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has
+    *count* bytes (-1: all); *more*: see Answer.sent.
+    """
     if (
         cached.is_log_line_stable
         and not more

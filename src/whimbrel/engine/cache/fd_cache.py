@@ -1,4 +1,5 @@
-"""Descriptors of the files that kept answers are sent from: open from one use to the next, as long as the next is soon.
+"""Descriptors of the files that cached responses are sent from: open from one use to the next, as long as the
+next is soon.
 
 Whoever holds one asks for no position of its own: sendfile(2) and pread(2) are told where to begin.
 """
@@ -14,9 +15,11 @@ MAX_OPEN: Final = 64
 
 
 class FdCache:
-    """At most *most* descriptors, the one that was used longest ago makes room; `sweep` closes those that nobody has used since the last sweep.
+    """At most *most* descriptors, the one that was used longest ago makes room; `sweep` closes those that
+    nobody has used since the last sweep.
 
-    A file that was removed takes its place on the disk as long as it is open: sweeps follow one another closely.
+    A file that was removed takes its place on the disk as long as it is open: sweeps follow one another
+    closely.
     """
 
     __slots__ = ("_files", "_most", "_used")
@@ -30,7 +33,8 @@ class FdCache:
         return len(self._files)
 
     def get(self, path: bytes, stamp: StatSignature) -> int:
-        """A descriptor of the file at *path*, which was found to be what *stamp* says; -1 where it is something else by now, or can't be opened.
+        """Return a descriptor of the file at *path*, which was found to be what *stamp* says; -1 where it is
+        something else by now, or cannot be opened.
 
         It stays ours: good until the caller gives the loop its turn.
         """
@@ -67,7 +71,7 @@ class FdCache:
 
 
 def open_if_unchanged(path: bytes, stamp: StatSignature) -> int:
-    """A descriptor of the file at *path* if that is what *stamp* says, else -1."""
+    """Return a descriptor of the file at *path* if that is what *stamp* says, else -1."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

@@ -1,7 +1,9 @@
-"""Where kept answers are found, on two levels: by the exact bytes of a head, and behind that by its request line and the fields that mattered.
+"""Where cached responses are found, on two levels: by the exact bytes of a head, and behind that by its
+request line and the fields that mattered.
 
-Which fields mattered is what was asked of the request's fields while the answer was made (http/asked.py): clients that differ in others, as real ones
-do with every cookie, find the same answer.  So does every query where nobody asked for it (`Request.args`).
+Which fields mattered is what was requested of the request's fields while the response was made
+(http/asked.py): clients that differ in others, as real ones do with every cookie, find the same answer.  So
+does every query where nobody requested it (`Request.args`).
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
 
 MAX_BODY: Final = 512 * 1024
-MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one answer with what belongs to it
+MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
 # of each of the two generations of each of the two levels, in all books together
 MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 4096
@@ -69,7 +71,7 @@ class WeightBudget:
 
 
 class ResponseCache:
-    """The kept answers of one engine: one `Book` for each address that it listens on.
+    """The cached responses of one engine: one `Book` for each address that it listens on.
 
     Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was
     made for longest has no book any more.
@@ -85,7 +87,7 @@ class ResponseCache:
         self.seen: set[int] = set()  # hashes of heads that came once
 
     def index(self, address: str, port: int) -> CacheIndex:
-        """The answers kept for requests to one of the server's addresses."""
+        """Return the responses kept for requests to one of the server's addresses."""
         found = self._indexes.pop((address, port), None)
         if found is None:
             found = CacheIndex(self)
@@ -112,7 +114,7 @@ class ResponseCache:
     def key_spec_for(
         self, names: frozenset[str], logged: frozenset[str], lists: Lists, tests: Tests
     ) -> KeySpec:
-        """The one set of these fields."""
+        """Return the one set of these fields."""
         found = self._sets.get((names, logged, lists, tests))
         if found is None:
             if len(self._sets) >= MAX_SETS:
@@ -139,7 +141,8 @@ class ResponseCache:
             index.forget_lines()
 
     def store(self, head: Head, answer: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
-        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest.
+        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been
+        at rest.
 
         *writers* are its access logs, *told* the request fields in them.
         """
@@ -171,19 +174,19 @@ class ResponseCache:
 
 
 class CacheIndex:
-    """The kept answers for one address; bounded in number and bytes.
+    """The cached responses for one address; bounded in number and bytes.
 
     *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the
     reverse.
 
     Every head in it has a plain form (`has_plain_form`), and no other bytes than a whole head of that form
-    find anything (`FieldSet.sort`): what
-    answers some bytes is what the general path made of the same bytes, or of others that differ in nothing
-    that it looked at.
+    find anything (`FieldSet.sort`): what answers some bytes is what the general path made of the same bytes,
+    or of others that differ in nothing that it looked at.
 
-    Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
-    first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.  *near* is a line that
-    `find` has just met for the first time, which is worth nothing, and the key of its head.
+    Of each level there are two generations: what was requested since the last change of generation survives
+    the next.  `exact` is the young one of the first level; a head gets there when its bytes come a second
+    time, so that clients whose heads all differ push nothing out.  *near* is a line that `find` has just met
+    for the first time, which is worth nothing, and the key of its head.
     """
 
     __slots__ = (
@@ -230,7 +233,8 @@ class CacheIndex:
     def lookup(
         self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
     ) -> tuple[CachedResponse | None, RawHead | None]:
-        """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
+        """Return the cached response for the bytes of a head, if there is one that holds, and the head where
+        it is not the same to the byte.
 
         *spare* lines of the bytes are none that the client has sent: then they stand for a head of HTTP/2.
         For the others see `find`.
@@ -305,9 +309,10 @@ class CacheIndex:
     def put(
         self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
     ) -> None:
-        """Keep an answer to *head*, whose bytes are *bare*.
+        """Keep a response to *head*, whose bytes are *bare*.
 
-        *asked* are the request's fields with what was asked of them, *told* the fields in its access logs.
+        *asked* are the request's fields with what was requested of them, *told* the fields in its access
+        logs.
         """
         key = self._key(cached, head, bare, accessed, logged)
         if key is None:
@@ -318,7 +323,7 @@ class CacheIndex:
     def _key(
         self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
     ) -> Key | None:
-        """Under what other heads find the answer; None where they can't."""
+        """Under what other heads find the response; None where they cannot."""
         if (
             not isinstance(accessed, TrackedHeaders)
             or accessed.all_fields_used
@@ -351,7 +356,7 @@ class CacheIndex:
     def _key_spec_for(
         self, names: frozenset[str], logged: frozenset[str], own: Lists, tests: Tests, known: KeySpec | None
     ) -> KeySpec:
-        """The set of what an answer depends on, and of what others to its request line do (*known*)."""
+        """Return the set of what a response depends on, and of what others to its request line do (*known*)."""
         lists, sets = own, dict(tests)
         if known is not None:
             names, logged = names | known.names, logged | known.logged
@@ -394,14 +399,14 @@ class CacheIndex:
 
 
 def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
-    """Whether all *tests* are among those of a set."""
+    """Return True if all *tests* are among those of a set."""
     there = dict(known.tests) if tests else {}
     return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)
 
 
 def is_cacheable_head(head: Head) -> bool:
-    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no
-    fragment before what looks like a query.
+    """Return True if a head says nothing that only its bytes could tell: no error, no body, no expectation,
+    no fragment before what looks like a query.
     """
     return (
         not (
@@ -420,7 +425,9 @@ def is_cacheable_head(head: Head) -> bool:
 
 
 def _has_cacheable_body(r: Request, answer: Response) -> bool:
-    """Whether the body is bytes, or one file as it is; and nothing but the handler makes a body that is to be made anew."""
+    """Return True if the body is bytes, or one file as it is; and nothing but the handler makes a body that
+    is to be rebuilt.
+    """
     parts, old = answer.parts, r.proto < (2, 0)
     if r.body_factory is not None and (r.output_filters or not old):
         return False
@@ -445,7 +452,9 @@ def _is_cacheable(r: Request, answer: Response) -> bool:
     if answer.stream is not None or answer.framing is Framing.CLOSE:
         return False
     if r.connection.proxied is not None:
-        return False  # answers are kept by the connection's address, which is the proxy's here, whatever the virtual host says
+        # answers are cached by the connection's address, which is the proxy's here, whatever the virtual host
+        # says
+        return False
     if r.next is not None:
         return False  # its ErrorDocument failed: logs tell of that one, which has sent nothing
     if r.body_in.length != 0 or not _has_cacheable_body(r, answer):

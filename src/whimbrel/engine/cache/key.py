@@ -1,7 +1,9 @@
-"""Heads that are told apart without being read: by the request line and those field lines that matter to an answer.
+"""Heads that are told apart without being read: by the request line and those field lines that matter to a
+response.
 
-A head whose other lines are well-formed is answered as an earlier one with the same request line and the same lines that matter, in the same order.
-What a line is worth is worked out once for each set of fields: clients repeat most of their lines with every request.
+A head whose other lines are well-formed is answered as an earlier one with the same request line and the same
+lines that matter, in the same order. What a line is worth is worked out once for each set of fields: clients
+repeat most of their lines with every request.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.engine.log.error_log_line import REQUEST_LINE
 from whimbrel.http.syntax.url import escape_logitem
 
-# In the place of a field name: the answer is for one client's address, for one query.
+# In the place of a field name: the response is for one client's address, for one query.
 BY_CLIENT: Final = "\x7fclient"
 BY_QUERY: Final = "\x7fquery"
 ALWAYS: Final = frozenset(
@@ -44,7 +46,7 @@ MAX_ESCAPED: Final = 1024
 MAX_ESCAPED_LINE: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 END: Final = [b"", b""]  # the last lines of a head
-KEY: Final = 1  # what a line is worth: it decides about the answer
+KEY: Final = 1  # what a line is worth: it decides about the response
 LOGGED: Final = 2  # it is told in an access log
 PREDICATE: Final = 4  # it decides by what tests say of its value
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
@@ -77,7 +79,7 @@ def has_plain_form(raw: bytes) -> bool:
     """Return True if *raw* is a complete head that every reader delimits and splits in the same way, under
     all HttpProtocolOptions.
 
-    Only such a head may identify a kept answer: a line of three words and well-formed field lines, none
+    Only such a head may identify a cached response: a line of three words and well-formed field lines, none
     folded, all with CR LF.
     """
     return _FORM(raw) is not None
@@ -97,7 +99,7 @@ class RawHead:
 
     @property
     def line(self) -> str:
-        """The request line as the access log shows it."""
+        """Return the request line as the access log shows it."""
         line = to_text(self.raw[: self.raw.index(b"\r\n")])
         if line[0] != "\0":
             return line
@@ -111,11 +113,11 @@ class RawHead:
 
     @property
     def headers(self) -> RawHead:
-        """The fields."""
+        """Return the fields."""
         return self
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The value of a field, its values joined where it comes more than once."""
+        """Return the value of a field, its values joined where it comes more than once."""
         low = self._low
         if not low:
             low = self._low = self.raw.lower()
@@ -132,14 +134,17 @@ class RawHead:
 class HeadPattern:
     """A head but for one value that decides about nothing: whatever stands there, it is found under *key*.
 
-    That is a field's value which is told nowhere, or the query.  *start* are the bytes before it, *rest* those behind; *told* are the lines for the
-    access logs, without the request line where *queried* says that this goes first.
+    That is a field's value which is told nowhere, or the query.  *start* are the bytes before it, *rest*
+    those behind; *told* are the lines for the access logs, without the request line where *queried* says that
+    this goes first.
     """
 
     __slots__ = ("_good", "at", "behind", "key", "most", "queried", "rest", "start", "logged")
 
     def __init__(self, raw: bytes, line: bytes, key: Key, logged: LoggedLines, most: int) -> None:
-        """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that may differ."""
+        """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that
+        may differ.
+        """
         if line:
             begin = raw.index(b"\r\n%b\r\n" % line) + 2
             self.start, self.rest, self._good = (
@@ -155,7 +160,7 @@ class HeadPattern:
         self.key, self.logged = key, logged[1:] if self.queried else logged
 
     def matches(self, raw: bytes) -> bool:
-        """Whether *raw* is such a head."""
+        """Return True if *raw* is such a head."""
         end = len(raw) - self.behind
         return (
             self.at <= end
@@ -167,13 +172,15 @@ class HeadPattern:
 
 
 def without_query(line: bytes) -> bytes:
-    """A request line without its query; the line itself where it has none, or may not be one that can be found again."""
+    """Return a request line without its query; the line itself where it has none, or may not be one that can
+    be found again.
+    """
     found = _QUERIED(line) if b"?" in line else None
     return line if found is None else found[1] + found[2]
 
 
 def render_template(outline: LogTemplate, view: Any) -> bytes:
-    """A line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
+    """Return a line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
     fills, holes = outline
     texts = [fill(view).replace(b"%", b"%%") for fill in fills]
     return texts[0] + b"".join([b"%%(%b)b%b" % pair for pair in zip(holes, texts[1:], strict=True)])
@@ -182,8 +189,9 @@ def render_template(outline: LogTemplate, view: Any) -> bytes:
 def template_values(
     head: bytes, logged: LoggedLines, shown: EscapedCache, missing: dict[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """What belongs into holes, for the head of which logs tell the lines *told*; *shown* remembers lines, of which clients repeat most, *nothing*
-    is what belongs there where a field is missing."""
+    """What belongs into holes, for the head of which logs tell the lines *told*; *shown* remembers lines, of
+    which clients repeat most, *nothing* is what belongs there where a field is missing.
+    """
     line, values = head[: head.index(b"\r\n")], missing.copy()
     values[b""] = line if _AS_IT_IS(line) is not None else octets(escape_logitem(RawHead(head).line))
     there = set()
@@ -215,15 +223,17 @@ def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
 
 
 class KeySpec:
-    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
-    access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is;
-    *tests*: the same for the values of fields that are not among *names*.
+    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and
+    `BY_QUERY` maybe among them; *told*: those in access logs, `REQUEST_LINE` maybe among them; *lists*: the
+    lists of addresses of which it matters in which of them the client is; *tests*: the same for the values of
+    fields that are not among *names*.
 
-    *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
-    just met for the first time and that is worth nothing, b"" where there was none.
+    *number* tells sets apart, so that a response is found under no other than the one that it was cached
+    under.  *latest* is a line that `sort` has just met for the first time and that is worth nothing, b""
+    where there was none.
 
-    Lines are remembered up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others;
-    then all of that kind are dropped.
+    Lines are cached up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others; then
+    all of that kind are dropped.
     """
 
     __slots__ = (
@@ -272,16 +282,15 @@ class KeySpec:
 
     @property
     def tested(self) -> Collection[bytes]:
-        """The names of the fields of which only tests matter."""
+        """Return the names of the fields of which only tests matter."""
         return self._tests.keys()
 
     def build_key(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, LoggedLines] | None:
-        """Under which an answer to the head with these *lines* is kept, and which of them are told in access
-        logs.
+        """Under which a response to the head with these *lines* is cached, and which of them are told in
+        access logs.
 
         *bare* is the first one `without_query`.  None unless the lines are a whole head and nothing else, its
-        fields well-formed: the last two are
-        empty, no other is.
+        fields well-formed: the last two are empty, no other is.
         """
         known, idle, key, self.latest = self._known, self._irrelevant, [], b""
         logged = [lines[0]] if self.is_line_logged else []

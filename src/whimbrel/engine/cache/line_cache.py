@@ -1,4 +1,4 @@
-"""Cache of access-log lines that uses of kept answers have in common within one second."""
+"""Cache of access-log lines that uses of cached responses have in common within one second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ TIMES: Final = 5
 
 
 class LineCache:
-    """Key: a kept answer's number and what the lines depend on; value: the lines, or what they are made of.
+    """Key: a cached response's number and what the lines depend on; value: the lines, or what they are made
+    of.
 
     Valid within one second; at most `MAX_LINE_BYTES`; everything is dropped when the second ends or the bound
     is reached.

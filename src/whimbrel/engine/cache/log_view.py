@@ -1,4 +1,4 @@
-"""What a log may ask of one more use of a kept answer."""
+"""What a log may ask of one more use of a cached response."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ class LoggedResponse(Protocol):
 
 
 class CachedRequestView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request.
+    """What the dynamic items of an access-log line may ask of a cached response's request.
 
-    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    *head* and *headers_in* are those of the present one, and so are request line and query where the response
+    is the same for any.
     """
 
     __slots__ = (
@@ -79,7 +80,7 @@ class CachedRequestView:
 
     @property
     def env(self) -> dict[str, str]:
-        """See Request; what no other request may have is made anew, once for this one."""
+        """See Request; what no other request may have is rebuilt, once for this one."""
         env = self.request.env
         if not isinstance(env, LazyEnv):
             return env

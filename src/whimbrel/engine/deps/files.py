@@ -1,7 +1,7 @@
-"""Files as one request sees them, and the notes that let a finished answer be kept.
+"""Files as one request sees them, and the notes that let a finished response be cached.
 
-Everything that an answer depends on in the file system is asked through `FileView`, which notes the question and its answer: a
-kept answer is good as long as each note still holds.
+Everything that a response depends on in the file system is asked through `FileView`, which notes the question
+and its response: a cached response is good as long as each note still holds.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ Moving = tuple[str, Callable[[int], str]]
 # What of a mode tells the kind of a file; the functions of the module stat cost a call each.
 KIND: Final = 0o170000
 _DIRECTORY, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
-MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is kept; of what belongs to it; of all of them
+MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is cached; of what belongs to it; of all of them
 CONTENT_COST: Final = 1024
 MAX_FILE_CACHE: Final = 2 * 1024 * 1024
 RACY_WINDOW: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
-ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
+# in the place of a directory's time: whatever happens in it, it is the same directory
+ANY_ENTRIES: Final = -1
 MAX_DEPENDENCIES: Final = (
     8192  # that answers have in common, about paths of at most MAX_DEPENDENCY_PATH bytes
 )
 MAX_DEPENDENCY_PATH: Final = 512
-FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
+FAILED: Final = -2  # in the place of a time: there is a response of another kind, the error
 
 
 def stat_signature(info: os.stat_result) -> StatSignature:
-    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`).
+    """What must stay the same for a response to stay the same.  Of a directory that is its identity, not what
+    lies in it (see `FileView.exact`).
 
-    A file's owner and group, and a content whose time was put back, are told by the time of the inode's change.
+    A file's owner and group, and a content whose time was put back, are told by the time of the inode's
+    change.
     """
     mode = info.st_mode
     if mode & KIND == _DIRECTORY:
@@ -64,25 +67,33 @@ _clock = time.clock_gettime_ns
 
 
 def file_clock() -> int:
-    """The time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in ticks of up to 10 ms."""
+    """Return the time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in
+    ticks of up to 10 ms.
+    """
     return _clock(_COARSE)
 
 
 def is_settled(changed: int, clock: int) -> bool:
-    """Return True if every change after *clock* (of `file_clock`) gets another time than *changed*, the inode's last (st_ctime_ns).
+    """Return True if every change after *clock* (of `file_clock`) gets another time than *changed*, the
+    inode's last (st_ctime_ns).
 
-    Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them) two within one second.
+    Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them)
+    two within one second.
     """
     return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * RACY_WINDOW < clock)
 
 
 def is_settled_file(info: os.stat_result) -> bool:
-    """Return True if what is read from now on can be told from later contents by the file's mark; ask before reading."""
+    """Return True if what is read from now on can be told from later contents by the file's mark; ask before
+    reading.
+    """
     return is_settled(info.st_ctime_ns, file_clock())
 
 
 def error_signature(why: int) -> StatSignature:
-    """The mark of a question that failed: None where nothing is there, else the error, which makes another answer than that."""
+    """Return the mark of a question that failed: None where nothing is there, else the error, which makes
+    another answer than that.
+    """
     return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
@@ -92,7 +103,9 @@ StatResult = tuple[
 
 
 class FileDependency:
-    """A question and its answer: *path*, whether links are followed, what stat said.  *turn*: the last of a server's loop in which it was so."""
+    """A question and its response: *path*, whether links are followed, what stat said.  *turn*: the last of a
+    server's loop in which it was so.
+    """
 
     __slots__ = ("follow", "known", "path", "tick")
 
@@ -102,10 +115,12 @@ class FileDependency:
 
 
 class TickStatCache:
-    """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
+    """What was requested in this turn of a server's loop, while it is *open*: requests that come together
+    look at each file once.
 
-    What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
-    turn, and so is what has waited for a program or a thread.  *notes* are those that kept answers have in common.
+    What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and
+    asks again is always answered in a later turn, and so is what has waited for a program or a thread.
+    *notes* are those that cached responses have in common.
     """
 
     __slots__ = ("known", "dependencies", "in_tick")
@@ -116,7 +131,9 @@ class TickStatCache:
         self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
     def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
-        """The note of a question and its answer, the same object for all answers that depend on it."""
+        """Return the note of a question and its response, the same object for all responses that depend on
+        it.
+        """
         key = (path, follow, known)
         found = self.dependencies.get(key)
         if found is None:
@@ -129,7 +146,9 @@ class TickStatCache:
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
-    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much of what a request costs."""
+    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much
+    of what a request costs.
+    """
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")
@@ -164,12 +183,13 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
 
 
 class Dependencies:
-    """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
+    """What one response depends on: the file questions of a request, its redirects and sub-requests included.
 
-    *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
-    *own* on what no other request has, *outside* on something that can't be noted: these two are not kept.  *moving* are texts in the answer's
-    fields that go with the clock: each as it stands there, and what makes it anew for a second.
-    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
+    *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on
+    the query of the request's target, *own* on what no other request has, *outside* on something that cannot
+    be noted: these two are not kept.  *moving* are texts in the response's fields that go with the clock:
+    each as it stands there, and what makes it anew for a second. One view is shared by all requests that take
+    part in a response.  *nested* counts the documents included by others.
     """
 
     __slots__ = (
@@ -206,7 +226,7 @@ class Dependencies:
     """lstat(2); None where it fails, with the reason in `errno`."""
 
     def _from_tick(self, key: tuple[bytes, bool], found: StatResult) -> os.stat_result | None:
-        """Note what was found before in this turn of the loop."""
+        """Note what was found before in this tick."""
         info, known, why = found
         self.stats[key] = known
         if info is None:
@@ -222,11 +242,11 @@ class Dependencies:
             probes.known[key] = (None, known, why)
 
     def discard(self, path: str) -> None:
-        """Forget what `lstat` was asked about *path*: nothing came of it."""
+        """Forget what `lstat` was requested about *path*: nothing came of it."""
         self.stats.pop((path.encode("latin-1"), False), None)
 
     def stat_directory(self, path: str) -> os.stat_result | None:
-        """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
+        """stat(2) of a directory whose time or entries matter to the response; None where it fails."""
         info = self.stat(path)
         if info is not None:
             self._listings[to_bytes(path), True] = (
@@ -244,11 +264,15 @@ class Dependencies:
         return info
 
     def is_settled(self, seconds: float) -> bool:
-        """Return True if every file was left alone for a second before *seconds*, and a later change of one shows in its mark."""
+        """Return True if every file was left alone for a second before *seconds*, and a later change of one
+        shows in its mark.
+        """
         return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
 
     def minimal(self) -> tuple[FileDependency, ...]:
-        """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
+        """What has to be asked again to know that all of `notes` still hold: not what others of them say as
+        well.
+        """
         self.stats.update(self._listings)
         make = FileDependency if self._stat_cache is None else self._stat_cache.dependency
         return tuple(
@@ -260,9 +284,10 @@ class Dependencies:
         )
 
     def _implied(self, path: bytes, follow: bool, known: StatSignature) -> bool:
-        """Whether another note can't hold without this one.
+        """Return True if another note cannot hold without this one.
 
-        What is itself no link is the same with links followed; below what is missing, and below a file, there is nothing.
+        What is itself no link is the same with links followed; below what is missing, and below a file, there
+        is nothing.
         """
         notes = self.stats
         if follow and (path, False) in notes and notes[path, False] == known:
@@ -278,7 +303,7 @@ class Dependencies:
 class CachedFile:
     """A small file as it was read, when *stamp* was its; *modified* is its time in microseconds.
 
-    *fields* are those of an answer that tell of it, by the settings that decide about them.
+    *fields* are those of a response that tell of it, by the settings that decide about them.
     """
 
     stamp: ContentSignature
@@ -288,7 +313,9 @@ class CachedFile:
 
 
 class FileCache:
-    """Small files whose bytes are kept: one that stat(2) finds unchanged needs not be opened and read again."""
+    """Small files whose bytes are cached: one that stat(2) finds unchanged needs not be opened and read
+    again.
+    """
 
     __slots__ = ("_bytes", "_files")
 
@@ -321,22 +348,24 @@ class FileCache:
 
 
 def is_directory(info: os.stat_result | None) -> bool:
-    """Whether *info* is a directory's."""
+    """Return True if *info* is a directory's."""
     return info is not None and info.st_mode & KIND == _DIRECTORY
 
 
 def is_file(info: os.stat_result | None) -> bool:
-    """Whether *info* is a regular file's."""
+    """Return True if *info* is a regular file's."""
     return info is not None and info.st_mode & KIND == _REGULAR
 
 
 def is_link(info: os.stat_result | None) -> bool:
-    """Whether *info* (of lstat) is a symbolic link's."""
+    """Return True if *info* (of lstat) is a symbolic link's."""
     return info is not None and info.st_mode & KIND == _LINK
 
 
 def unchanged(notes: tuple[FileDependency, ...], tick: int) -> bool:
-    """Whether every noted question still has its answer; each is asked once in every *turn* of a server's loop (-1: always)."""
+    """Return True if every noted question still has its response; each is asked once in every *turn* of a
+    server's loop (-1: always).
+    """
     for note in notes:
         if note.tick == tick and tick >= 0:
             continue

@@ -1,7 +1,8 @@
 """Decisions that can be told: which line let a client in or kept it out, as a tree with places.
 
-A plan of an `Explainer` (see request/explain.py) carries a `Watch`.  Hook makers ask for it with `watching` and wrap what they compile, so that the
-same functions decide, and each leaves a `Decision` behind.  Plans that answer requests carry none: nothing is wrapped there.
+A plan of an `Explainer` (see request/explain.py) carries a `Watch`.  Hook makers ask for it with `watching`
+and wrap what they compile, so that the same functions decide, and each leaves a `Decision` behind.  Plans
+that response requests carry none: nothing is wrapped there.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ GRANTED, DENIED, DECLINES = "granted", "denied", "declined"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One step: *what* is the text of the line or the name of the step, *place* where the line stands, *verdict* one of granted, denied, neutral,
-    declined, matches, "does not match", "not asked" ..., *detail* a reason in words, *children* the steps it was made of, in the order of asking."""
+    """One step: *what* is the text of the line or the name of the step, *place* where the line stands,
+    *verdict* one of granted, denied, neutral, declined, matches, "does not match", "not asked" ..., *detail*
+    a reason in words, *children* the steps it was made of, in the order of asking.
+    """
 
     what: str
     verdict: str
@@ -32,7 +35,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class MergedSection:
-    """A section or .htaccess file whose settings hold for a request: *written* is its opening line, *place* that line (of a file: line 0)."""
+    """A section or .htaccess file whose settings hold for a request: *written* is its opening line, *place*
+    that line (of a file: line 0).
+    """
 
     kind: str
     written: str
@@ -41,9 +46,11 @@ class MergedSection:
 
 @dataclass(frozen=True, slots=True)
 class RequestTrace:
-    """One request, sub-request or redirect target: what came to hold for it in the order of merging, and what was decided about access.
+    """One request, sub-request or redirect target: what came to hold for it in the order of merging, and what
+    was decided about access.
 
-    *kind* is request, redirect or sub-request; *status* is what the access phases answered (0: let in), None where they never ran.
+    *kind* is request, redirect or sub-request; *status* is what the access phases answered (0: let in), None
+    where they never ran.
     """
 
     kind: str
@@ -96,7 +103,9 @@ class Tracer:
         describe: Describe,
         parts: Parts = (),
     ) -> Any:
-        """*fn* (request first) as it is, a step in its request's trail; those of *parts* that it didn't come to are told as not asked."""
+        """*fn* (request first) as it is, a step in its request's trail; those of *parts* that it did not come
+        to are told as not asked.
+        """
 
         def finish(r: Any, result: Any) -> Any:
             trail = trace_of(r)
@@ -118,18 +127,18 @@ class Tracer:
 
 
 def trace_of(r: Any) -> TraceBuilder:
-    """The trail of a request whose engine explains."""
+    """Return the trail of a request whose engine explains."""
     found: TraceBuilder = r.engine.trace(r)
     return found
 
 
 def tracer_of(scope: Scope) -> Tracer | None:
-    """The scope's watch; None where nothing is to be told."""
+    """Return the scope's watch; None where nothing is to be told."""
     return getattr(scope, "tracer", None)
 
 
 def phase_verdict(answer: HookStatus) -> tuple[str, str]:
-    """A hook's answer in an access phase as verdict and detail."""
+    """Return a hook's answer in an access phase as verdict and detail."""
     if answer == OK:
         return GRANTED, ""
     return (DECLINES, "") if answer == DECLINED else (DENIED, str(answer))

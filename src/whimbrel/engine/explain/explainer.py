@@ -1,4 +1,6 @@
-"""An engine that tells its decisions: the same configuration, hook makers and phases, each step of access control wrapped to leave a trace."""
+"""An engine that tells its decisions: the same configuration, hook makers and phases, each step of access
+control wrapped to leave a trace.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +43,9 @@ TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An answer and how it came about: the request first, then its sub-requests and redirects in the order of their access checks; *log* holds the
-    error-log messages (AH code and text)."""
+    """A response and how it came about: the request first, then its sub-requests and redirects in the order
+    of their access checks; *log* holds the error-log messages (AH code and text).
+    """
 
     answer: Response
     requests: tuple[RequestTrace, ...]
@@ -81,7 +84,7 @@ class TracedPlan(Plan):
 
     @staticmethod
     async def access(r: Request) -> Said:
-        """The access phases with their outcome as the root of the request's trail."""
+        """Return the access phases with their outcome as the root of the request's trail."""
         trail = trace_of(r)
         answer = await check_access(r)
         verdict, detail = phase_verdict(answer)
@@ -99,7 +102,9 @@ def _satisfy(r: Request, detail: str) -> str:
 
 
 def _old_lines(r: Request) -> list[Decision]:
-    """2.2: the Require lines, each with whether it is about the request's method; every module that knows a line's first word judges it."""
+    """2.2: the Require lines, each with whether it is about the request's method; every module that knows a
+    line's first word judges it.
+    """
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),
@@ -111,7 +116,7 @@ def _old_lines(r: Request) -> list[Decision]:
 
 
 def _module_of(make: Callable[..., Any]) -> str:
-    """The httpd module whose file or folder a hook maker stands in."""
+    """Return the httpd module whose file or directory a hook maker stands in."""
     parts = make.__module__.split(".")
     return next(
         (part for part in parts if part.startswith("mod_")), parts[2] if len(parts) > 2 else parts[-1]
@@ -128,7 +133,7 @@ class TracedPlanCache(PlanCache):
         self.parts: dict[Layer, tuple[Layer, ...]] = {}
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
-        """A plan that tells."""
+        """Return a plan that tells."""
         return TracedPlan(self, server, layers, records)
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
@@ -139,7 +144,7 @@ class TracedPlanCache(PlanCache):
         return found
 
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
-        """The sections and files of a plan in the order of merging."""
+        """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
@@ -201,7 +206,7 @@ class _TracingEngine(Engine):
         self.traces: dict[Request, TraceBuilder] = {}
 
     def trace(self, r: Request) -> TraceBuilder:
-        """The trail of *r*, begun at its first decision."""
+        """Return the trail of *r*, begun at its first decision."""
         found = self.traces.get(r)
         if found is None:
             found = self.traces[r] = TraceBuilder()
@@ -224,7 +229,9 @@ class _TracingEngine(Engine):
 
 
 class Explainer:
-    """Answers requests as an engine of the same configuration does and tells how it came to the answer; writes no logs, keeps no answers."""
+    """Answers requests as an engine of the same configuration does and tells how it came to the response;
+    writes no logs, keeps no answers.
+    """
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
@@ -234,7 +241,7 @@ class Explainer:
     def explain(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Explained | Awaitable[Explained]:
-        """The explanation at once where nothing has to be waited for, else an awaitable of it."""
+        """Return the explanation at once where nothing has to be waited for, else an awaitable of it."""
         return run_until_suspended(self._explain(connection, head, body))
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:

@@ -1,4 +1,6 @@
-"""The error logs of one configuration: what is said about requests and connections becomes lines in the log of their server."""
+"""The error logs of one configuration: what is said about requests and connections becomes lines in the log
+of their server.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class ErrorLog:
         self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
 
     def about_request(self, r: Any, line: LogLine) -> None:
-        """A line about a request, or about one more use of a kept answer."""
+        """A line about a request, or about one more use of a cached response."""
         sink, formats = self._of(r.server)
         if sink is None:
             return
@@ -106,7 +108,7 @@ class ErrorLog:
 
 
 def _first(r: Any) -> Any:
-    """The request that came from the client."""
+    """Return the request that came from the client."""
     while r.main is not None or r.prev is not None:
         r = r.main if r.main is not None else r.prev
     return r

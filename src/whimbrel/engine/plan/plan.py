@@ -1,7 +1,7 @@
 """Plans: one merged configuration with its hooks compiled, shared by all requests that the same layers match.
 
-The plans of a server form a tree: `plan.with_layer(layer)` is the plan with one more section or .htaccess file laid over it, made at the first
-request that needs it.
+The plans of a server form a tree: `plan.with_layer(layer)` is the plan with one more section or .htaccess
+file laid over it, made at the first request that needs it.
 """
 
 from __future__ import annotations
@@ -61,11 +61,12 @@ class PlanSource(Protocol):
 class Plan:
     """One merged configuration; also the Scope that hook makers see.
 
-    The compiled hooks of each phase are an attribute of the phase's name.  These, the core's two records and the rest of `_LATER` are made when
-    they are first asked for, and are plain attributes from then on.
+    The compiled hooks of each phase are an attribute of the phase's name.  These, the core's two records and
+    the rest of `_LATER` are made when they are first requested, and are plain attributes from then on.
 
-    *levels* are those of LogLevel: a section's own words over the server's.  *satisfies* is the provider of that name, None where there is none;
-    *is_always_granted* says that everybody may enter.  *server_rec* is the server.
+    *levels* are those of LogLevel: a section's own words over the server's.  *satisfies* is the provider of
+    that name, None where there is none; *is_always_granted* says that everybody may enter.  *server_rec* is
+    the server.
     """
 
     __slots__ = (
@@ -158,7 +159,7 @@ class Plan:
         return found
 
     def dir_config(self, kind: type[S]) -> S:
-        """The merged per-directory record of *kind*, defaults filled in."""
+        """Return the merged per-directory record of *kind*, defaults filled in."""
         found = self._filled.get(kind)
         if found is None:
             base = self.records.get(kind)
@@ -167,7 +168,7 @@ class Plan:
         return config
 
     def server_config(self, kind: type[S]) -> S:
-        """The per-server record of *kind*, defaults filled in."""
+        """Return the per-server record of *kind*, defaults filled in."""
         return self.server_rec.config(kind)
 
     def provider(self, group: str, name: str) -> Any:
@@ -175,11 +176,11 @@ class Plan:
         return self.cache.configuration.provider(group, name)
 
     def loaded(self, module: str) -> bool:
-        """Whether a module is loaded, by identifier or source name."""
+        """Return True if a module is loaded, by identifier or source name."""
         return self.cache.configuration.loaded(module)
 
     def phase(self, phase: Phase) -> CompiledPhase:
-        """The compiled hooks of *phase*; made at the first request that needs them."""
+        """Return the compiled hooks of *phase*; made at the first request that needs them."""
         found: CompiledPhase = getattr(self, phase.name)
         return found
 
@@ -190,7 +191,9 @@ class Plan:
 
 
 def _is_always_granted(plan: Plan) -> bool:
-    """Whether the access phases let everybody in, whatever Satisfy says: host and user are both always granted."""
+    """Return True if the access phases let everybody in, whatever Satisfy says: host and user are both always
+    granted.
+    """
     if plan.access is not None or plan.dialect.access_in_core:
         return False
     return plan.access_checker.constant == OK and plan.access_checker_ex.constant == OK

@@ -29,7 +29,8 @@ class PlanCache:
             p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
         }
         self.roots: dict[int, Plan] = {}
-        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)  # roots of servers; see pipeline/read.py
+        # roots of servers; see pipeline/read.py
+        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)
         self._merged_layers: dict[tuple[Layer, Layer], Layer] = {}
         self._locations: dict[int, Locations] = {}
 
@@ -41,7 +42,9 @@ class PlanCache:
         return found
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
-        """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
+        """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before
+        it lays them over the settings.
+        """
         if base is None:
             return over
         found = self._merged_layers.get((base, over))
@@ -54,14 +57,14 @@ class PlanCache:
         return found
 
     def root(self, server: Server) -> Plan:
-        """The plan of a server's own defaults, no section laid over them."""
+        """Return the plan of a server's own defaults, no section laid over them."""
         plan = self.roots.get(id(server))
         if plan is None:
             plan = self.roots[id(server)] = self.plan(server, (), server.defaults.records)
         return plan
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
-        """A plan of this world."""
+        """Return a plan of this world."""
         return Plan(self, server, layers, records)
 
     def invalidate(self) -> None:

@@ -1,7 +1,9 @@
-"""Directory walks that need not be made again: what a request found on its way to a folder, and what must be so for the next to find the same.
+"""Directory walks that need not be made again: what a request found on its way to a directory, and what must
+be so for the next to find the same.
 
-A walk asks the file system about every folder on the way only where links are not trusted, and about .htaccess files only where they are read: what
-it comes to is otherwise settled by the folder that it ends in.
+A walk asks the file system about every directory on the way only where links are not trusted, and about
+.htaccess files only where they are read: what it comes to is otherwise settled by the directory that it ends
+in.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WalkResult(NamedTuple):
-    """What a directory walk found: the folder it ended in, the plan it began with and the one it came to."""
+    """What a directory walk found: the directory it ended in, the plan it began with and the one it came to."""
 
     directory: str
     before: Plan
@@ -31,9 +33,11 @@ class WalkResult(NamedTuple):
 
 
 class WalkState(NamedTuple):
-    """A walk that stands in its last folder: the plan it began with, what it has found, and the sections whose turn comes with the next name.
+    """A walk that stands in its last directory: the plan it began with, what it has found, and the sections
+    whose turn comes with the next name.
 
-    *looks* are the .htaccess files that were there or not, *folders* had to be folders themselves and no links to such; *strict*: so has the file.
+    *looks* are the .htaccess files that were there or not, *directories* had to be directories themselves and
+    no links to such; *strict*: so has the file.
     """
 
     directory: str
@@ -46,11 +50,12 @@ class WalkState(NamedTuple):
 
 
 class CachedWalk:
-    """The way to a folder; *end* is where it ended.
+    """The way to a directory; *end* is where it ended.
 
-    Where links are trusted, httpd takes the file itself for one more folder: *beside* are the patterns of the sections that might be about it, *wild*
-    those with wildcards; *simple*: that is all there is to ask about it.  *settled*: `holds` always says yes.  *regexes*: there are sections with
-    regular expressions, which are about the whole path.
+    Where links are trusted, httpd takes the file itself for one more directory: *beside* are the patterns of
+    the sections that might be about it, *wild* those with wildcards; *simple*: that is all there is to ask
+    about it.  *settled*: `holds` always says yes.  *regexes*: there are sections with regular expressions,
+    which are about the whole path.
     """
 
     __slots__ = ("beside", "state", "regexes", "is_unconditional", "needs_no_check", "result", "wild")
@@ -70,14 +75,16 @@ class CachedWalk:
         )
 
     def is_valid(self, r: Request) -> bool:
-        """Whether the folders and .htaccess files on the way are as they were."""
+        """Return True if the directories and .htaccess files on the way are as they were."""
         for name in self.state.checked_directories:
             if not is_directory(r.deps.lstat(name)):
                 return False
         return not self.state.probes or probes_unchanged(r.deps, self.state.probes)
 
     def admits_file(self, r: Request, path: str, certain: bool) -> bool:
-        """Whether the regular file *path* is no matter of its own; *certain*: it is known to be no link."""
+        """Return True if the regular file *path* is no matter of its own; *certain*: it is known to be no
+        link.
+        """
         if self.state.strict:
             return certain or is_file(r.deps.lstat(path))
         if path + "/" in self.beside:
@@ -94,7 +101,8 @@ def store(r: Request, end: WalkState) -> None:
 
 
 def try_cached_walk(r: Request, path: str) -> bool:
-    """Go the way of an earlier request, whose settings then hold for this one too: sets plan, file name, path info and info.
+    """Go the way of an earlier request, whose settings then hold for this one too: sets plan, file name, path
+    info and info.
 
     False where the walk has to be made; what is at *path* may then be known.
     """
@@ -141,7 +149,9 @@ def _apply(r: Request, walk: CachedWalk, path: str, info: os.stat_result | None,
 
 
 def _from_parent(r: Request, walks: dict[str, CachedWalk], path: str, end: int) -> bool:
-    """Go on from the nearest folder above *end* of *path* that is known, where its next name is missing or is a file: the rest is path info."""
+    """Go on from the nearest directory above *end* of *path* that is known, where its next name is missing or
+    is a file: the rest is path info.
+    """
     walk: CachedWalk | None = None
     while end > 0 and walk is None:
         at = path.rindex("/", 0, end)

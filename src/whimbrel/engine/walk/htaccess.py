@@ -1,4 +1,6 @@
-"""The .htaccess files on a request's way down: which names, which folders, and what to do when one is broken."""
+"""The .htaccess files on a request's way down: which names, which directories, and what to do when one is
+broken.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read 
 
 
 def probes_unchanged(files: Dependencies, probes: tuple[Probe, ...]) -> bool:
-    """Whether the files are as they were found before."""
+    """Return True if the files are as they were found before."""
     for path, stamp in probes:
         info = files.stat(path)
         if info is None:
@@ -34,9 +36,11 @@ def probes_unchanged(files: Dependencies, probes: tuple[Probe, ...]) -> bool:
 
 
 class HtaccessPolicy(NamedTuple):
-    """What one plan says about such files: which lines are admitted, and the names to look for, () where none is read.
+    """What one plan says about such files: which lines are admitted, and the names to look for, () where none
+    is read.
 
-    *steady* says that what a folder has depends on that folder alone: no name is that of one file for all.
+    *steady* says that what a directory has depends on that directory alone: no name is that of one file for
+    all.
     """
 
     override: Override
@@ -45,7 +49,9 @@ class HtaccessPolicy(NamedTuple):
 
 
 class HtaccessResolver:
-    """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its layer."""
+    """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its
+    layer.
+    """
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
@@ -69,7 +75,8 @@ class HtaccessResolver:
         return found
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
-        """The settings of the first of AccessFileName that *folder* (with its slash) has; raises HtaccessError for one that ends the request.
+        """Return the settings of the first of AccessFileName that *directory* (with its slash) has; raises
+        HtaccessError for one that ends the request.
 
         *looks* is told of every file that was looked for.
         """
@@ -96,7 +103,7 @@ class HtaccessResolver:
     ) -> Layer | None:
         parsed = self._cache.get(path, override, r.server)
         if parsed.messages:
-            r.set_uncacheable()  # each answer comes with the lines
+            r.set_uncacheable()  # each response comes with the lines
         for message in parsed.messages if _first_time(r, path, override) else ():
             r.engine.error_log.about_server(
                 r.server, LogLine(message.level, message.text, message.code, message.module)
@@ -123,7 +130,9 @@ class HtaccessResolver:
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:
-    """Whether no other request on behalf of the same one of the client (a sub-request, say) has read the file under these rules."""
+    """Return True if no other request on behalf of the same one of the client (a sub-request, say) has read
+    the file under these rules.
+    """
     first = r
     while before := first.main or first.prev:
         first = before

@@ -22,7 +22,9 @@ def if_walk(r: Request) -> None:
 
 
 def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
-    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
+    """*found* with the first true section of each chain that begins with <If>; and what stands in these,
+    whose turn comes after them all.
+    """
     taken, inside = False, []
     for section in sections:
         if section.kind is not SectionKind.IF and taken:
@@ -37,7 +39,7 @@ def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[L
 
 
 def _true(r: Request, test: CompiledCondition) -> bool:
-    """Whether *test* holds; one that can't be evaluated does not."""
+    """Return True if *test* holds; one that cannot be evaluated does not."""
     try:
         return evaluate(r, test)
     except EvalError as problem:

@@ -1,4 +1,6 @@
-"""Symbolic links on the way to a file: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's resolve_symlink)."""
+"""Symbolic links on the way to a file: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's
+resolve_symlink).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from whimbrel.registry.phases import OK, HookStatus
 def check_symlink(
     r: Request, path: str, info: os.stat_result | None
 ) -> tuple[HookStatus, os.stat_result | None]:
-    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: an answer and the target's stat."""
+    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: a
+    response and the target's stat.
+    """
     if info is None:
         why = r.deps.errno
         return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
@@ -40,7 +44,7 @@ def _log_refused(r: Request, path: str, why: int) -> HookStatus:
 
 
 def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
-    """The target of a symbolic link that the options allow, else None."""
+    """Return the target of a symbolic link that the options allow, else None."""
     value = r.plan.core.options.value
     if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
         return None

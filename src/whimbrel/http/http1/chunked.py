@@ -24,8 +24,9 @@ _PLAIN_SIZE: Final = re.compile(
 class BodyError(Exception):
     """The body is malformed (400) or a chunk larger than can be counted (413).
 
-    *reason* is the line for the error log; *chunk*: it is a chunk that can't be read, so that nobody knows where the next request begins.
-    *endless*: httpd knows neither where the body ends nor how long its own page about it is, as with a bad chunk and a body that is too large.
+    *reason* is the line for the error log; *chunk*: it is a chunk that cannot be read, so that nobody knows
+    where the next request begins. *endless*: httpd knows neither where the body ends nor how long its own
+    page about it is, as with a bad chunk and a body that is too large.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ def _malformed(overflow: bool = False) -> BodyError:
 
 
 class ChunkedBody:
-    """A push parser: `feed` bytes as they come, take what they mean; `done` once the last chunk and the trailer were read.
+    """A push parser: `feed` bytes as they come, take what they mean; `done` once the last chunk and the
+    trailer were read.
 
-    *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
+    *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the
+    next request.
     """
 
     __slots__ = (
@@ -89,7 +92,7 @@ class ChunkedBody:
         return bytes(self._tail) if self.done else b""
 
     def feed(self, data: bytes) -> bytes:
-        """The body bytes in *data*; raises BodyError, after which the parser is of no use."""
+        """Return the body bytes in *data*; raises BodyError, after which the parser is of no use."""
         out: list[bytes] = []
         at, end = 0, len(data)
         while at < end and self._at is not _At.TRAILER:
@@ -211,7 +214,7 @@ class LengthBody:
         self.trailers = Headers()
 
     def feed(self, data: bytes) -> bytes:
-        """The part of *data* that belongs to the body."""
+        """Return the part of *data* that belongs to the body."""
         piece = data[: self._left]
         self._left -= len(piece)
         self.rest += data[len(piece) :]
@@ -228,6 +231,6 @@ class LengthBody:
 
 
 def last_chunk(trailers: Headers | None = None) -> bytes:
-    """The end of a chunked answer, with trailer fields where there are any."""
+    """Return the end of a chunked answer, with trailer fields where there are any."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
     return b"0\r\n" + to_bytes(lines) + b"\r\n"

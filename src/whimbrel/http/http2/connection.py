@@ -97,7 +97,7 @@ class ServerH2Connection(Generic[S]):
         initial_window: bytes that may be sent on a new stream
         max_frame: bytes of a frame that the client takes
         takes_push: the client allows pushes
-        idle: consecutive frames that asked for nothing
+        idle: consecutive frames that requested nothing
         work: units of work (about two microseconds each) since the caller has set it to 0
     """
 
@@ -418,7 +418,7 @@ class ServerH2Connection(Generic[S]):
         self.out += b"%b%c%c%b%b" % (len(payload).to_bytes(3), kind, flags, number.to_bytes(4), payload)
 
     def take(self) -> bytes:
-        """The frames to send, which are the caller's now."""
+        """Return the frames to send, which are the caller's now."""
         out, self.out = bytes(self.out), bytearray()
         return out
 

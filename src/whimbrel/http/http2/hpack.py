@@ -27,8 +27,8 @@ _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
 
 
 def _mark(table: Any) -> tuple[Any, int, int, bool]:
-    """A value that changes with every change of a dynamic table: its newest entry, number of entries, size,
-    and whether a new size is due.
+    """Return a value that changes with every change of a dynamic table: its newest entry, number of entries,
+    size, and whether a new size is due.
     """
     entries = table.dynamic_entries
     return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
@@ -71,7 +71,7 @@ class FieldDecoder:
         self.cached_bytes = 0
 
     def decode(self, block: bytes) -> FieldBlock:
-        """The fields of *block*; raises ConnectionFault."""
+        """Return the fields of *block*; raises ConnectionFault."""
         found = self.known.get(block)
         if found is not None:
             return found
@@ -130,7 +130,7 @@ class FieldEncoder:
             self._hpack.table_size_changes = [min(sizes), size] if len(sizes) > 1 else sizes
 
     def head(self, before: bytes, date: bytes, after: bytes) -> bytes:
-        """The block of an HTTP/1 response head around Date."""
+        """Return the block of an HTTP/1 response head around Date."""
         table = self._hpack.header_table
         mark = _mark(table)
         if not _same(self._written, mark):
@@ -150,8 +150,8 @@ class FieldEncoder:
         return block
 
     def encode(self, fields: Sequence[RawField]) -> bytes:
-        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a
-        field's length.
+        """Return the block of *fields*, in Huffman codes where that is worth the time: it grows with the
+        square of a field's length.
         """
         longest = max([len(value) for _name, value in fields], default=0)
         return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))

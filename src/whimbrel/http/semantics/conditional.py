@@ -1,7 +1,9 @@
-"""Conditional requests: whether a resource is sent, is "not modified", or a precondition failed (RFC 9110 13).
+"""Conditional requests: whether a resource is sent, is "not modified", or a precondition failed (RFC 9110
+13).
 
-Both versions let a date that doesn't hold undo a tag that does: If-None-Match with the right tag and an older If-Modified-Since is answered in
-full.  2.2 takes If-Unmodified-Since only without If-Match, and compares tags with their marks of weakness; 2.4 compares as the RFC says.
+Both versions let a date that does not hold undo a tag that does: If-None-Match with the right tag and an
+older If-Modified-Since is answered in full.  2.2 takes If-Unmodified-Since only without If-Match, and
+compares tags with their marks of weakness; 2.4 compares as the RFC says.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def meets_conditions(
     *,
     version22: bool = False,
 ) -> PreconditionResult:
-    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as changed *now*).
+    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as
+    changed *now*).
 
     *now* is the time of the request; answers that are no success meet every condition.
     """
@@ -54,7 +57,7 @@ def meets_conditions(
 
 
 def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
-    headers.has_none(CONDITIONS)  # all of them are asked for, there or not
+    headers.has_none(CONDITIONS)  # all of them are requested, there or not
     fields = headers.entries()
     get = method in ("GET", "HEAD")
     match = fields["if-match"][1] if "if-match" in fields else None
@@ -115,7 +118,9 @@ def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, no
 
 
 def find_etag(value: str, etag: str) -> bool:
-    """2.2's comparison: exact, and since what stands outside quotes is compared in lower case, a weak tag matches nothing."""
+    """2.2's comparison: exact, and since what stands outside quotes is compared in lower case, a weak tag
+    matches nothing.
+    """
     return not etag.startswith("W") and etag in _members(value)
 
 
@@ -131,16 +136,17 @@ def find_etag_weak(value: str, etag: str) -> bool:
 
 
 def _members(value: str) -> list[str]:
-    """The elements of a comma-separated list, quoted strings kept whole."""
+    """Return the elements of a comma-separated list, quoted strings kept whole."""
     return [strip(match[0]) for match in _MEMBER.finditer(value)]
 
 
 def range_still_fits(
     headers: Headers, etag: str | None, last_modified: int | None, now: int, *, version22: bool = False
 ) -> bool:
-    """If-Range: whether the ranges asked for may be sent (RFC 9110 13.1.5).
+    """If-Range: whether the ranges requested may be sent (RFC 9110 13.1.5).
 
-    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter, in 2.4 at least a minute old.
+    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter,
+    in 2.4 at least a minute old.
     """
     value = headers.get("If-Range")
     if value is None:

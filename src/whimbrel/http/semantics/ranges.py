@@ -1,7 +1,7 @@
-"""Byte ranges: which parts of an answer are sent, and how several of them are framed (RFC 9110 14).
+"""Byte ranges: which parts of a response are sent, and how several of them are framed (RFC 9110 14).
 
-2.4 joins ranges that touch; 2.2 sends each as it was asked for.  Both ignore a header with any wrong range, and one that asks for more
-bytes than there are.
+2.4 joins ranges that touch; 2.2 sends each as it was requested.  Both ignore a header with any wrong range,
+and one that asks for more bytes than there are.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DEFAULT_LIMITS = RangeLimits()
 
 
 def range_header(headers: Headers, *, version22: bool = False) -> str | None:
-    """The ranges asked for; 2.2 also knows Request-Range."""
+    """Return the ranges requested; 2.2 also knows Request-Range."""
     value = headers.get("Range")
     return headers.get("Request-Range") if value is None and version22 else value
 
@@ -59,7 +59,9 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 def parse_ranges(
     value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False
 ) -> Ranges:
-    """The parts of *length* bytes that a Range header asks for; the caller has seen to If-Range (`conditional.range_still_fits`)."""
+    """Return the parts of *length* bytes that a Range header asks for; the caller has seen to If-Range
+    (`conditional.range_still_fits`).
+    """
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _FULL
     one = _SINGLE.fullmatch(value, 6)
@@ -88,7 +90,9 @@ def parse_ranges(
 
 
 def _parse_specs(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
-    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others superfluous."""
+    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others
+    superfluous.
+    """
     specs: list[tuple[int, int]] = []
     for word in re.split(",+", text):
         if not word:
@@ -160,7 +164,7 @@ def _too_many(count: int, limit: int) -> bool:
 
 
 def content_range(part: tuple[int, int], length: int) -> str:
-    """The value of Content-Range for one part."""
+    """Return the value of Content-Range for one part."""
     return f"bytes {part[0]}-{part[1]}/{length}"
 
 

@@ -1,4 +1,4 @@
-"""Request fields that remember which of them were asked for: what an answer depends on."""
+"""Request fields that remember which of them were requested: what a response depends on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
 class TrackedHeaders(Headers):
     """The fields of one request.
 
-    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
-    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not all: the table was gone through as a whole,
-    or changed, so that whoever looked at it may depend on any field.
+    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in
+        which a field's was looked for, by its name:
+    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not
+        all: the table was gone through as a whole,
+    or changed, so that the caller that looked at it may depend on any field.
     """
 
     __slots__ = ("accessed", "tests", "all_fields_used")

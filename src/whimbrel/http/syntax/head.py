@@ -1,11 +1,13 @@
 """Reading the head of a request from a growing buffer.
 
-Nearly every head is plain; two regular expressions recognise it and a split reads it, where its fields are not known from an earlier one.
-Everything else (folded lines, bare line feeds, HTTP/0.9, whatever is too long or malformed) goes to the exact reader, which decides as httpd's own
-does, message by message.  The same check followed by httptools takes a quarter to a half longer than expressions and split, with two fields as with
+Nearly every head is plain; two regular expressions recognise it and a split reads it, where its fields are
+not known from an earlier one. Everything else (folded lines, bare line feeds, HTTP/0.9, whatever is too long
+or malformed) goes to the exact reader, which decides as httpd's own does, message by message.  The same check
+followed by httptools takes a quarter to a half longer than expressions and split, with two fields as with
 eight: so no other parser is used.
 
-Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC 9112.
+Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC
+9112.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ __all__ = [
 HeaderBlockCache = dict[
     bytes, tuple[dict[str, Pair], str, int] | None
 ]  # by their bytes, with host name and port; None: they came once
-# fields that are remembered: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
+# fields that are cached: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
 MAX_CACHED_BLOCKS: Final = 128
 MAX_CACHED_BLOCK: Final = 4096
 MAX_CACHED_FIELDS: Final = 32
@@ -57,10 +59,12 @@ READ_22: Final = 8000  # bytes that 2.2 reads at once
 
 @dataclass(frozen=True, slots=True)
 class HeadError:
-    """Why a head is answered with an error page.  The connection ends after the answer, whatever *status* says.
+    """Why a head is answered with an error page.  The connection ends after the response, whatever *status*
+    says.
 
-    *reasons* are the lines of the error log, *notes* goes into the page (``error-notes``); *additional* is set where 2.2 reports the error
-    a second time in the page.  *hooks* is False when httpd answers before a virtual host is chosen and before any module sees the request.
+    *reasons* are the lines of the error log, *notes* goes into the page (``error-notes``); *additional* is
+    set where 2.2 reports the error a second time in the page.  *hooks* is False when httpd answers before a
+    virtual host is chosen and before any module sees the request.
     """
 
     status: int
@@ -74,13 +78,14 @@ class HeadError:
 class Head:
     """A request head.
 
-    *raw* are its bytes, *end* the place in the buffer where the body begins.  *method* is None where the line could not even be read (the
-    access log's ``-``), *line* the request line as the access log shows it
-    (None where that is ``-``).  *protocol* is the text (``HTTP/1.1``), *version* its numbers, (0, 9)
-    for a line without one.  *uri* is the path as sent, *query* what follows ``?`` or None; *url* all parts where the target was no plain path.
-    *hostname* is lower case, from the target or Host, *port* what stood behind it or 0.  *chunked* and *length* (None: no Content-Length) frame the
-    body; *length_bad* is 2.2's Content-Length that is refused only when the body is read.  *close* ends the connection after this request.
-    *notes* are lines for the error log that don't make it an error.
+    *raw* are its bytes, *end* the place in the buffer where the body begins.  *method* is None where the line
+    could not even be read (the access log's ``-``), *line* the request line as the access log shows it (None
+    where that is ``-``).  *protocol* is the text (``HTTP/1.1``), *version* its numbers, (0, 9) for a line
+    without one.  *uri* is the path as sent, *query* what follows ``?`` or None; *url* all parts where the
+    target was no plain path. *hostname* is lower case, from the target or Host, *port* what stood behind it
+    or 0.  *chunked* and *length* (None: no Content-Length) frame the body; *length_bad* is 2.2's
+    Content-Length that is refused only when the body is read.  *close* ends the connection after this
+    request. *notes* are lines for the error log that do not make it an error.
     """
 
     raw: bytes
@@ -161,11 +166,10 @@ def read_head(
     ending: InputState = InputState.OPEN,
     known: HeaderBlockCache | None = None,
 ) -> Head | None:
-    """The head at the front of *data*, or None when more bytes are needed.
+    """Return the head at the front of *data*, or None when more bytes are needed.
 
     *ending* tells that no more bytes come; None then means that there was no request at all and the
-    connection is closed without a response.
-    *known*: see `read_complete`.
+    connection is closed without a response. *known*: see `read_complete`.
     """
     head = read_complete(data, limits, rules, known)
     return HeadReader(data, limits, rules).read(ending) if head is None else head
@@ -177,9 +181,10 @@ def read_complete(
     rules: ParserOptions,
     known: HeaderBlockCache | None = None,
 ) -> Head | None:
-    """The head at the front of *data* if it is complete and of the common form, else None.
+    """Return the head at the front of *data* if it is complete and of the common form, else None.
 
-    *known* are fields that were read before, under the same limits and rules: clients send the same ones again and again.
+    *known* are fields that were read before, under the same limits and rules: clients send the same ones
+    again and again.
     """
     stop = data.find(b"\r\n\r\n")
     if stop < 0 or stop + 4 > limits.plain:
@@ -219,7 +224,9 @@ class HeadReader:
 
 
 def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOptions) -> Head:
-    """The head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would have it, *headers* with every name once."""
+    """Return the head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would
+    have it, *headers* with every name once.
+    """
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
     if match is not None and not rules.registered_methods and match[1] != "CONNECT":
@@ -239,7 +246,7 @@ def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOption
 def _read_plain(
     raw: bytes, end: int, limits: HeadLimits, rules: ParserOptions, known: HeaderBlockCache | None
 ) -> Head | None:
-    """A head of the common form, None for any other."""
+    """Return a head of the common form, None for any other."""
     cut = raw.find(b"\r\n")
     line = raw[:cut].decode("latin-1")
     match = _PLAIN_LINE(line)
@@ -358,7 +365,9 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def content_length(text: str, *, signed: bool = False) -> int | None:
-    """A length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else None."""
+    """Return a length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else
+    None.
+    """
     pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
     if re.fullmatch(pattern, text, re.ASCII) is None:
         return None
@@ -367,7 +376,9 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
 
 
 def is_chunked(coding: str) -> bool:
-    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone (ap_is_chunked)."""
+    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone
+    (ap_is_chunked).
+    """
     return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
@@ -384,7 +395,9 @@ def _refused(
 
 
 def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Set the host name from the target or the Host field and replace the field where both are there; or say why the host is refused."""
+    """Set the host name from the target or the Host field and replace the field where both are there; or say
+    why the host is refused.
+    """
     field_value = head.headers.get("Host")
     named = head.url is not None and head.hostname is not None
     given = head.hostname if named else field_value
@@ -456,7 +469,7 @@ def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: Par
 def _first_line(
     data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions, ending: InputState
 ) -> Line:
-    """The request line; empty lines before it are skipped, the eleventh one counts as the line."""
+    """Return the request line; empty lines before it are skipped, the eleventh one counts as the line."""
     at = 0
     for _ in range(MAX_BLANK_LINES + 1):
         line = read_line(data, at, limits.line, rules, ending)
@@ -467,7 +480,7 @@ def _first_line(
 
 
 def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: ParserOptions) -> Head:
-    """The answer to a line that is too long, or that ends wrongly."""
+    """Return the response to a line that is too long, or that ends wrongly."""
     shown: str | None = line.text
     if (
         rules.version22 and line.kind == "long"

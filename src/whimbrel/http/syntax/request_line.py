@@ -1,6 +1,7 @@
 """The request line: its three words, and what is wrong with them (RFC 9112 3).
 
-A line is read to its end even when something is wrong early on, since the access log and the error page show what could be read.
+A line is read to its end even when something is wrong early on, since the access log and the error page show
+what could be read.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Fault(Enum):
 
 @dataclass(slots=True)
 class RequestLine:
-    """A request line taken apart; with *reason* set it is answered with *status*.  *names_host*: the target says which host is meant."""
+    """A request line taken apart; with *reason* set it is answered with *status*.  *names_host*: the target
+    says which host is meant.
+    """
 
     method: str
     target: str
@@ -74,7 +77,7 @@ class _Scan:
         self.fault = self.fault or fault
 
     def gap(self, at: int) -> int:
-        """The end of the white space at *at*; anything but a single space is a fault."""
+        """Return the end of the white space at *at*; anything but a single space is a fault."""
         end = _end(_SPACES, self.line, at)
         if self.strict and end - at > 1:
             self.first(Fault.EXCESS)
@@ -97,7 +100,7 @@ class _Scan:
             self._protocol(self.gap(end))
 
     def _method(self, at: int) -> int | None:
-        """The end of the method, None where nothing can follow it."""
+        """Return the end of the method, None where nothing can follow it."""
         end: int | None = _end(_TOKEN if self.strict else _VISIBLE, self.line, at)
         ends_well = end == len(self.line) or _SPACE.match(self.line, end or 0) is not None
         if end == at or not ends_well:
@@ -161,7 +164,9 @@ def parse_request_line(line: str, rules: ParserOptions) -> RequestLine:
 
 
 def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
-    """The protocol as text and number; a name that is not quite right is a fault, and HTTP/0.9 in all that follows."""
+    """Return the protocol as text and number; a name that is not quite right is a fault, and HTTP/0.9 in all
+    that follows.
+    """
     match = _PROTOCOL.fullmatch(scan.protocol)
     if match is not None:
         return scan.protocol, (int(match[1]), int(match[2]))
@@ -226,7 +231,7 @@ def _strict_fault(request_line: RequestLine) -> Fault | None:
 
 
 def _named(fault: Fault, request_line: RequestLine, scan: _Scan) -> str:
-    """The word that a message quotes, up to a colon."""
+    """Return the word that a message quotes, up to a colon."""
     if fault in (Fault.METHOD, Fault.METHOD_09, Fault.UNKNOWN_METHOD):
         word = request_line.method
     elif fault is Fault.PROTOCOL:

@@ -1,4 +1,6 @@
-"""The head of a finished response: persistence, framing and fields, as httpd's ap_set_keepalive and header filter decide."""
+"""The head of a finished response: persistence, framing and fields, as httpd's ap_set_keepalive and header
+filter decide.
+"""
 
 from __future__ import annotations
 
