@@ -1,7 +1,7 @@
 """The engine: one configuration that answers requests.  It owns no socket.
 
-`respond` gives a response at once where nothing has to be waited for, else an awaitable of one; what was
-cached is found in `kept`.
+`respond` returns a response, or an awaitable of one where the engine has to wait; cached responses are in
+`response_cache`.
 """
 
 from __future__ import annotations
@@ -52,13 +52,11 @@ if TYPE_CHECKING:
 MAX_LOG_LINES: Final = (
     256  # lines of the error log that one request remembers; with more its response is not cached
 )
-MAX_SEEN: Final = 16384  # request lines that are cached to have come once
+MAX_SEEN: Final = 16384  # request lines that have occurred once
 
 
 def _merge_trailers(r: Request) -> None:
-    """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but
-    the log.
-    """
+    """MergeTrailers: merge the trailer fields into those of the head; only logs read them at this point."""
     if r.body_in.trailers is not None and r.server_conf(CoreServerConfig).merge_trailers:
         r.headers_in = r.headers_in.copy()
         for name, value in r.body_in.trailers:
@@ -85,7 +83,7 @@ class Engine:
         self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
-        )  # fields of answers that are known to be in order (see finish.py)
+        )  # response fields that passed validation (see output/headers.py)
         self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
@@ -93,15 +91,15 @@ class Engine:
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
     def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
-        """Write the log lines of one more use of a cached response: for *head*, or for one that is its own to
-        the byte.
+        """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
+        head's.
         """
         log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
     def respond(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Response | Awaitable[Response]:
-        """Return the response to one request; never raises for anything that a client sent."""
+        """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
     async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
@@ -151,7 +149,7 @@ class Engine:
         return await finalize(r) if answer is None else answer
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
-        """Log why the body of *r* could not be read; the status to answer with."""
+        """Log why the body of *r* could not be read; return the status of the response."""
         r.body_in.refused(problem)
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
@@ -171,7 +169,9 @@ class Engine:
             fn(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
-        """The response to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+        """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
+        cacheable.
+        """
         first = r
         while first.prev is not None:
             first = first.prev
@@ -181,7 +181,7 @@ class Engine:
         if r.assbackwards and r.proto >= (
             1,
             0,
-        ):  # head and body are the script's own (nph-): nobody measures the body
+        ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
@@ -207,11 +207,10 @@ class Engine:
             self.response_cache.store(head, response, *self._log_writers(first.server))
 
     def _admit(self, r: Request) -> bool:
-        """Return True if the response to *r* may be requested again.
+        """Return True if the response to *r* is admitted to the cache.
 
-        One that depends on its query, or an error, has to be requested a second time to be thought so: most
-        of those that never come again are of these kinds, and to keep a response costs more than a tenth of
-        making it.
+        A response that depends on its query, and an error, are admitted on their second occurrence. Most of
+        them occur once, and storing one costs more than a tenth of building it.
         """
         if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
@@ -224,7 +223,7 @@ class Engine:
         return False
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
-        """Return the access logs of a server, and the request fields, in lower case, that they tell."""
+        """Return the access logs of a server, and the request fields in them, in lower case."""
         found = self._access_logs.get(id(server))
         if found is None:
             provider = self.configuration.provider("log", "writers")

@@ -1,4 +1,4 @@
-"""What a server calls itself: Server field, signature, self-referential URLs (ServerTokens, ServerSignature,
+"""Identity of the server: Server field, signature, self-referential URLs (ServerTokens, ServerSignature,
 UseCanonicalName).
 """
 
@@ -31,7 +31,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def server_tokens(r: Request) -> str:
-    """Return the product as ServerTokens wants it told; ServerTokens is the main server's."""
+    """Return the product tokens for ServerTokens, which is the main server's."""
     return _TOKENS.get(r.engine.main.config(CoreServerConfig).server_tokens.lower(), FULL)
 
 
@@ -48,10 +48,10 @@ def server_name(r: Request) -> str:
 
 @lru_cache(maxsize=256)
 def local_name(address: str) -> str:
-    """Return the host name of one of this machine's own addresses (UseCanonicalName DNS); looked up once, the
-    address where there is none.
+    """Return the host name of a local address (UseCanonicalName DNS), looked up once; the address if it has
+    none.
     """
-    import socket  # takes its time, and a check of a configuration looks nothing up
+    import socket  # imported late: it is slow, and -t resolves nothing
 
     try:
         return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
@@ -60,7 +60,7 @@ def local_name(address: str) -> str:
 
 
 def scheme(r: Request) -> str:
-    """``http``, unless ServerName says otherwise."""
+    """Return ``http``, or the scheme of ServerName."""
     return r.server.scheme or "http"
 
 

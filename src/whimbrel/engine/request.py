@@ -1,4 +1,4 @@
-"""The request as the phases see it: httpd's request_rec, with its names where they are the field's own."""
+"""The request as the phases see it: httpd's request_rec."""
 
 from __future__ import annotations
 
@@ -117,11 +117,16 @@ class RequestEngine(Protocol):
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 
-    Texts hold one character per byte.  *uri* is the decoded path, *args* the query without ``?`` or None,
-    *unparsed_uri* the target as sent; *filename* is absolute, *info* its stat result or None, *path_info*
-    what follows the file in the URL.  *status* is what will be sent. *headers_out* goes with successful
-    answers, *err_headers_out* with all.  *main* is the request that a sub-request belongs to, *prev* the one
-    that was redirected here.
+    Texts have one character per byte.
+
+    Attributes:
+        uri: the decoded path; `args`: the query without ``?``, or None; `unparsed_uri`: the target as sent.
+        filename: the absolute path; `finfo`: its stat result or None; `path_info`: what follows the file
+            in the URL.
+        status: the status of the response.
+        headers_out: fields of successful responses; `err_headers_out`: fields of all responses.
+        main: the request that a sub-request belongs to; `prev`: the request that was redirected here;
+            `next`: the target of the redirect.
     """
 
     __slots__ = (
@@ -211,7 +216,7 @@ class Request:
         self.untracked_target, self.uri = "", ""
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
-        self.port = 0  # the port of the target or Host, 0 for none
+        self.port = 0  # port of the target or Host; 0 for none
         self.proxy = False
         self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()
@@ -220,7 +225,7 @@ class Request:
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
-        self.close = False  # the connection ends after this request, whether the response says so or not
+        self.close = False  # the connection ends after this request, whether the response announces it or not
         self.filename: str | None = None
         self.canonical_filename: str | None = None
         self.finfo: os.stat_result | None = None
@@ -242,15 +247,15 @@ class Request:
         self.mtime: int | None = None  # last modification, microseconds since the epoch
         self.no_cache = self.no_local_copy = False
         self.body: list[Part] = []  # what the handler wrote
-        self.stream: Stream | None = None  # what it goes on writing; `body`, if any, comes behind it
+        self.stream: Stream | None = None  # what the handler goes on writing; `body` follows it
         self.chunked = False
         self.body_factory: Callable[[], bytes] | None = (
-            None  # where only the body of the response changes: what makes it anew, b"" if it cannot
+            None  # rebuilds the body of a response whose head does not change; b"" if that fails
         )
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
         self.head_bytes = 0  # what went out beside the body, less what of that was lost: see Answer.sent
-        self.is_committed = False  # this request's own response is sent, whatever it was redirected to
+        self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch
         self.main: Request | None = None
@@ -261,11 +266,11 @@ class Request:
             LogLine
         ] = []  # error-log lines written for this request, to repeat with a cached response
         self.log_id = ""  # given by the first of them
-        self.directory_walk: Any = None  # the section walk's own notes
+        self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
-    # The query, and what it is part of: who asks for one of these makes the response one for this query
-    # alone.  Those who only hand them on, or say why nothing depends on it, take the `unasked_` ones.
+    # The query and the values that contain it are tracked: reading one makes the response depend on the
+    # query. Code that passes them on without depending on them reads the `untracked_` attributes.
     @property
     def args(self) -> str | None:
         """Return the query without ``?``, None without one."""
@@ -314,10 +319,9 @@ class Request:
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
     def add_filter(self, change: Any) -> None:
-        """Let *change* work on the response when its body is there: a function of the request, or one whose
-        result is waited for.
+        """Add an output filter: a function of the request that may return an awaitable.
 
-        Its ``setup`` method, where it has one, is told at once, before the handler runs.
+        Its ``setup`` method, if it has one, is called now, before the handler runs.
         """
         self.output_filters.append(change)
         setup = getattr(change, "setup", None)
@@ -330,7 +334,7 @@ class Request:
         return not (self.deps.is_uncacheable or self.deps.is_per_request)
 
     def drop_stream(self) -> None:
-        """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
+        """Drop the stream, as its bytes will not be read; call its ``drop`` method if it has one."""
         stream, self.stream = self.stream, None
         drop_stream(stream)
 
@@ -363,9 +367,7 @@ class Request:
         cause: str = "",
         source: str = "",
     ) -> None:
-        """Write an error-log line about this request (see LogLine); *source* is looked up where it is not
-        given.
-        """
+        """Write an error-log line about this request (see LogLine); *source* is looked up if it is empty."""
         levels = self.plan.levels
         limit = levels.get(module)
         if LEVELS[level] <= (levels.get("", DEFAULT_LEVEL) if limit is None else limit):

@@ -1,4 +1,4 @@
-"""What the engine hands to the caller that sends it."""
+"""Response of the engine, for the protocol that sends it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATE_BYTES: Final = 29  # of an HTTP date
 
 
 class Framing(Enum):
-    """How the end of a body is told."""
+    """How the end of a body is marked."""
 
     LENGTH = "Content-Length, or no body"
     CHUNKED = "chunks"
@@ -25,9 +25,10 @@ class Framing(Enum):
 class Response:
     """One finished response.
 
-    The head is *before*, the value of Date, *after*; a response to HTTP/0.9 has neither.  The body is
-    *parts*, or what *stream* gives; the sender closes the files in it.  *begun* is when the request came,
-    seconds since the epoch.  After sending call `sent` with the size of the body: it writes the access log.
+    The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  The body
+    is `parts`, or the bytes of `stream`; the sender closes the files in it.  `received_at` is the time of the
+    request in seconds since the epoch.  After sending, call `on_sent` with the size of the body, which writes
+    the access log.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""What the engine needs of the world: implemented by server/ for real, by tests and tools with stand-ins."""
+"""The runtime that an engine needs: implemented by server/, and by testing/ in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class ScoreboardRow(dict[str, Any]):
-    """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of
+    """A row that is the same object as long as its contents are; *shown* is the text that mod_status built of
     it.
     """
 
@@ -23,7 +23,7 @@ class ScoreboardRow(dict[str, Any]):
 
 
 class Scoreboard(Protocol):
-    """What workers are doing, for mod_status; rows are dictionaries."""
+    """The states of the workers, for mod_status; rows are dictionaries."""
 
     def rows(self) -> list[dict[str, Any]]: ...
 
@@ -31,7 +31,7 @@ class Scoreboard(Protocol):
 
 
 class NoScoreboard:
-    """A scoreboard on which nothing happens: of tests and tools, and of a worker until it has its own."""
+    """An empty scoreboard: for tests and tools, and for a worker before it has its own."""
 
     def rows(self) -> list[dict[str, Any]]:
         """No worker."""
@@ -56,8 +56,8 @@ class Runtime(Protocol):
         """Append *data* (whole lines) to a log; never raises."""
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """Return a quick way to append whole lines to an open log, for tick in which something was written
-        there before.
+        """Return a function that appends whole lines to an open log, for use in ticks in which a line was
+        already written there.
         """
 
     async def in_thread(self, work: Callable[[], T]) -> T:

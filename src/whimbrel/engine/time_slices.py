@@ -1,6 +1,6 @@
-"""Long work in slices: between two of them other clients have their tick.
+"""Long work in slices: after each slice other clients get a tick.
 
-All long work of a worker takes turns: one slice in each tick, whatever the number of requests that need many.
+All long work of a worker is queued: one slice runs in each tick, however many requests have long work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from whimbrel.engine.coroutines import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
 MAX_SHORT: Final = 16  # steps
-MAX_LARGE: Final = 2  # pieces of work with a large result that are under way in one worker; the others wait
+# pieces of work with a large result that run at the same time in one worker; others wait
+MAX_LARGE: Final = 2
 
 
 class Turns:
@@ -56,7 +57,7 @@ class Turns:
 
 
 class Slices:
-    """One piece of long work, which calls `pause` after each small step."""
+    """One piece of long work, which awaits `pause` after each small step."""
 
     __slots__ = ("_end", "_steps", "_turns")
 
@@ -65,7 +66,7 @@ class Slices:
         self._end = perf_counter() + turns.length
 
     async def pause(self) -> None:
-        """Let others have their turn if the slice is over; work of `MAX_SHORT` steps is not long."""
+        """Yield to others if the slice is over; work of up to `MAX_SHORT` steps is not sliced."""
         self._steps += 1
         if self._steps > MAX_SHORT and perf_counter() >= self._end:
             await self._turns.next()

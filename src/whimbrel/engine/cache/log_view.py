@@ -1,4 +1,4 @@
-"""What a log may ask of one more use of a cached response."""
+"""Request as access logs read it on a hit of the response cache."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class LoggedResponse(Protocol):
 
 
 class CachedRequestView:
-    """What the dynamic items of an access-log line may ask of a cached response's request.
+    """Request of a cached response, with the values of the present request for the dynamic items of a log
+    line.
 
-    *head* and *headers_in* are those of the present one, and so are request line and query where the response
-    is the same for any.
+    *head* and *headers_in* are those of the present request; so are request line and query where the response
+    is the same for every query.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""Bodies: what a client sends with a request, and what a response is made of."""
+"""Bodies: request bodies as they arrive, and the parts and streams of response bodies."""
 
 from __future__ import annotations
 
@@ -50,10 +50,9 @@ def size_of(part: Part) -> int:
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
-    """Return the refusal of a body beyond LimitRequestBody: by the length that was *announced*, or once so
-    much was *read*.
+    """Return the refusal of a body beyond LimitRequestBody: by its *announced* length, or after *read* bytes.
 
-    2.2 says the first as an error (see `level_of`).
+    2.2 logs the first at level error (see `level_of`).
     """
     if announced:
         return BodyError(
@@ -73,12 +72,12 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
 
 
 def level_of(reason: LogMessage, *, version22: bool) -> str:
-    """Return the level at which one version tells why a body was refused; "" where it says nothing."""
+    """Return the level at which a version logs the refusal of a body; "" if it does not."""
     return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
 
 
 class Aborted(ConnectionAbortedError):
-    """The source of a body ended early, and the log says why: the connection is cut, so that the client
+    """The source of a body ended early, which is logged; the connection is aborted, so that the client
     notices.
     """
 
@@ -149,8 +148,13 @@ def drop_stream(stream: Stream | None) -> None:
 class RequestBody:
     """The body of a request as it arrives: the connection feeds it, a handler reads it.
 
-    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes
-    reading.  *failure* says why the rest of it cannot be read, *noticed* whether that mattered to anyone.
+    Attributes:
+        length: Content-Length; None if the body is chunked.
+        on_demand: called at the first read of a body that has not arrived: sends 100 Continue and resumes
+            reading.
+        failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
+            received it.
+        trailers: the fields after the last chunk.
     """
 
     __slots__ = (
@@ -183,7 +187,7 @@ class RequestBody:
 
     @property
     def buffered(self) -> int:
-        """How many bytes have arrived and were not read yet."""
+        """Return the number of bytes that have arrived and were not read."""
         return sum(map(len, self._chunks))
 
     def feed(self, data: bytes) -> None:
@@ -227,7 +231,7 @@ class RequestBody:
                 self.on_demand()
                 if self._chunks or self._done:
                     continue
-            from asyncio import get_running_loop  # costs 40 ms: -t never reads a body
+            from asyncio import get_running_loop  # imported late: it costs 40 ms, and -t never reads a body
 
             self._waiter = get_running_loop().create_future()
             await self._waiter
@@ -241,7 +245,7 @@ class RequestBody:
             raise too_large(limit, announced=self.length or 0)
 
     async def read_all(self, limit: int = 0) -> bytes:
-        """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
+        """Return the complete body; raise BodyError(413) beyond *limit* bytes (0: no limit)."""
         self.check_announced(limit)
         out = []
         size = 0

@@ -28,7 +28,7 @@ FRAMING_FIELDS: Final = frozenset(
 )  # fields of a request that decide about the form of its response
 RANGES: Final = frozenset(("range", "request-range"))
 MAX_VALIDATED: Final = (
-    2048  # fields of answers that are known to be in order; none longer than so many characters
+    2048  # bounds: response fields that passed validation, and the length of one
 )
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
@@ -111,8 +111,8 @@ def _is_bad(r: Request, pair: Pair) -> bool:
 
 
 async def _refused(r: Request) -> Response:
-    """Return the error page in place of a response with a field that must not be sent; nothing where the page
-    has one too.
+    """Return the error page in place of a response with an invalid field; an empty response if the page has
+    one too.
     """
     _emptied(r)
     await die(r, 500)
@@ -132,7 +132,7 @@ def _emptied(r: Request) -> None:
 
 
 def final_request(r: Request) -> Request:
-    """Return the request whose answer is sent: *r* itself, or what it was redirected to."""
+    """Return the request whose response is sent: *r*, or the target of its redirects."""
     while r.next is not None and not r.is_committed:
         r = r.next
     return r
@@ -141,11 +141,11 @@ def final_request(r: Request) -> Request:
 def build_response(
     r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False
 ) -> Response:
-    """Return the response; *measured*: a Content-Length is given where the body is all there: not, in httpd,
-    for a 416, nor after a bad body.
+    """Return the response.
 
-    *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the
-    request says nothing of `SAID`.
+    *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
+    *bare*: omit the Connection field; *refused*: the request's body was refused; *plain*: the request has
+    none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
@@ -197,10 +197,10 @@ def _content_length(r: Request, bodiless: bool) -> None:
 def keep_alive(
     r: Request, bodiless: bool, *, refused: bool = False, plain: bool = False
 ) -> tuple[bool, Framing]:
-    """Return True if the connection ends after this response, and how its body is framed (ap_set_keepalive);
-    sets Connection and Keep-Alive.
+    """Return True if the connection ends after this response, and the framing of its body (ap_set_keepalive);
+    set Connection and Keep-Alive.
 
-    *refused*: the request's body was, so that the connection ends; *plain*: the request has no Connection
+    *refused*: the request's body was refused, so the connection ends; *plain*: the request has no Connection
     field.
     """
     server, out = r.plan.server_core, r.headers_out
@@ -258,8 +258,8 @@ def keep_alive(
 
 
 def _announces_protocols(r: Request) -> bool:
-    """Return True if the client is told that the connection ends: not where its head was refused with a
-    status after which httpd would go on.
+    """Return True if the response announces the end of the connection: not for a head refused with a status
+    after which httpd would go on.
     """
     while r.prev is not None:
         r = r.prev
@@ -275,7 +275,7 @@ def _waits(r: Request) -> bool:
 
 
 def _vary(r: Request) -> None:
-    """One Vary field that names each header once."""
+    """Merge the Vary fields into one that names each field once."""
     names: dict[str, str] = {}
     for value in r.headers_out.get_all("Vary"):
         for name in split(value.replace(",", " ")):

@@ -17,8 +17,9 @@ from whimbrel.registry.phases import (
 
 
 async def check_access(r: Request) -> HookStatus:
-    """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was
-    checked there.
+    """Run the access phases: host access, authentication, authorization, combined by Satisfy.
+
+    A request with the plan of the request that it comes from was checked there.
     """
     for earlier in (r.prev, r.main):
         if (
@@ -49,8 +50,8 @@ async def check_access(r: Request) -> HookStatus:
 
 
 def _has_location(plan: Plan) -> bool:
-    """Return True if a <Location> took part: 2.2 merges those anew for every request, so that a sub-request's
-    settings are never its parent's.
+    """Return True if a <Location> applies: 2.2 merges these for every request, so a sub-request never shares
+    its parent's settings.
     """
     return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
 

@@ -60,7 +60,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
 
 
 def _refused(r: Request, error: HeadError) -> HookStatus:
-    """Log what is wrong with a head; the status to answer with."""
+    """Log the faults of a head; return the status to answer with."""
     for reason in error.reasons:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if error.notes:

@@ -13,7 +13,7 @@ from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Hook
 
 
 def set_target(r: Request, target: str) -> None:
-    """Take *target* as the request's URL: path, query, nothing decoded yet (ap_parse_uri)."""
+    """Set *target* as the request's URL: path and query, not yet decoded (ap_parse_uri)."""
     r.unparsed_uri = target
     if target.startswith("/"):
         path, question, query = target.partition("#")[0].partition("?")
@@ -62,9 +62,7 @@ def redirected(r: Request, target: str) -> Request:
 
 
 async def internal_redirect(r: Request, target: str) -> HookStatus:
-    """Answer *r* with what *target* answers; the response's own errors are handled there
-    (ap_internal_redirect).
-    """
+    """Answer *r* with the response of *target*, whose errors are handled here (ap_internal_redirect)."""
     if is_too_deep(r):
         return await die(r, 500, r.status)
     new = redirected(r, target)

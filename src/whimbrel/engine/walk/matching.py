@@ -1,4 +1,4 @@
-"""Whether a section is about a request: by directory, URL path or regular expression.  Manual: sections.html."""
+"""Match sections: by directory, URL path or regular expression.  Manual: sections.html."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def regex_matches(r: Request, regex: Regex, subject: str) -> bool:
 
 
 def regex_directories(r: Request, found: Layer | None) -> Layer | None:
-    """*found* with the sections whose expression matches the whole path."""
+    """Return *found* with the <DirectoryMatch> sections merged that match the whole path."""
     path = r.filename or ""
     for section in r.engine.regex_directories(r.server):
         if section.regex is not None and regex_matches(r, section.regex, path):

@@ -1,6 +1,4 @@
-"""Symbolic links on the way to a file: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's
-resolve_symlink).
-"""
+"""Symbolic links: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's resolve_symlink)."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ from whimbrel.registry.phases import OK, HookStatus
 def check_symlink(
     r: Request, path: str, info: os.stat_result | None
 ) -> tuple[HookStatus, os.stat_result | None]:
-    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: a
-    response and the target's stat.
+    """Check *path*, whose lstat is *info*, against the options in force; return a status and the stat of the
+    target.
     """
     if info is None:
         why = r.deps.errno
