@@ -1,4 +1,4 @@
-"""What ``-t`` says: a configuration read and checked, and nothing started."""
+"""``-t``: read and check a configuration, start nothing."""
 
 from __future__ import annotations
 

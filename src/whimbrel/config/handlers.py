@@ -1,10 +1,9 @@
-"""The handlers that a configuration names: each is implemented by a loaded module, stops the start, or gives
-a warning.
+"""Handlers that a configuration names: each is implemented by a loaded module, stops the start, or gives a
+warning.
 
-A file whose handler is not run is sent as it is, with the text of the program in it.  httpd does that where
-no loaded module implements the handler; where one does, Whimbrel refuses to start as long as it lacks the
-handler.  Where a name is known only when a request is answered, the core's guard (modules/core/handler.py)
-refuses the request.
+A file whose handler is not run is sent as it is, with the text of the program in it.  httpd does that if no
+loaded module implements the handler. If one does and has no behaviour here, the start is refused.  For a name
+that only a request determines, the core's guard (modules/core/handler.py) refuses the request.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ def note_handler(state: CommandContext, written: str, *, is_type: bool = False) 
 
 
 def lacking_module(configuration: Configuration, name: str) -> str:
-    """Return the file of a loaded module that implements the handler *name* and has no behaviour here; ""
-    where there is none, or another has.
+    """Return the file of a loaded module that implements the handler *name* and has no behaviour here; "" if
+    there is none, or another module has it.
     """
     loaded = _loaded(configuration, name)
     return "" if not loaded or any(file in configuration.available for file in loaded) else loaded[0]

@@ -1,7 +1,7 @@
-"""Reading .htaccess files, and remembering what they said until they change.
+"""Read .htaccess files and cache the results until they change.
 
-A file is parsed under what AllowOverride admits where it stands: the same file under another override is
-another layer.
+A file is executed under the AllowOverride of its directory: the same file under another override is another
+layer.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ALL: Final = int(Context.OR_ALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What may stand in a .htaccess file: class bits with the Nonfatal ones, the Options of ``Options=``, the
-    names of AllowOverrideList.
+    """The directives that a .htaccess file may have: class bits with the Nonfatal ones, the Options of
+    ``Options=``, the names of AllowOverrideList.
     """
 
     bits: int
@@ -41,10 +41,10 @@ class Override:
 
 
 def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
-    """Return the override in force where *core* (merged and filled) applies; -1, no AllowOverride anywhere,
-    means what the dialect says.
+    """Return the override that *core* (merged, with defaults) sets; -1, no AllowOverride anywhere, means the
+    dialect's default.
 
-    2.2 then admits everything; 2.4 reads the file and admits nothing in it, which OR_UNSET stands for; the
+    2.2 then admits everything. 2.4 reads the file and admits nothing in it, which OR_UNSET stands for. The
     guide ignores the file.
     """
     bits = core.override
@@ -63,10 +63,11 @@ def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
 class HtaccessError(Exception):
     """A .htaccess file that ends the request.
 
-    *log* is httpd's text for the error log (not yet escaped), with *code* (AH number, may be "") and *level*;
-    *cause* is the system's error in APR's wording, which stands before the client.  *status* is the answer:
-    500 for a file with an error, 403 for one that cannot be read; *note* is what httpd puts into the
-    request's ``error-notes``.
+    Attributes:
+        log, code, level: httpd's error-log text (not yet escaped), the AH number or "", the level.
+        cause: the system's error in APR's wording, printed before the client.
+        status: 500 for a file with an error, 403 for an unreadable file.
+        note: httpd's ``error-notes`` of the request.
     """
 
     def __init__(
@@ -85,8 +86,8 @@ class HtaccessError(Exception):
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file said: a layer, or an error; *messages* are log lines without a client, written each time
-    httpd would parse the file.
+    """The result for one file: a layer, or an error; *messages* are log lines without client, written each
+    time httpd would parse the file.
     """
 
     layer: Layer | None
@@ -121,9 +122,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
 
 
 class _View(Configuration):
-    """The configuration as a .htaccess file sees it: everything is shared, but its messages and its tree are
-    its own.
-    """
+    """The configuration as a .htaccess file sees it: shared, except for messages and tree."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.__dict__.update(configuration.__dict__)
@@ -140,10 +139,11 @@ class _CachedFile:
 
 
 class HtaccessCache:
-    """Parsed .htaccess files by path; each lookup asks the file system whether the file is still the same.
+    """Key: path and override; value: the parsed file; valid while its stat signature is unchanged, which each
+    lookup checks.
 
-    One cache belongs to one configuration.  Layers keep their identity as long as the file does not change,
-    so plans that hold them stay valid.
+    One cache belongs to one configuration.  A layer keeps its identity as long as the file is unchanged, so
+    plans that contain it stay valid.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -151,8 +151,8 @@ class HtaccessCache:
         self._cached: dict[str, _CachedFile] = {}
 
     def get(self, path: str, override: Override, server: Server) -> Parsed:
-        """What *path* says under *override*; `ABSENT` where there is no such file or nothing is admitted.
-        Never raises.
+        """Return the result for *path* under *override*; `ABSENT` if there is no such file or nothing is
+        admitted.  Never raise.
         """
         if override.nothing:
             return ABSENT
@@ -181,9 +181,7 @@ class HtaccessCache:
             return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 
     def _unreadable(self, path: str, problem: OSError) -> Parsed:
-        """Return the answer to a file that is there and cannot be read: 403, so that what it protects stays
-        protected.
-        """
+        """Return the result for a file that cannot be read: 403, so that its directory stays protected."""
         text = f"{path} pcfg_openfile: unable to check htaccess file, ensure it is readable"
         if self.configuration.dialect.messages_24:
             text += f" and that '{os.path.dirname(path)}/' is executable"

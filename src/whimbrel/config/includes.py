@@ -88,11 +88,11 @@ def error_text(problem: OSError) -> str:
 
 
 class Finder:
-    """The files that the argument of Include or IncludeOptional stands for; *old* are the rules and words of
-    2.2.
+    """The files that the argument of Include or IncludeOptional stands for; *old* selects the rules and
+    messages of 2.2.
 
-    Each file is given before the next directory is looked at, as httpd reads it before it goes on.  Raises
-    ConfigError without a place.
+    Each file is yielded before the next directory is read, as httpd reads it before it goes on.  Raise
+    ConfigError without a location.
     """
 
     def __init__(self, *, old: bool, optional: bool = False) -> None:
@@ -100,8 +100,8 @@ class Finder:
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
     def files(self, path: str) -> Iterator[str]:
-        """Return the files of *path* (absolute) in their order; a plain name comes back whether it is there
-        or not.
+        """Yield the files of *path* (absolute) in order; a name without wildcards is yielded whether it
+        exists or not.
         """
         if not has_wildcards(path):
             return self._plain(path, 0)
@@ -160,7 +160,7 @@ class Finder:
 
 
 class Includer:
-    """One Include or IncludeOptional line at work."""
+    """Execution of one Include or IncludeOptional line."""
 
     def __init__(
         self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None
@@ -223,7 +223,7 @@ def read_regular(path: str) -> bytes:
 
 
 def _without_waiting(path: str | bytes, flags: int) -> int:
-    """Open a pipe that nobody writes to at once, instead of never."""
+    """Open a pipe without blocking until a writer opens it."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

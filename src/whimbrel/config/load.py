@@ -64,7 +64,7 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
 
 
 def load_module(configuration: Configuration, name: str, path: str) -> None:
-    """LoadModule: raises ConfigError in the words of mod_so and of the dynamic linker."""
+    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker."""
     old = not configuration.dialect.messages_24
     absolute = root_relative(configuration.root, path)
     if any(name == known for known, _module in configuration.loaded_by_directive):
@@ -101,8 +101,8 @@ NO_MODULE = "a library that is no module of httpd's own, for which there is noth
 
 
 def no_library(path: str) -> str:
-    """What the dynamic linker says of a file that is no library, "" of one; a name without directory (then
-    *path* is "") it looks for elsewhere.
+    """Return the dynamic linker's message for a file that is no library, else ""; a name without directory
+    (*path* is "") is searched elsewhere.
     """
     try:
         with open(to_bytes(path), "rb") as file:
@@ -141,7 +141,7 @@ def read(configuration: Configuration) -> Configuration:
 
 
 def read_lines(reader: Reader, lines: Iterable[str]) -> None:
-    """Read the texts of -C or -c, each a line of its own."""
+    """Read the arguments of -C or -c, each as one line."""
     scanned = iter([(0, 0, number, line.strip()) for number, line in enumerate(lines, 1)])
     reader.read(Source(COMMAND_LINE, scanned), reader.configuration.tree)
 
@@ -182,8 +182,8 @@ def complete(configuration: Configuration) -> Configuration:
 
 
 def ordered(sections: Sequence[Section]) -> list[Section]:
-    """<Directory> sections in the order of merging: by the number of path components, those of expressions
-    last; equals in file order.
+    """Return <Directory> sections in the order of merging: by number of path components, regular expressions
+    last; otherwise in file order.
     """
     return sorted(
         sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components)
@@ -192,8 +192,8 @@ def ordered(sections: Sequence[Section]) -> list[Section]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Room for sections nested thousands of levels deep, which httpd takes as well; the collector, which
-    finds nothing in a growing tree, rests.
+    """Raise the recursion limit for sections nested thousands of levels deep, as httpd accepts them; the
+    garbage collector is off meanwhile.
     """
     before, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(before, 2_000_000))

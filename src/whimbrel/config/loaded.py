@@ -1,8 +1,7 @@
-"""The modules that a configuration has loaded, and the one lookup that every line makes: a directive's name
-to its table rows.
+"""The loaded modules, and the lookup of a directive's table rows by name.
 
-As in httpd the module that was loaded last is asked first, and every module that declares the name executes
-it.
+As in httpd, the module that was loaded last comes first, and every module that declares the name executes the
+directive.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ def known_in(versions: Versions, version: Versions) -> bool:
 
 
 class BoundDirective:
-    """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to.
+    """A directive's row, prepared for execution: integers, the record that it sets, its module.
 
-    *line* is set for a directive without behaviour: it judges all setter calls of one line at once.
+    *line* is set for a directive without behaviour: it checks all setter calls of one line.
     """
 
     __slots__ = (
@@ -124,8 +123,8 @@ class LoadedModules:
         self._identifiers = None
 
     def rows(self, name: str) -> Rows | None:
-        """Return the rows for a directive as it is written, those of the module loaded last first; None when
-        nobody declares it.
+        """Return the rows for a directive as written, those of the module loaded last first; None if no
+        module declares it.
         """
         try:
             return self._by_spelling[name]
@@ -137,7 +136,7 @@ class LoadedModules:
         return self._providers.get((group, name))
 
     def providers(self, group: str) -> dict[str, Any]:
-        """All providers of a group by name, those loaded last winning."""
+        """Return all providers of a group by name; those loaded last win."""
         return {name: value for (of, name), value in self._providers.items() if of == group}
 
     def __contains__(self, module: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a setter sees while its directive is executed: httpd's cmd_parms."""
+"""The command object that setters receive: httpd's cmd_parms."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ R = TypeVar("R")
 class Command(Protocol):
     """One directive in execution.
 
-    *name* is spelled as in the module's table; *override* holds the bits of Where that are allowed here;
-    *methods* is the mask of <Limit> (-1: all); *path* is the argument of the section around it, "" at server
-    level (cmd_parms.path).
+    Attributes:
+        name: as spelled in the module's table.
+        override: the bits of Context that are allowed here.
+        methods: the mask of <Limit> (-1: all).
+        path: the argument of the section around it, "" at server level (cmd_parms.path).
     """
 
     name: str
@@ -36,7 +38,7 @@ class Command(Protocol):
     in_virtual_host: bool
 
     def dir_config(self, kind: type[R]) -> R:
-        """Return the record of *kind* in the section that is being read; made when it is not there yet."""
+        """Return the record of *kind* in the present section, created if it has none."""
 
     def server_config(self, kind: type[R]) -> R:
         """Return the record of *kind* of the server (main or virtual) that is being read."""
@@ -53,7 +55,7 @@ class Command(Protocol):
         """Return the compiled expression; raises whimbrel.base.regex.RegexError."""
 
     def provider(self, group: str, name: str) -> Any:
-        """What a loaded module registered under *group* and *name*, or None."""
+        """Return the object that a loaded module registered under *group* and *name*, or None."""
 
     def loaded(self, module: str) -> bool:
         """Return True if the module with this identifier (``dir_module``) or source (``mod_dir.c``) is

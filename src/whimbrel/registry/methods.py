@@ -1,4 +1,4 @@
-"""Request methods as httpd numbers them: <Limit> keeps a bit for each, HEAD shares GET's."""
+"""Request methods as httpd numbers them: <Limit> has a bit for each; HEAD has GET's number."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Methods:
         self._numbers["HEAD"] = 0
 
     def number(self, name: str) -> int:
-        """Return the number of the method, INVALID where nobody registered it; names are exact."""
+        """Return the number of the method, INVALID if it is not registered; names are case-sensitive."""
         return self._numbers.get(name, INVALID)
 
     def register(self, name: str) -> int:

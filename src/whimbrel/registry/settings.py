@@ -1,8 +1,8 @@
-"""Settings records and their merge.
+"""Configuration records and their merge.
 
-A module keeps two records, one per server and one per directory, as httpd does.  A record is a slotted
-dataclass whose fields are made by `setting`; a field left UNSET takes the value of the layer below.  UNSET is
-never a legal value.
+A module has two records, one per server and one per directory, as in httpd.  A record is a slotted dataclass
+whose fields are made by `setting`. A field left UNSET takes the value of the layer below; UNSET is never a
+legal value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
-SPECIALIZE_THRESHOLD: Final = 200  # uses of a kind of record from which on functions of its own pay
+SPECIALIZE_THRESHOLD: Final = 200  # uses of a record type after which generated functions pay off
 R = TypeVar("R")
 MergeField = Callable[[Any, Any], Any]
 
@@ -31,10 +31,10 @@ MergeField = Callable[[Any, Any], Any]
 def setting(
     default: Any = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None
 ) -> Any:
-    """Return a field of a settings record.
+    """Return a field of a configuration record.
 
-    *default* (or *make*, for mutable ones) is the value where no layer sets it; *merge(base, over)* combines
-    two set values, by default the inner one wins.  *merge* returns a new object, it never changes its
+    *default* (or *make*, for mutable values) is the value if no layer sets it; *merge(base, over)* combines
+    two set values; by default the inner one wins.  *merge* returns a new object and never changes its
     arguments.
     """
     return field(default=UNSET, metadata={"default": default, "make": make, "merge": merge})
@@ -75,8 +75,8 @@ def default_of(kind: Any, name: str) -> Any:
 
 
 class _Specialized:
-    """`merge` and `filled` for one kind of record; ones of its own, without loops, once it has been requested
-    many times (thousands of hosts).
+    """`merge` and `with_defaults` for one record type; generated functions without loops after many uses
+    (thousands of hosts).
     """
 
     __slots__ = ("_count", "_kind", "with_defaults", "merge")
@@ -126,8 +126,8 @@ def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any
 
 
 def merge(base: R, over: R) -> R:
-    """Return a new record: *over* laid on *base*, field by field; a record's own ``merge_onto(base)`` method
-    replaces the rule.
+    """Return *over* merged on *base*, field by field; a record's ``merge_onto(base)`` method replaces the
+    rule.
     """
     merge_onto = getattr(over, "merge_onto", None)
     if merge_onto is not None:

@@ -1,5 +1,5 @@
-"""The error logs of one configuration: what is said about requests and connections becomes lines in the log
-of their server.
+"""Error logs of one configuration: messages about requests and connections become lines in their server's
+log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ErrorLog:
-    """Where lines go and how they look, found out once for each server."""
+    """Sinks and formats of the error logs, determined once for each server."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self.configuration, self.runtime = configuration, runtime
@@ -69,7 +69,9 @@ class ErrorLog:
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
     def about_server(self, server: Server, line: LogLine) -> None:
-        """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
+        """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
+        file.
+        """
         if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)

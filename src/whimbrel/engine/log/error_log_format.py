@@ -1,9 +1,9 @@
-"""ErrorLogFormat: a format's pieces become a function from a message to a line.  Manual:
+"""ErrorLogFormat: compile a format to a function from a message to a line.  Manual:
 mod/core.html#errorlogformat.
 
-Spaces cut a format into fields.  A field with an item that has nothing to say is left out whole, from the
-space before it on; the message is always written.  An item with a level is written from that level number on
-(the manual has it the other way round).
+Spaces divide a format into fields.  A field with an empty item is omitted with the space before it; the
+message is always written.  An item with a level is written from that level number on (the manual has it the
+other way round).
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from whimbrel.http.syntax.url import escape_errorlog_item
 
 
 class FormatItem(Protocol):
-    """What a format is made of: *text* where *letter* is "", else an item; *starts*: a new field begins with
-    it.
-    """
+    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a new field."""
 
     @property
     def letter(self) -> str: ...
@@ -48,8 +46,8 @@ class FormatItem(Protocol):
 
 
 class LogRecord(NamedTuple):
-    """A line and what it is about: *connection* and *r* (a request, or a cached response's view of one) are
-    None where it is about none.
+    """A line with its subject: *connection* and *r* (a request, or the view of a cached one), None if it has
+    none.
     """
 
     line: LogLine
@@ -153,7 +151,7 @@ ITEMS: Final[dict[str, ItemFn]] = {
 
 
 def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
-    """Return the line, None where a required item has nothing to say."""
+    """Return the line; None if a required item is empty."""
     out, field = "", ""
     skipping = False
     level = LEVELS[m.line.level]
@@ -177,7 +175,7 @@ def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
 
 
 class ErrorFormats:
-    """The formats of one server: *main* is None for the usual line; *more* are lines that come once for each
+    """The formats of one server: *main*, None for the default; *more* are lines written once for each
     connection or request.
     """
 

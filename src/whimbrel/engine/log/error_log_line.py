@@ -38,14 +38,19 @@ LEVELS: Final = {
 }
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
-REQUEST_LINE: Final = "\x7fline"  # among the names of the fields that an access log tells
+REQUEST_LINE: Final = "\x7fline"  # pseudo field name: an access log shows the request line
 _LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
 class LogLine(NamedTuple):
-    """What is said in one line: *level* as LogLevel names it, *code* the AH number or "", *module* the short
-    name, *cause* the system's error (``(2)No such file or directory``), *source* httpd's file and line
-    (``mod_rewrite.c(483)``) where it is known.
+    """One error-log message.
+
+    Attributes:
+        level: as LogLevel names it.
+        text, code: the message; the AH number or "".
+        module: the short name.
+        cause: the system's error (``(2)No such file or directory``).
+        source: httpd's file and line (``mod_rewrite.c(483)``) if known.
     """
 
     level: str
@@ -57,7 +62,7 @@ class LogLine(NamedTuple):
 
 
 class LogContext(NamedTuple):
-    """What else a line shows: seconds since the epoch, numbers of process and thread, the client ("" for
+    """The other values of a line: seconds since the epoch, numbers of process and thread, the client ("" for
     none), the Referer field.
     """
 
@@ -80,7 +85,7 @@ def enabled(levels: dict[str, int], module: str, level: str) -> bool:
 
 
 def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
-    """One line for the error log; *new*: in the form of 2.4."""
+    """Return one line of the error log; *new*: in the form of 2.4."""
     cause = f"{line.cause}: " if line.cause else ""
     if new:
         source = f"{line.source}: " if line.source and LEVELS[line.level] >= DEBUG else ""
