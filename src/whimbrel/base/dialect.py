@@ -25,7 +25,7 @@ def switch(row: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one version of httpd behaves where the two differ."""
+    """The behaviour of one version of httpd where the two differ."""
 
     name: str
     version: tuple[int, int, int] = field(
@@ -121,7 +121,7 @@ class Dialect:
     auth_merging: bool = switch("C22", "AuthMerging and Require containers exist")
     satisfy_any_logs: bool = switch("X13", "Satisfy Any logs denials of requests that end in 200")
 
-    # answers
+    # responses
     header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
     autoindex_xhtml: bool = switch("C25", "titles of .xhtml files are shown")

@@ -40,8 +40,8 @@ def _literal(c: str) -> str:
 
 
 def _class(pattern: str, at: int, by_segment: bool, ignore_case: bool) -> tuple[str, int]:
-    """Return the class that begins behind a bracket at *at*, and where it ends; a bracket that nothing closes
-    stands for itself.
+    """Return the class that begins after a bracket at *at*, and its end; an unclosed bracket stands for
+    itself.
     """
     start = at
     negated = pattern[at : at + 1] in ("!", "^")

@@ -1,10 +1,10 @@
-"""Data classes that cost next to nothing until they are used.
+"""Data classes whose methods are compiled at their first call.
 
 `dataclass`, `field`, `fields` and `replace` are those of the standard library's `dataclasses`, as far as
-Whimbrel uses them.  There every class has its methods written and compiled when it is made, half a
-millisecond each: more than half of the time that ``whimbrel-httpd -t`` would need.  Here a method is compiled
-at its first call, and does from then on what the standard one does.  `dataclasses.fields`, `asdict` and
-`replace` accept these classes.  There are no InitVar, no ClassVar, no KW_ONLY and no ordering.
+Whimbrel uses them.  The standard ones compile the methods of every class when it is defined, half a
+millisecond each: more than half of the time of ``whimbrel-httpd -t``.  Here a method is compiled at its first
+call.  `dataclasses.fields`, `asdict` and `replace` accept these classes.  InitVar, ClassVar, KW_ONLY and
+ordering are not supported.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 MISSING: Final = object()  # no default; as the value of an argument: not given
 _FEW: Final = (
-    4  # objects of a class that are made before its __init__ is compiled, which costs about as much as twelve
+    # objects of a class that are created before its __init__ is compiled, which costs as much as about twelve
+    4
 )
 
 
 class Field:
-    """One field; *name* and *type* (as written) are set when its class is made."""
+    """One field; *name* and *type* (as written) are set when its class is defined."""
 
     __slots__ = (
         "compare",
@@ -124,9 +125,7 @@ def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: b
 
 
 def _known(kind: type[Any]) -> dict[str, Field]:
-    """Return the fields of a class and of those that it comes from, by name; put together when they are first
-    requested.
-    """
+    """Return the fields of a class and its bases by name; computed at the first call."""
     found: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
     if found is None:
         found = {}
@@ -146,7 +145,7 @@ def _known(kind: type[Any]) -> dict[str, Field]:
 
 
 def _with_slots(cls: Any, own: dict[str, str]) -> Any:
-    """Return the class anew: slots cannot be added to one that exists."""
+    """Return a new class with slots, as they cannot be added to an existing one."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     members = {
         name: value
@@ -186,7 +185,7 @@ def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> N
 
 # methods that are compiled -------------------------------------------------------------------
 def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
-    """Return a method that puts the one that *write* makes into its own place."""
+    """Return a method that replaces itself with the one that *write* compiles."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
         function = write()
@@ -199,8 +198,8 @@ def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..
 
 
 def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
-    """An __init__ that takes the long way for the first few objects, many classes having no more, and then is
-    compiled.
+    """Return an __init__ that interprets the fields for the first few objects, as many classes have no more,
+    and is compiled then.
     """
     left = _FEW
 
@@ -223,8 +222,8 @@ def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
 
 
 def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the value of every field, in order; None where the call is wrong, which the compiled function
-    tells.
+    """Return the value of every field, in order; None for a wrong call, for which the compiled function
+    raises.
     """
     known = _known(cls)
     values = dict(
@@ -347,14 +346,14 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 # for the standard library's functions --------------------------------------------------------
 class _Standard:
-    """What `dataclasses` looks for in a class, made when it is looked for."""
+    """The attributes that `dataclasses` looks up in a class, computed at the first lookup."""
 
     def __get__(self, record: Any, kind: Any) -> Any:
         return _standard_fields(kind)
 
 
 class _Match:
-    """__match_args__, made when it is requested."""
+    """__match_args__, computed at the first lookup."""
 
     def __get__(self, record: Any, kind: Any) -> tuple[str, ...]:
         return tuple(one.name for one in _known(kind).values() if one.init and not one.kw_only)

@@ -26,8 +26,8 @@ INVALID_MASK: Final = "The specified network mask is invalid."
 
 
 class Network(NamedTuple):
-    """A network: addresses whose bits under *mask* are *value*; *v6* says which kind of address.  The mask
-    may have holes.
+    """A network: addresses whose bits under *mask* are *value*; *v6* is True for IPv6.  The mask may have
+    holes.
     """
 
     v6: bool
@@ -62,13 +62,13 @@ def parse_network(address: str, mask: str | None = None) -> Network:
 
 
 def parse_written(text: str) -> Network:
-    """Return a network written as one word, ``ADDRESS`` or ``ADDRESS/MASK``; raises BadAddress."""
+    """Return a network written as one argument, ``ADDRESS`` or ``ADDRESS/MASK``; raise BadAddress."""
     address, slash, mask = text.partition("/")
     return parse_network(address, mask if slash else None)
 
 
 def _numeric(text: str) -> tuple[bool, int] | None:
-    """Return a complete address; IPv4 in IPv6 clothes is refused, as clients are never compared with it."""
+    """Return a complete address; IPv4-mapped IPv6 is refused, because clients never have such addresses."""
     v6 = ":" in text
     value = _pton(socket.AF_INET6 if v6 else socket.AF_INET, text)
     if value is None:
@@ -113,8 +113,8 @@ def _leading_octets(text: str) -> Network:
 
 @lru_cache(maxsize=4096)
 def numeric_address(text: str) -> tuple[bool, int]:
-    """Return a client's address as (is IPv6, number); IPv4 in IPv6 clothes is IPv4.  (False, -1), which no
-    list holds, where it is no address.
+    """Return a client's address as (is IPv6, number), IPv4 for IPv4-mapped IPv6; (False, -1), which is in no
+    list, for other text.
     """
     text = text.partition("%")[0]
     value = _pton(socket.AF_INET, text)
@@ -133,11 +133,11 @@ _NO_HOLES: Final[Mapping[tuple[bool, int], frozenset[int]]] = MappingProxyType({
 
 
 class Networks:
-    """A set of networks: ranges sorted for one bisection per question; masks with holes are kept by mask.
+    """A set of networks: sorted ranges, searched by bisection; masks with holes are stored by mask.
 
-    Configurations have tens of thousands of sets with one network each, of which all are joined before one is
-    asked: the ranges are kept as bytes (first and last address of each, in order), and the lists that a
-    question needs are made when one comes.
+    Configurations have tens of thousands of sets with one network each, which are joined before a lookup.
+    Ranges are therefore stored as bytes (first and last address of each, in order), and the lists for lookups
+    are built at the first one.
     """
 
     __slots__ = ("_holes", "_tables", "_v4", "_v6")
@@ -160,7 +160,7 @@ class Networks:
 
     @classmethod
     def union(cls, network_sets: Iterable[Networks]) -> Networks:
-        """All networks of *many* as one set, which is ready to be asked."""
+        """Return the union of *many*, ready for lookups."""
         sets = list(network_sets)
         holes: dict[tuple[bool, int], set[int]] = {}
         for one in sets:

@@ -1,8 +1,7 @@
-"""Numbers, letters and blanks in text of one character per byte, as C reads them in httpd: ASCII only, any
-length, never an exception.
+"""Numbers, letters and blanks as C reads them in httpd: ASCII only, of any length, without exceptions.
 
-Python reads more than C: `int` takes ``1_0`` and raises at 4,301 digits, `isdigit` takes superscripts,
-`strip` and `split` take 0x85 and 0xa0, `upper` leaves latin-1 (0xb5, 0xdf, 0xff).  What reads requests,
+Python accepts more than C: `int` takes ``1_0`` and raises at 4,301 digits, `isdigit` takes superscripts,
+`strip` and `split` take 0x85 and 0xa0, `upper` leaves latin-1 (0xb5, 0xdf, 0xff).  Code that reads requests,
 responses and configurations uses these functions.
 """
 
@@ -53,9 +52,7 @@ def strip(text: str) -> str:
 
 
 def split(text: str, most: int = 0) -> list[str]:
-    """Return the words of *text* between blanks of C; *most* above 0 limits the number of cuts, as in
-    `str.split`.
-    """
+    """Split *text* at blanks of C; *most* above 0 limits the number of splits, as in `str.split`."""
     words = _BLANK_RUN.split(text.lstrip(BLANKS), most)
     return words if words[-1] else words[:-1]
 
@@ -83,8 +80,8 @@ def decimal(digits: str) -> int:
 
 
 def strtol(text: str, base: int = 10) -> tuple[int, str]:
-    """Return the number at the start of *text*, saturated at 64 bits, 0 for none, and what follows it; *base*
-    8, 10, 16, or 0 for C's prefixes.
+    """Return the number at the start of *text*, saturated at 64 bits, 0 for none, and the rest; *base* is 8,
+    10, 16, or 0 for C's prefixes.
     """
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
@@ -103,5 +100,5 @@ def strtol_exact(text: str, base: int = 10) -> int | None:
 
 
 def atoi(text: str) -> int:
-    """Return the number at the start of *text* in 64 bits, wrapped to 32 as the C library does; 0 for none."""
+    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0 for none."""
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

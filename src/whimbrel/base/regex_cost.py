@@ -58,8 +58,8 @@ ONE: Final = Polynomial(1, 0)
 
 
 class _Bound(NamedTuple):
-    """`cost`: steps of one attempt; `ways`: how often the rest is tried; `first`: what the next character can
-    be, `_END` for none.
+    """`cost`: steps of one attempt; `ways`: number of attempts at the rest; `first`: possible next
+    characters, `_END` for none.
     """
 
     cost: Polynomial
@@ -102,7 +102,7 @@ class _Proof:
         self.any = _ANY if flags & re.DOTALL else _ANY ^ _NEWLINE
 
     def sequence(self, items: Any, follow: int) -> _Bound:
-        """Return the bound of *items* in a row; *follow* is what can come next."""
+        """Return the bound of the sequence *items*; *follow* is what may come next."""
         cost, walks = ONE, ONE
         for name, value in reversed(list(items)):
             bound = self.item(str(name), value, follow)

@@ -66,11 +66,11 @@ class Close(Piece):
 
 @dataclass(slots=True, eq=False)
 class Section(Piece):
-    """A container, from its opening line to its closing tag; *number* is that of the opening line, *body*
-    where that line ends.
+    """A container, from its opening line to its closing tag; *number* is that of the opening line, *body* the
+    end of that line.
 
-    *name* as written, without ``<``; *args* as httpd hands them on, ``>`` and what follows it included.
-    *close* is None where the section was never closed.
+    *name* as written, without ``<``; *args* as httpd passes them, with ``>`` and what follows it. *close* is
+    None if the section is not closed.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Section(Piece):
 
 
 Node = Blank | Comment | Directive | Section | Malformed
-Bytes = bytes  # `Document.bytes` hides the name of its own type
+Bytes = bytes  # `Document.bytes` hides the built-in name
 
 
 @dataclass(slots=True, eq=False)
@@ -200,7 +200,7 @@ class _Builder:
         self.add = section.children.append
 
     def leave(self, close: Close) -> None:
-        """Close the nearest section of that name; those inside it end where the tag begins."""
+        """Close the innermost section of that name; sections inside it end where the tag begins."""
         wanted = _folded(close.name)
         while True:
             section = self.open.pop()

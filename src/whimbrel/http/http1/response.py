@@ -1,4 +1,4 @@
-"""Writing answers: the head as bytes, chunks, and what may stand in a header."""
+"""Writing responses: heads as bytes, chunks, and validation of fields."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP
 
 
 def chunk(data: bytes) -> bytes:
-    """One chunk of a chunked answer, nothing for no data (an empty chunk would end the body)."""
+    """Return one chunk of a chunked response; b"" for no data, as an empty chunk would end the body."""
     return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
@@ -40,8 +40,8 @@ def invalid_field(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, s
     """Return the first field that must not be sent, as (log code, text, its name), else None; the response
     becomes a 500.
 
-    Names are tokens (RFC 9110 5.1), values hold no control characters but tabs; *strict* False
-    (HttpProtocolOptions Unsafe) only lets other punctuation into names.
+    Names are tokens (RFC 9110, 5.1); values have no control characters but tabs. *strict* False
+    (HttpProtocolOptions Unsafe) admits other punctuation in names.
     """
     pattern = _NAME if strict else _LOOSE_NAME
     for name, value in pairs:

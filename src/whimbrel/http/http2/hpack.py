@@ -1,9 +1,9 @@
-"""Header compression with bounds in bytes: the hpack package's decoder and encoder, and caches of the blocks
-that pass through them.
+"""Header compression with bounds in bytes: decoder and encoder of the hpack package, with caches of field
+blocks.  RFC 7541.
 
-A client repeats its blocks of fields, and a server its responses: a block that leaves the dynamic table
-unchanged is coded once, while the table stays as it is.
-RFC 7541.  This module needs the package; it is imported when a client speaks HTTP/2.
+A client repeats its field blocks, and so does a server. A block that leaves the dynamic table unchanged is
+coded once, as long as the table is the same. The module needs hpack, so it is imported when a client uses
+HTTP/2.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) ->
 
 
 class FieldBlock:
-    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands
-    for.
-    """
+    """One decoded field block, whose names and values have *size* bytes, with its cache key."""
 
     __slots__ = ("_push", "_raw", "fields", "size")
 
@@ -52,7 +50,7 @@ class FieldBlock:
         self._raw = b""
 
     def raw_head(self, push: bool) -> bytes:
-        """The `raw_head` of the fields, worked out once for each value of *push*."""
+        """Return the `raw_head` of the fields, computed once for each value of *push*."""
         if self._push is not push:
             self._push, self._raw = push, raw_head(self.fields, push)
         return self._raw

@@ -1,9 +1,8 @@
-"""HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become
-the fields of a response.
+"""HTTP/2 without sockets and frames: field blocks become a `Head`, response heads become fields.
 
-Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged
-as nghttp2 does for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html
-(LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
+Frames are in connection.py, header compression is in hpack.py.  Field blocks are validated as nghttp2 does
+for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine,
+LimitRequestFields, LimitRequestFieldSize).
 """
 
 from __future__ import annotations
@@ -121,9 +120,9 @@ def read_request(
     raw: bytes = b"",
     ended: bool = True,
 ) -> Head:
-    """Return the head that a block of fields stands for; *ended*: no body follows.  Raises MalformedRequest.
+    """Return the head for a field block; *ended*: no body follows.  Raise MalformedRequest.
 
-    Too many or too long fields are answered with 431 and a path that is too long with 414, as httpd does.
+    Too many or too long fields get 431, and a path that is too long gets 414, as in httpd.
     """
     block = _sorted(fields, limits)
     pseudo, entries = block.pseudo, block.entries
@@ -258,8 +257,8 @@ def client_settings(value: str) -> bytes | None:
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
-    """Return the fields of a response from its HTTP/1 head around Date: in httpd's order, those of one
-    connection left out.
+    """Return the fields of a response from its HTTP/1 head around Date: in httpd's order, without
+    connection-specific fields.
     """
     known = len(before) + len(after) <= MAX_KNOWN_HEAD
     return (_known_fields if known else _fields_of)(before, date, after)

@@ -28,10 +28,11 @@ def format_http(seconds: int) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_http(text: str) -> int | None:
-    """Seconds since 1970 of a date in one of the three forms, else None; httpd's ``apr_date_parse_http``.
+    """Return the seconds since 1970 of a date in one of the three forms, else None; httpd's
+    ``apr_date_parse_http``.
 
-    The weekday is any word, zones are not looked at; a day that the month does not have (30 Feb) and dates up
-    to 1970-01-01 00:00:00 make it invalid.
+    The weekday is any word, zones are ignored; a day that the month does not have (30 Feb) and dates up to
+    1970-01-01 00:00:00 are invalid.
     """
     rest = text.lstrip(" \t\n\v\f\r").partition(" ")[2]
     match = _IMF.match(rest)
@@ -61,7 +62,7 @@ def _seconds(year: int, month_name: str, day: int, hour: str, minute: str, secon
         return None
     if year < 1970:
         return None
-    from calendar import timegm  # takes its time, and a check of a configuration needs none of it
+    from calendar import timegm  # imported late: it is slow, and -t needs none of it
 
     return timegm((year, month, day, h, m, s)) or None
 

@@ -14,8 +14,8 @@ Pair = tuple[str, str]
 class Headers:
     """An ordered table of (name, value).
 
-    Entries live in one dict keyed by the lower-case name; further entries of a name get a key with a NUL and
-    a running number, which no name can hold.  So the common case, one value per name, is one dict access.
+    Entries are in one dict keyed by the lower-case name; further entries of a name have a key with a NUL and
+    a running number, which no name can contain.  So the common case, one value per name, is one dict access.
     """
 
     __slots__ = ("_at", "_more")
@@ -40,9 +40,7 @@ class Headers:
         return default if found is None else found[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
-        """Return the value of a field, of which the caller wants to know nothing but in which of *sets* it
-        is.
-        """
+        """Return the value of a field; the caller promises to depend only on its membership in *sets*."""
         found = self._at.get(name.lower())
         return None if found is None else found[1]
 
@@ -62,8 +60,8 @@ class Headers:
         return isinstance(name, str) and name.lower() in self._at
 
     def set(self, name: str, value: str) -> None:
-        """One value: the first entry is changed where it stands, the others go; without one the entry comes
-        last.
+        """Set one value: replace the first entry in its position and remove the others; append it if there is
+        none.
         """
         low = name.lower()
         found = self._at.get(low)
@@ -112,11 +110,11 @@ class Headers:
 
     @property
     def is_unique(self) -> bool:
-        """Return True if no name comes twice."""
+        """Return True if no name is repeated."""
         return not self._more
 
     def names(self) -> list[str]:
-        """Return the names of the entries in order; one may come twice."""
+        """Return the names of the entries in order, repeated ones included."""
         return [name for name, _ in self._at.values()]
 
     def __iter__(self) -> Iterator[Pair]:
@@ -134,7 +132,7 @@ class Headers:
         return f"Headers({self.items()!r})"
 
     def copy(self) -> Headers:
-        """Return the same entries in a table of its own."""
+        """Return a copy of the table."""
         headers = Headers.__new__(Headers)
         headers._at, headers._more = self._at.copy(), self._more
         return headers
@@ -150,8 +148,8 @@ class Headers:
             self.add(name, value)
 
     def overlay(self, over: Headers) -> Headers:
-        """Return a fresh table: the entries of *over*, then the ones of this table; nothing is merged, so
-        `get` sees *over* first.
+        """Return a new table: the entries of *over*, then those of this table, unmerged, so `get` returns the
+        value of *over* first.
         """
         merged = over.copy()
         merged.extend(self._at.values())
@@ -169,7 +167,7 @@ class Headers:
         self._at, self._more = joined._at, 0
 
     def _drop_later(self, low: str) -> None:
-        """Remove the second and later entries of a name; whatever was second never becomes first."""
+        """Remove the second and later entries of a name; a second entry never becomes the first."""
         prefix = low + "\0"
         for key in [k for k in self._at if k.startswith(prefix)]:
             del self._at[key]

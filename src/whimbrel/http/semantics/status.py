@@ -1,4 +1,4 @@
-"""Status lines as 2.2 and 2.4 word them."""
+"""Status lines in the wording of 2.2 and 2.4."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _REASONS: Final = MappingProxyType(
 
 _ONLY_24: Final = frozenset({103, 208, 226, 308, 421, 428, 429, 431, 451, 508, 511})
 
-# Statuses after which the connection is closed in any case, since the rest of the request cannot be found.
+# Statuses after which the connection is always closed, because the end of the request is unknown.
 CLOSING_STATUSES: Final = frozenset((400, 408, 411, 413, 414, 500, 501, 503))
 
 _REASONS_22: Final = MappingProxyType(
@@ -104,5 +104,5 @@ def reason(status: int, *, version22: bool = False) -> str:
 
 
 def known(status: int, *, version22: bool = False) -> bool:
-    """Return True if the version has a line of its own for *status*."""
+    """Return True if the version has a status line for *status*."""
     return status in _REASONS and not (version22 and status in _ONLY_24)

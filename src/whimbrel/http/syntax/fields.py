@@ -31,19 +31,17 @@ _TOKENS = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 
 def has_token(value: str | None, token: str) -> bool:
-    """Return True if *value* has *token*, in lower case, as ap_find_token reads it: between any characters
-    that no token has.
+    """Return True if *value* has *token* (lower case) as ap_find_token reads it: between any characters that
+    are not of a token.
 
-    A word that *token* begins with counts too: httpd compares as many characters as the word has.
+    A word that *token* begins with matches too: httpd compares as many characters as the word has.
     """
     return bool(value) and any(token.startswith(word.lower()) for word in _TOKENS.findall(value or ""))
 
 
 @dataclass(slots=True)
 class Fields:
-    """What was read: repeated names merged, unless *status* says that reading stopped at an error (then as
-    they came).
-    """
+    """The parsed fields: repeated names merged; unmerged if *status* is set, as parsing stopped at an error."""
 
     headers: Headers
     next: int
@@ -116,12 +114,12 @@ def read_fields(
 
 
 def _trimmed(text: str) -> str:
-    """Without white space at its end, of which one byte stays when there is nothing else."""
+    """Return a value without trailing white space; if it is all white space, one byte remains."""
     return text.rstrip("\t ") or text[:1]
 
 
 def _broken(found: Fields, line: Line, ending: InputState) -> None:
-    """A line that is too long, ends wrongly, or never ends."""
+    """A line that is too long, ends wrongly, or is incomplete."""
     words = f"Failed to read request header line {line.text or '(null)'}"
     if line.kind == "end":
         cause = (

@@ -1,10 +1,9 @@
-"""Reading the head of a request from a growing buffer.
+"""Reader of request heads from a growing buffer.
 
-Nearly every head is plain; two regular expressions recognise it and a split reads it, where its fields are
-not known from an earlier one. Everything else (folded lines, bare line feeds, HTTP/0.9, whatever is too long
-or malformed) goes to the exact reader, which decides as httpd's own does, message by message.  The same check
-followed by httptools takes a quarter to a half longer than expressions and split, with two fields as with
-eight: so no other parser is used.
+Most heads have a common form: two regular expressions recognize it and a split reads it, unless the field
+block is cached. All others (folded lines, bare line feeds, HTTP/0.9, too long or malformed heads) go to the
+exact reader, which decides as httpd does, message by message.  The same check followed by httptools takes a
+quarter to a half longer, with two fields as with eight, so no other parser is used.
 
 Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC
 9112.
@@ -52,19 +51,21 @@ MAX_CACHED_BLOCKS: Final = 128
 MAX_CACHED_BLOCK: Final = 4096
 MAX_CACHED_FIELDS: Final = 32
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
-MAX_BLANK_LINES = 10  # empty lines that may come before a request
+MAX_BLANK_LINES = 10  # empty lines allowed before a request
 
 READ_22: Final = 8000  # bytes that 2.2 reads at once
 
 
 @dataclass(frozen=True, slots=True)
 class HeadError:
-    """Why a head is answered with an error page.  The connection ends after the response, whatever *status*
-    says.
+    """The error of a head that is answered with an error page.  The connection ends after the response,
+    whatever *status* is.
 
-    *reasons* are the lines of the error log, *notes* goes into the page (``error-notes``); *additional* is
-    set where 2.2 reports the error a second time in the page.  *hooks* is False when httpd answers before a
-    virtual host is chosen and before any module sees the request.
+    Attributes:
+        reasons: lines for the error log.
+        notes: text for the page (``error-notes``).
+        additional: set if 2.2 reports the error a second time in the page.
+        hooks: False if httpd responds before it selects a virtual host and runs modules.
     """
 
     status: int
@@ -78,14 +79,18 @@ class HeadError:
 class Head:
     """A request head.
 
-    *raw* are its bytes, *end* the place in the buffer where the body begins.  *method* is None where the line
-    could not even be read (the access log's ``-``), *line* the request line as the access log shows it (None
-    where that is ``-``).  *protocol* is the text (``HTTP/1.1``), *version* its numbers, (0, 9) for a line
-    without one.  *uri* is the path as sent, *query* what follows ``?`` or None; *url* all parts where the
-    target was no plain path. *hostname* is lower case, from the target or Host, *port* what stood behind it
-    or 0.  *chunked* and *length* (None: no Content-Length) frame the body; *length_bad* is 2.2's
-    Content-Length that is refused only when the body is read.  *close* ends the connection after this
-    request. *notes* are lines for the error log that do not make it an error.
+    Attributes:
+        raw, end: its bytes, and the start of the body in the buffer.
+        method: None if the line could not be read (``-`` in the access log); `line`: the request line for
+            the access log, or None.
+        protocol, version: the text (``HTTP/1.1``) and its numbers, (0, 9) for a line without it.
+        uri, query: the path as sent; what follows ``?``, or None.
+        url: all parts of a target that is not in origin form.
+        hostname, port: from the target or Host, in lower case; 0 without port.
+        chunked, length: the framing of the body (None: no Content-Length); `length_bad`: 2.2 refuses the
+            Content-Length when the body is read.
+        close: the connection ends after this request.
+        notes: lines for the error log that are not errors.
     """
 
     raw: bytes
@@ -166,10 +171,10 @@ def read_head(
     ending: InputState = InputState.OPEN,
     known: HeaderBlockCache | None = None,
 ) -> Head | None:
-    """Return the head at the front of *data*, or None when more bytes are needed.
+    """Return the head at the front of *data*, or None if more bytes are needed.
 
-    *ending* tells that no more bytes come; None then means that there was no request at all and the
-    connection is closed without a response. *known*: see `read_complete`.
+    *ending* is set if no more bytes will come; None then means that there was no request, and the connection
+    is closed without a response. *known*: see `read_complete`.
     """
     head = read_complete(data, limits, rules, known)
     return HeadReader(data, limits, rules).read(ending) if head is None else head
@@ -193,7 +198,7 @@ def read_complete(
 
 
 class HeadReader:
-    """Reads a head of any form as it arrives, each line once: `data` is what has come so far, extended by its
+    """Reads a head of any form as it arrives, each line once: `data` is the input so far, extended by the
     owner between calls of `read`.
     """
 
@@ -202,7 +207,7 @@ class HeadReader:
     def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions) -> None:
         self.data = bytearray(data)
         self._limits, self._rules = limits, rules
-        self._head: Head | None = None  # with what its first line says, once that is there
+        self._head: Head | None = None  # with the values of its first line, once that is read
         self._fields: FieldReader | None = None
 
     def read(self, ending: InputState = InputState.OPEN) -> Head | None:
@@ -317,7 +322,7 @@ def _plain_fields(lines: bytes, limits: HeadLimits) -> dict[str, Pair] | None:
 
 
 def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOptions) -> Head:
-    """What the fields say about body, host and expectation; *entries* by lower-case name."""
+    """Evaluate body, host and expectation; *entries* by lower-case name."""
     if "content-length" in entries or "transfer-encoding" in entries:
         head.error = _frame(head, rules)
         if head.error is not None:
@@ -338,7 +343,9 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOption
 
 
 def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Content-Length and Transfer-Encoding (RFC 9112 6): sets the body's framing, or says why it is refused."""
+    """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set the body's framing, or return the
+    refusal.
+    """
     text, coding = head.headers.get("Content-Length"), head.headers.get("Transfer-Encoding")
     if text is not None:
         head.length = content_length(text, signed=rules.version22)
@@ -395,8 +402,8 @@ def _refused(
 
 
 def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Set the host name from the target or the Host field and replace the field where both are there; or say
-    why the host is refused.
+    """Set the host name from the target or the Host field, and replace the field if both are present; or
+    return the refusal.
     """
     field_value = head.headers.get("Host")
     named = head.url is not None and head.hostname is not None
@@ -446,7 +453,9 @@ def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def _begun(data: bytes | bytearray, line: Line, rules: ParserOptions) -> Head:
-    """What the first line says: all of a head that is refused for it, or that has no fields (HTTP/0.9)."""
+    """Return a head with the values of the first line alone: for one that is refused because of it, and for
+    HTTP/0.9.
+    """
     parsed = parse_request_line(line.text, rules)
     head = _from_line(parsed, bytes(data[: line.next]), 0, line.next)
     if parsed.reason is not None:
@@ -484,7 +493,7 @@ def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: 
     shown: str | None = line.text
     if (
         rules.version22 and line.kind == "long"
-    ):  # 2.2 has kept the whole reads before the one that was too much, less a byte for the NUL
+    ):  # 2.2 has stored the reads before the one that was too much, less a byte for the NUL
         full_blocks = limits.line // READ_22 * READ_22
         shown = data[: full_blocks - 1].decode("latin-1") if full_blocks else None
     head = Head(bytes(data[: line.next]), line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")

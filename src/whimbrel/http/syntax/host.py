@@ -1,6 +1,4 @@
-"""Host names as requests give them: which ones httpd accepts, and their plain form (RFC 9110 7.2, RFC 1123
-2.1).
-"""
+"""Host names of requests: validation and normal form (RFC 9110, 7.2; RFC 1123, 2.1)."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ _PROBLEM = 6  # bytes of a bad name that the message shows
 
 
 class Host(NamedTuple):
-    """A host in lower case without port, brackets and final dot, or the *reasons* for refusing it; *port* is
-    0 where none was given.
+    """A host in lower case without port, brackets and final dot, or the *reasons* for its refusal; *port* is
+    0 if absent.
     """
 
     name: str
@@ -27,9 +25,7 @@ class Host(NamedTuple):
 
 
 def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -> Host:
-    """Read a Host field, or the host of an absolute target (*from_target*), whose port and brackets are
-    already gone.
-    """
+    """Validate a Host field, or the host of an absolute target (*from_target*) without port and brackets."""
     if re.fullmatch(r"[0-9]+", given, re.ASCII):
         if rules.strict:
             return Host(

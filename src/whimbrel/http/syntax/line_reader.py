@@ -60,12 +60,14 @@ class HeadLimits:
 
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
-    """HttpProtocolOptions and what the version changes.
+    """HttpProtocolOptions and the version's rules.
 
-    *strict* is Strict (else Unsafe), *allow09* Allow0.9, *registered_methods* RegisteredMethods with
-    *methods* being the registered ones (modules may add some).  *scheme* is what the connection speaks: an
-    absolute target of that scheme names the host.  *version22*: lines one byte shorter, underscores refused
-    in a host, targets without a leading slash accepted, Content-Length looked at only with the body.
+    Attributes:
+        strict: Strict (else Unsafe); `allow09`: Allow0.9.
+        registered_methods, methods: RegisteredMethods; the registered ones (modules may add some).
+        scheme: scheme of the connection: an absolute target of it names the host.
+        version22: lines are one byte shorter, hosts have no underscores, targets may lack the leading
+            slash, Content-Length is checked with the body.
     """
 
     strict: bool = True
@@ -77,7 +79,7 @@ class ParserOptions:
 
 
 class InputState(Enum):
-    """Whether more bytes can come."""
+    """Whether more bytes can come: open, or at the end."""
 
     OPEN = "open"
     EOF = "eof"
@@ -85,8 +87,8 @@ class InputState(Enum):
 
 
 class LogMessage(NamedTuple):
-    """A line for the error log; none where *level* is "".  *code* is "" in 2.2; *cause* is an error's number
-    and text, ``(22)Invalid argument``.
+    """A line for the error log; none if *level* is "".  *code* is "" in 2.2; *cause* is an errno with its
+    text, ``(22)Invalid argument``.
     """
 
     level: str
@@ -96,8 +98,8 @@ class LogMessage(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line: *kind* is ``ok``, ``more`` (incomplete), ``end`` (no line before the input ended), ``long``
-    or ``bad``; *next* is where it ends.
+    """One line: *kind* is ``ok``, ``more`` (incomplete), ``end`` (end of input), ``long`` or ``bad``; *next*
+    is its end.
     """
 
     kind: str

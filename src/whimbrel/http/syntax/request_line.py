@@ -1,7 +1,6 @@
-"""The request line: its three words, and what is wrong with them (RFC 9112 3).
+"""The request line: its three words, and their faults (RFC 9112, 3).
 
-A line is read to its end even when something is wrong early on, since the access log and the error page show
-what could be read.
+A line is parsed to its end even after a fault, as the access log and the error page show its words.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ HTTP_1_0, HTTP_0_9 = (1, 0), (0, 9)
 
 
 class Fault(Enum):
-    """What is wrong with a line: the log code and the words; ``%s`` is the word in question."""
+    """A fault of a request line: the log code and the message; ``%s`` is the word concerned."""
 
     METHOD = "AH03445", "Invalid method token: '%s'"
     METHOD_09 = "AH03444", "Invalid method token: '%s' (only GET is allowed for HTTP/0.9 requests)"
@@ -46,8 +45,8 @@ class Fault(Enum):
 
 @dataclass(slots=True)
 class RequestLine:
-    """A request line taken apart; with *reason* set it is answered with *status*.  *names_host*: the target
-    says which host is meant.
+    """A parsed request line; *status* is the response if *reason* is set.  *names_host*: the target names a
+    host.
     """
 
     method: str
@@ -63,7 +62,7 @@ class RequestLine:
 
 
 class _Scan:
-    """The words of a line and the fault that counts."""
+    """The words of a line and the decisive fault."""
 
     __slots__ = ("line", "strict", "fault", "method", "target", "protocol", "rest")
 
@@ -100,7 +99,7 @@ class _Scan:
             self._protocol(self.gap(end))
 
     def _method(self, at: int) -> int | None:
-        """Return the end of the method, None where nothing can follow it."""
+        """Return the end of the method; None if nothing can follow it."""
         end: int | None = _end(_TOKEN if self.strict else _VISIBLE, self.line, at)
         ends_well = end == len(self.line) or _SPACE.match(self.line, end or 0) is not None
         if end == at or not ends_well:
@@ -188,7 +187,7 @@ def _uri(scan: _Scan, url: UriParts | None) -> str:
 
 
 def _judge(request_line: RequestLine, scan: _Scan, rules: ParserOptions) -> None:
-    """Decide which fault the line is answered for: httpd's order, in which form comes before meaning."""
+    """Return the decisive fault, in httpd's order: form before meaning."""
     fault = scan.fault
     if fault is None and request_line.version == HTTP_0_9:
         if not rules.allow09:

@@ -69,8 +69,8 @@ def split_target(target: str, method: str) -> UriParts | None:
 
 
 def split_url(url: str) -> UriParts | None:
-    """Any URL; None when a port is no number, a bracket is open, or a relative path's first segment holds a
-    colon.
+    """Split any URL; None if a port is no number, a bracket is unclosed, or a relative path's first segment
+    has a colon.
     """
     match = _SCHEME.match(url)
     scheme = match[0][:-1] if match else None
@@ -103,7 +103,7 @@ def split_url(url: str) -> UriParts | None:
 
 
 def split_hostinfo(text: str) -> UriParts | None:
-    """``host:port`` and nothing else; None for anything that is not that."""
+    """Split ``host:port``; None for any other text."""
     hostname, port_text = _host_and_port(text)
     if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
         return None
@@ -129,8 +129,8 @@ def _path_parts(rest: str) -> tuple[str | None, str | None, str | None]:
 
 
 def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
-    """The URL again, a password as ``XXXXXXXX`` (as the access log shows it), a port only where it is not the
-    scheme's own.
+    """Return the URL as text, with a password as ``XXXXXXXX`` (as in the access log) and without the scheme's
+    default port.
     """
     site = ""
     if target.user is not None or target.password is not None:

@@ -1,7 +1,7 @@
-"""URL paths: decoding, normalising and escaping them as httpd does.
+"""URL paths: decoding, normalization and escaping as in httpd.
 
-Paths are text of one character per byte.  2.4 normalises first and decodes afterwards, 2.2 the other way
-round; `decode_path` does either as a whole, the parts stand alone for modules that need one of them.
+Paths are text of one character per byte.  2.4 normalizes first and decodes afterwards, 2.2 does the reverse;
+`decode_path` does both steps, the others are for modules that need one of them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _BAD_ESCAPE = compile(r"%(?![0-9A-Fa-f]{2})")
 _SLASHES = compile(r"//+")
 NOT_PLAIN: Final = compile(
     r"[%\0]|/[./]"
-)  # where a path does not say what it means: an escape, a dot or empty segment
+)  # a path that needs decoding or normalization: an escape, a dot or empty segment
 
 BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
 
 
 class Slashes(Enum):
-    """AllowEncodedSlashes: %2f in a path is refused, decoded, or stays as it is."""
+    """AllowEncodedSlashes: %2f in a path is refused, decoded, or retained."""
 
     OFF = "off"
     ON = "on"
@@ -35,10 +35,10 @@ class Slashes(Enum):
 def decode_path(
     path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True, version22: bool = False
 ) -> tuple[str, int]:
-    """Return the path that sections and files are matched with, and 0, 400 (bad escape, above the root) or
-    404 (%2f, %00).
+    """Return the path that is matched with sections and files, and 0, 400 (bad escape, above the root) or 404
+    (%2f, %00).
 
-    *merge* is MergeSlashes; 2.2 keeps several slashes.
+    *merge* is MergeSlashes; 2.2 retains several slashes.
     """
     if version22:
         decoded, status = unescape(path, slashes)
@@ -79,8 +79,8 @@ def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
 
 
 def unescape_loose(text: str) -> str:
-    """Decode what can be decoded (``+`` stays) and leave the rest: for query strings and user input that is
-    never a path.
+    """Decode valid escapes (``+`` stays) and retain the rest: for query strings and user input, never for
+    paths.
     """
     return _ESCAPE.sub(lambda m: m[0] if m[1] is None else chr(int(m[1], 16)), text)
 
@@ -107,8 +107,8 @@ def normalize(
 
 
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
-    """Dot segments removed; (path, whether it never went above its beginning).  With *merge* empty segments
-    count for nothing.
+    """Remove dot segments; return the path, and True if it never went above its beginning.  With *merge*
+    empty segments are ignored.
     """
     root = "/" if path[:1] == "/" else ""
     segments: list[str] = []
@@ -120,14 +120,14 @@ def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
             del segments[-1:]
         elif part != "." and (part or not merge):
             segments.append(part)
-    # What ends in a segment that went away, ends in a slash, unless nothing is left to end.
+    # A path whose last segment was removed ends in a slash, unless it is empty.
     if segments and parts[-1] in ("..", ".") or (merge and segments and not parts[-1]):
         segments.append("")
     return root + "/".join(segments), inside
 
 
 def getparents(path: str) -> str:
-    """2.2's normal form: dot segments removed, empty segments kept.  ``/..`` takes the root's slash along,
+    """Return 2.2's normal form: without dot segments, with empty segments.  ``/..`` removes the root's slash,
     which makes the path invalid.
     """
     if "." not in path:
@@ -145,7 +145,7 @@ def getparents(path: str) -> str:
 
 
 def merge_slashes(path: str) -> str:
-    """Several slashes made one: what 2.2 compares with sections."""
+    """Return a path with slashes merged, which 2.2 compares with sections."""
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
@@ -164,13 +164,15 @@ def escape_uri(path: str) -> str:
 
 
 def escape_path(path: str) -> str:
-    """`escape_uri` of a path that may be relative: ``./`` comes first where its first segment holds a colon."""
+    """Return `escape_uri` of a path that may be relative, with ``./`` in front if its first segment has a
+    colon.
+    """
     first = path.partition("/")[0]
     return ("./" if ":" in first else "") + escape_uri(path)
 
 
 def escape_segment(text: str) -> str:
-    """One segment of a path: slashes are escaped too."""
+    """Escape one segment of a path, slashes included."""
     return _SEGMENT_CHARS.sub(_hex, text)
 
 
@@ -211,8 +213,8 @@ def escape_errorlog_item(text: str) -> str:
 
 
 def construct_url(scheme: str, host: str, port: int, uri: str) -> str:
-    """``http://host/uri``, the port only where it is not the scheme's own; *uri* is already escaped, *host*
-    bracketed where it is IPv6.
+    """Return ``http://host/uri``, without the scheme's default port; *uri* is already escaped, *host* has
+    brackets for IPv6.
     """
     own = {"http": 80, "https": 443}.get(scheme)
     return f"{scheme}://{host}{'' if port == own else f':{port}'}{uri}"
