@@ -95,7 +95,8 @@ def answered(port: int, request: Request) -> Request:
     first, second = md5(f"{user}:{asked['realm']}:{password}"), md5(f"{request.method}:{request.path}")
     proof = md5(f"{first}:{asked['nonce']}:00000001:0a4f113b:auth:{second}")
     value = (
-        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", uri="{request.path}", algorithm=MD5, '
+        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", '
+        f'uri="{request.path}", algorithm=MD5, '
         f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'
     )
     return replace(bare, headers={**request.headers, "Authorization": value})

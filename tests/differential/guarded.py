@@ -115,7 +115,10 @@ def guarded_sites(draw: st.DrawFn) -> Site:
             ("Require all denied\n", "Require all denied\n", "Order deny,allow\nDeny from all\n", "")
         )
     )
-    base = f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n{override}{opened}</Directory>\n'
+    base = (
+        f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n'
+        f"{override}{opened}</Directory>\n"
+    )
     server = "".join(
         f"{line}\n" for line in draw(st.lists(st.sampled_from(guards.SERVER), max_size=2, unique=True))
     )

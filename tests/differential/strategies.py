@@ -87,7 +87,10 @@ def sites(draw: st.DrawFn) -> Site:
             )
         )
     )
-    base = f'<Directory />\nRequire all denied\n</Directory>\n<Directory "%ROOT%">\n{override}Require all granted\n</Directory>\n'
+    base = (
+        f'<Directory />\nRequire all denied\n</Directory>\n<Directory "%ROOT%">\n'
+        f"{override}Require all granted\n</Directory>\n"
+    )
     server = "".join(
         f"{line}\n" for line in draw(st.lists(st.sampled_from(SERVER + FILEINFO), max_size=4, unique=True))
     )

@@ -69,7 +69,9 @@ def area(path: str, lines: str) -> str:
 
 
 def configuration() -> str:
-    """A place for every damaged file: damaged passwords, damaged groups with good passwords, and both of DBM."""
+    """A place for every damaged file: damaged passwords, damaged groups with good passwords, and
+    both of DBM.
+    """
     text = 'Alias / %ROOT%/a.txt\n<Directory "%ROOT%">\nRequire all denied\n</Directory>\n'
     for name in PLACES:
         text += area(f"pw-{name}", f"AuthUserFile {name}.pw\nRequire valid-user\n")
@@ -81,7 +83,8 @@ def configuration() -> str:
         )
         text += area(
             f"dg-{name}",
-            f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\nRequire dbm-group wardens\n",
+            f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\n"
+            f"Require dbm-group wardens\n",
         )
     return text
 

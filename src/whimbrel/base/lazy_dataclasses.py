@@ -295,7 +295,8 @@ def _written_eq(cls: Any) -> Any:
     return _compiled(
         [
             "def made(self, other):",
-            f"if other.__class__ is self.__class__: return {_compared(cls, 'self')} == {_compared(cls, 'other')}",
+            f"if other.__class__ is self.__class__: return {_compared(cls, 'self')} == "
+            f"{_compared(cls, 'other')}",
             "return NotImplemented",
         ],
         {},

@@ -100,5 +100,7 @@ def strtol_exact(text: str, base: int = 10) -> int | None:
 
 
 def atoi(text: str) -> int:
-    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0 for none."""
+    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0
+    for none.
+    """
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -146,7 +146,8 @@ class CommandContext(Command):
                 if not self.allowed & _NONFATAL_UNKNOWN:
                     raise UnknownDirective(node.name, node.place)
                 self.configuration.warn(
-                    f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not included in the server configuration",
+                    f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not "
+                    f"included in the server configuration",
                     code="AH02296",
                     place=node.place,
                 )

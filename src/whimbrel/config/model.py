@@ -187,7 +187,9 @@ class Server:
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
-        """Return this main server's per-directory record as all virtual hosts have it that set nothing in it."""
+        """Return this main server's per-directory record as all virtual hosts have it that set
+        nothing in it.
+        """
         if self._passed_on is None:
             self._passed_on = {}
         found = self._passed_on.get(kind)

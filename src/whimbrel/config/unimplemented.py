@@ -107,12 +107,6 @@ def _expression_error(state: CommandContext, text: str, string: bool) -> str:
     return ""
 
 
-
-
-
-
-
-
 # what happens to them ----------------------------------------------------------------------------
 
 
@@ -163,11 +157,14 @@ def refuse_start(configuration: Configuration) -> None:
 
 def _refusal(lines: list[tuple[str, str, str]]) -> str:
     place, name, source = lines[0]
-    text = f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this configuration can't be served"
+    text = (
+        f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this "
+        f"configuration can't be served"
+    )
     others = list(dict.fromkeys(other for _place, other, _source in lines if other != name))
     if not others:
         return text
-    return (
-        text
-        + f"; nor have {', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
+    return text + (
+        f"; nor have "
+        f"{', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
     )

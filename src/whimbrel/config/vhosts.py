@@ -41,9 +41,7 @@ class NameChain:
     def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
         self.server = server
         self._exact: dict[str, Server] = {}
-        self._ranks: dict[
-            str, int
-        ] = {}  # ranks of exact names, needed if there are wildcard names
+        self._ranks: dict[str, int] = {}  # ranks of exact names, needed if there are wildcard names
         self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
         self._virtual: dict[str, Server] = {}
         self._paths: list[tuple[str, Server]] = []
@@ -265,7 +263,8 @@ class VirtualHostTable:
         elif not self._add_name_22(chain, server, address):
             old = chain.address
             self._warn(
-                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
+                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost "
+                f"{old.written}:{old.port}, "
                 "the first has precedence, perhaps you need a NameVirtualHost directive"
             )
             chain.address, chain.server = address, server
@@ -277,7 +276,8 @@ class VirtualHostTable:
         self._add_name(chain, server, address)
         if address.port != chain.address.port:
             self.configuration.warn(
-                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a NameVirtualHost address is not supported, "
+                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a "
+                f"NameVirtualHost address is not supported, "
                 "proceeding with undefined results",
                 level="error",
             )
@@ -312,9 +312,3 @@ def bucket_of(address: str) -> int:
     key = int.from_bytes(socket.inet_pton(family, address)[-4:], "little")
     key ^= key >> 16
     return ((key >> 8) ^ key) % _BUCKETS
-
-
-
-
-
-

@@ -40,8 +40,8 @@ Lookup = Callable[[str], "str | None"]
 
 
 def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Lookup:
-    """The values of ``${NAME}``: variables of Define (keys in lower case, matched without case), then the
-    environment (matched with case).
+    """Return the values of ``${NAME}``: variables of Define (keys in lower case, matched without case), then
+    the environment (matched with case).
     """
 
     def lookup(name: str) -> str | None:

@@ -89,7 +89,7 @@ class Engine:
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
-    # answering ------------------------------------------------------------------------------------------------------------------------------------
+    # answering ------------------------------------------------------------------------------------
     def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
         """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
         head's.
@@ -234,7 +234,7 @@ class Engine:
             )
         return found
 
-    # sections -------------------------------------------------------------------------------------------------------------------------------------
+    # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:
         """The <Directory> sections without regular expression, in httpd's order."""
         return self._sorted(server)[0]
@@ -255,7 +255,7 @@ class Engine:
             found = self._directories[id(server)] = (plain, regexes)
         return found
 
-    # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
+    # sub-requests and redirects -------------------------------------------------------------------
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
@@ -282,7 +282,7 @@ class Engine:
         """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 
-    # what the server calls itself -----------------------------------------------------------------------------------------------------------------
+    # what the server calls itself -----------------------------------------------------------------
     def construct_url(self, r: Request, uri: str) -> str:
         """Return the absolute URL of *uri* on this server."""
         return identity.construct_url(r, uri)
@@ -301,7 +301,7 @@ class Engine:
         """An HTTP date."""
         return format_http(int(seconds))
 
-    # logs -----------------------------------------------------------------------------------------------------------------------------------------
+    # logs -----------------------------------------------------------------------------------------
     def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
         if enabled(r.plan.levels, line.module, line.level):

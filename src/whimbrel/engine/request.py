@@ -112,8 +112,6 @@ class RequestEngine(Protocol):
         """Log a response that was sent, and cache it if it is cacheable."""
 
 
-
-
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 

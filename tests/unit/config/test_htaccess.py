@@ -78,7 +78,8 @@ def test_nonfatal_only_warns(tmp_path: Path) -> None:
         ("AH02295", "SetEnv in .htaccess forbidden by AllowOverride"),
         (
             "AH02296",
-            "Unknown directive bogus perhaps misspelled or defined by a module not included in the server configuration",
+            "Unknown directive bogus perhaps misspelled or defined by a module not included in the server "
+            "configuration",
         ),
     ]
 

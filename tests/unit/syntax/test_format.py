@@ -46,7 +46,8 @@ def said(data: bytes, rules: object) -> list[tuple[str, str]]:
         ),
         (
             b"<Directory />\n<IfModule x>\n# why\nOptions \\\n   None\n</IfModule>\n</Directory>\n",
-            b"<Directory />\n    <IfModule x>\n        # why\n        Options \\\n   None\n    </IfModule>\n</Directory>\n",
+            b"<Directory />\n    <IfModule x>\n        # why\n        Options \\\n   None\n"
+            b"    </IfModule>\n</Directory>\n",
         ),
         (
             b"<macro m servername>\nservername x\n</macro>\n",

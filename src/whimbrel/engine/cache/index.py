@@ -357,7 +357,9 @@ class CacheIndex:
     def _key_spec_for(
         self, names: frozenset[str], logged: frozenset[str], own: Lists, tests: Tests, known: KeySpec | None
     ) -> KeySpec:
-        """Return the set of what a response depends on, and of what others to its request line do (*known*)."""
+        """Return the set of what a response depends on, and of what others to its request line do
+        (*known*).
+        """
         lists, sets = own, dict(tests)
         if known is not None:
             names, logged = names | known.names, logged | known.logged

@@ -70,8 +70,9 @@ Tests = tuple[
 LoggedLines = tuple[bytes, ...]
 Fill = Callable[[Any], bytes]
 LogTemplate = tuple[tuple[Fill, ...], tuple[bytes, ...]]
-"""A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
-lower-case name, the request line for b""."""
+"""Template of an access-log line: functions for the texts between its holes (one more than there are holes),
+and the holes: a request field by its lower-case name, b"" for the request line.
+"""
 EscapedCache = BoundedDict[bytes, tuple[bytes, bytes]]
 
 
@@ -272,9 +273,7 @@ class KeySpec:
         self.is_line_logged = REQUEST_LINE in logged and not self.by_query
         self._key_fields = frozenset(name.encode("latin-1") for name in names | ALWAYS)
         self._logged = frozenset(name.encode("latin-1") for name in logged)
-        self._irrelevant: set[bytes] = (
-            set()
-        )  # irrelevant well-formed lines: most of those that clients send
+        self._irrelevant: set[bytes] = set()  # irrelevant well-formed lines: most of those that clients send
         self._known: dict[bytes, int] = {}  # what the others are worth
         self._idle_bytes = self._known_bytes = 0
         self.latest = b""

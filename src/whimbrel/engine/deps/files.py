@@ -315,7 +315,9 @@ class CachedFile:
 
 
 class FileCache:
-    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same signature."""
+    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same
+    signature.
+    """
 
     __slots__ = ("_bytes", "_files")
 

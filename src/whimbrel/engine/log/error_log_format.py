@@ -24,7 +24,9 @@ from whimbrel.http.syntax.url import escape_errorlog_item
 
 
 class FormatItem(Protocol):
-    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a new field."""
+    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a
+    new field.
+    """
 
     @property
     def letter(self) -> str: ...

@@ -27,9 +27,7 @@ FRAMING_FIELDS: Final = frozenset(
     ("range", "request-range", "connection")
 )  # fields of a request that decide about the form of its response
 RANGES: Final = frozenset(("range", "request-range"))
-MAX_VALIDATED: Final = (
-    2048  # bounds: response fields that passed validation, and the length of one
-)
+MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
 HTTP_1_1: Final = (1, 1)
@@ -311,8 +309,6 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         r.set_uncacheable()
     if r.header_only and out.get("Content-Length") == "0":
         out.unset("Content-Length")
-
-
 
 
 def _head(r: Request) -> tuple[bytes, bytes]:

@@ -86,7 +86,10 @@ async def _check_user(r: Request, missing: str = "") -> HookStatus:
         )
         return config_error(r, answer, words if old else "check user")
     if r.user is None and not old:
-        text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
+        text = (
+            f"No authentication done but request not allowed without authentication for {r.uri}. "
+            f"Authentication not configured?"
+        )
         r.log("error", text, code=missing)
         return config_error(r, 500, "check user")
     answer = await run(r, r.plan.auth_checker)

@@ -100,15 +100,3 @@ def _decode(r: Request) -> HookStatus:
         )
     r.uri = path.partition("\0")[0] if old else path  # the C text of 2.2 ends there
     return status
-
-
-
-
-
-
-
-
-
-
-
-

@@ -105,7 +105,10 @@ def _strictly_named(r: Request) -> HookStatus:
     own = (r.server.name, *r.server.names)
     if host in (name.lower() for name in own) or any(matcher(name)(host) for name in r.server.wild_names):
         return OK
-    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
+    text = (
+        f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching "
+        f"virtual host"
+    )
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
     r.set_uncacheable()
     return 400

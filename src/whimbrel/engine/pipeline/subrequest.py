@@ -86,7 +86,9 @@ async def lookup_dirent(r: Request, name: str) -> Request:
 
 
 async def run_sub(sub: Request) -> HookStatus:
-    """Run the handler of a sub-request; its body is added to the request that it belongs to (ap_run_sub_req)."""
+    """Run the handler of a sub-request; its body is added to the request that it belongs to
+    (ap_run_sub_req).
+    """
     answer = await invoke_handler(sub)
     main, last = sub.main, sub
     while last.next is not None:

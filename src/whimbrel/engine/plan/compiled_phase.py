@@ -77,7 +77,9 @@ class CompiledPhase:
         return otherwise
 
     def for_type(self, kind: str | None) -> tuple[str, Hooks]:
-        """Return the handler that a media type stands for where none is set, and the hooks that may take it."""
+        """Return the handler that a media type stands for where none is set, and the hooks that
+        may take it.
+        """
         found = self._types.get(kind)
         if found is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
@@ -99,7 +101,9 @@ def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
-    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before` and `after`."""
+    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before`
+    and `after`.
+    """
     todo = sorted(entries, key=lambda e: e[1].order)
     sources = {module.source for module, _ in todo}
     waits: list[tuple[Module, Hook, set[str]]] = []

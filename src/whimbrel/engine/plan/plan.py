@@ -46,18 +46,6 @@ class PlanSource(Protocol):
         """Return the <Location> sections of *server*."""
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 class Plan:
     """One merged configuration; also the Scope that hook makers receive.
 

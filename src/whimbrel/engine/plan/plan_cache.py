@@ -35,7 +35,9 @@ class PlanCache:
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """Return the <Location> sections of a server; virtual hosts without sections share the main server's."""
+        """Return the <Location> sections of a server; virtual hosts without sections share the
+        main server's.
+        """
         found = self._locations.get(id(server.locations))
         if found is None:
             found = self._locations[id(server.locations)] = Locations(server.locations)

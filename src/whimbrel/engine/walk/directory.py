@@ -245,11 +245,3 @@ class DirectoryWalk:
             r.plan = r.plan.with_layer(layer)
             self.found = r.engine.plans.merge_layers(self.found, layer)
         return OK
-
-
-
-
-
-
-
-

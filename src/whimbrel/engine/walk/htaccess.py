@@ -45,7 +45,9 @@ class HtaccessPolicy(NamedTuple):
 
 
 class HtaccessResolver:
-    """The .htaccess files of one engine. A changed file invalidates all plans, as they may contain its layer."""
+    """The .htaccess files of one engine. A changed file invalidates all plans, as they may
+    contain its layer.
+    """
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
@@ -123,7 +125,9 @@ class HtaccessResolver:
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:
-    """Return True if no request on behalf of the same client request has read the file under this policy yet."""
+    """Return True if no request on behalf of the same client request has read the file under this
+    policy yet.
+    """
     first = r
     while before := first.main or first.prev:
         first = before

@@ -63,7 +63,7 @@ class TrackedHeaders(Headers):
             self.accessed.add(name.lower())
         return super().__contains__(name)
 
-    # as a whole -----------------------------------------------------------------------------------------------------------------------------------
+    # as a whole -----------------------------------------------------------------------------------
     def items(self) -> list[Pair]:
         """See Headers.items."""
         self.all_fields_used = True
@@ -92,7 +92,7 @@ class TrackedHeaders(Headers):
         self.all_fields_used = True
         return super().overlay(over)
 
-    # changes --------------------------------------------------------------------------------------------------------------------------------------
+    # changes --------------------------------------------------------------------------------------
     def set(self, name: str, value: str) -> None:
         """See Headers.set."""
         self.all_fields_used = True

@@ -41,7 +41,8 @@ CustomLog logs/access_log short
 </Directory>
 """
 MODULES = (
-    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers autoindex"
+    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers "
+    "autoindex"
 ).split()
 OLD = 1_600_000_000
 WONDER = "Authorization: Basic YWxpY2U6d29uZGVy\r\n"

@@ -28,7 +28,8 @@ from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers negotiation rewrite alias "
+    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers "
+    "negotiation rewrite alias "
     "log_config"
 ).split()
 CONF = """
@@ -327,7 +328,10 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
     """Expires and max-age of a kept answer are those of the second in which it is given again."""
     for folder in ("conf", "logs"):
         (tmp_path / folder).mkdir()
-    lines = 'LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresByType text/plain "access plus 60 seconds"\n'
+    lines = (
+        "LoadModule expires_module modules/mod_expires.so\nExpiresActive On\n"
+        'ExpiresByType text/plain "access plus 60 seconds"\n'
+    )
     text = (root / "conf/httpd.conf").read_text()
     lines += f'ExpiresByType text/html M{2_000_000_000 - OLD}\nTypesConfig "{root}/conf/mime.types"\n'
     (tmp_path / "conf/httpd.conf").write_text(text + lines)
@@ -343,8 +347,8 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
             assert f"Cache-Control: max-age=60\r\nExpires: {later}\r\n" in ask(serving, "/a.txt", [])[0]
             page, _lines = ask(serving, "/index.html", ["Connection: keep-alive"])
             assert (
-                f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\nExpires: Wed, 18 May 2033 03:33:20 GMT\r\n"
-                in page
+                f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\n"
+                f"Expires: Wed, 18 May 2033 03:33:20 GMT\r\n" in page
             )
             assert "Keep-Alive: timeout=5, max=100\r\n" in page
     assert (

@@ -21,7 +21,8 @@ from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config"
+    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite "
+    "log_config"
 ).split()
 CONF = r"""
 ServerName localhost

@@ -52,6 +52,9 @@ def shown(decision: Decision | None, indent: int = 0) -> list[str]:
     """The tree as indented lines: what, verdict, line number."""
     if decision is None:
         return []
-    line = f"{' ' * indent}{decision.what}: {decision.verdict}{f' ({decision.detail})' if decision.detail else ''}"
+    line = (
+        f"{' ' * indent}{decision.what}: "
+        f"{decision.verdict}{f' ({decision.detail})' if decision.detail else ''}"
+    )
     place = f" @{decision.place.line}" if decision.place is not None else ""
     return [line + place, *(text for child in decision.children for text in shown(child, indent + 1))]

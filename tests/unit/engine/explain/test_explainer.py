@@ -60,7 +60,8 @@ def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
 def test_passwords_are_told_provider_by_provider(tmp_path: Path) -> None:
     site = Site(
         tmp_path,
-        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n{BASIC}"
+        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n"
+        f"{BASIC}"
         "AuthBasicProvider file other\nRequire valid-user\n</Location>\n",
     )
     (site.root / "conf/none").write_text("")
@@ -104,8 +105,10 @@ def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
 def test_sections_in_the_order_of_merging(tmp_path: Path) -> None:
     site = Site(
         tmp_path,
-        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n</Directory>\n<If "true">\n'
-        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\nSetEnvIf X g h\n</Location>\n',
+        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n'
+        '</Directory>\n<If "true">\n'
+        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\n'
+        "SetEnvIf X g h\n</Location>\n",
     )
     (site.root / "htdocs/in/.htaccess").write_text("SetEnvIf X i j\n")
     told = explain(site, "/in/f.html").requests[-1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.differential.kept_grammar import MODULES
+from tests.differential.cache_grammar import MODULES
 from tests.performance.site import Driving, Wire
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
@@ -43,10 +43,14 @@ AddLanguage en .en
 AddLanguage de .de
 """
 OPEN: Final = {
-    "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n'
-    '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\nRequire all granted\n</Directory>\n'
-    "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n</Location>\n",
-    "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n</Directory>\n'
+    "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\n'
+    "Options +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n"
+    '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\n'
+    "Require all granted\n</Directory>\n"
+    "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n"
+    "</Location>\n",
+    "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\n'
+    "AddOutputFilter INCLUDES .shtml\n</Directory>\n"
     "<Location /status>\nSetHandler server-status\n</Location>\n",
 }
 SSI: Final = """<!--#set var="q" value="$QUERY_STRING" --><!--#echo var="q" -->
@@ -69,14 +73,18 @@ FILES: Final = {
     "htdocs/list/README.html": "read\n",
     "htdocs/map.var": "URI: page.html.en\nContent-Type: text/html\nContent-Language: en\n\n"
     "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
-    "htdocs/ssi.shtml": '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n',
+    "htdocs/ssi.shtml": (
+        '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n'
+    ),
     "htdocs/ssi2.shtml": SSI,
     "htdocs/asis.asis": "Status: 200 Fine\nContent-Type: text/plain\nX-As: is\n\nas it is\n",
     "htdocs/img.map": "base referer\ndefault nocontent\nrect one.html 1,1 5,5\npoint two.html 9,9\n",
     "htdocs/odd.foo": "odd\n",
     "htdocs/x.act": "act\n",
     "htdocs/err.html": "error\n",
-    "htdocs/err.shtml": '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n',
+    "htdocs/err.shtml": (
+        '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n'
+    ),
     "htdocs/two.txt": "two\n",
     "htdocs/one": "uno\n",
     "htdocs/cern/a.txt": "meta\n",

@@ -39,7 +39,10 @@ def loaded(site: Site, root: Path) -> Configuration:
     documents(root)
     htaccess(root, site.htaccess)
     loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
-    head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\n'
+    head = (
+        f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\n'
+        f"TypesConfig mime.types\n"
+    )
     head += f'DocumentRoot "{root}/htdocs"\n'
     text = (
         site.conf.replace("%ROOT%", str(root / "htdocs"))

@@ -93,7 +93,8 @@ def test_a_copy_of_what_goes_with_the_clock_goes_with_it_too(
     tmp_path: Path, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf = (
-        'LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresDefault "access plus 1 hour"\n'
+        "LoadModule expires_module modules/mod_expires.so\nExpiresActive On\n"
+        'ExpiresDefault "access plus 1 hour"\n'
         f'{copy}\n{LOG} "%{{at}}n"'
     )
     serving = engine(tmp_path, conf, FILES)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.kept_engines import (
+from tests.differential.cache_engines import (
     BEGIN,
     FILES,
     MTIME,
@@ -26,7 +26,7 @@ from tests.differential.kept_engines import (
     loads,
     masked,
 )
-from tests.differential.kept_grammar import Clients, Texts
+from tests.differential.cache_grammar import Clients, Texts
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.engine.cache import entry as kept_answers
 from whimbrel.engine.expressions import RequestView
@@ -188,7 +188,7 @@ def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])
-def test_kept_answers_are_those_that_would_be_made(root: Path, version: str, clock: Clock) -> None:
+def test_cached_responses_equal_those_of_the_general_path(root: Path, version: str, clock: Clock) -> None:
     dialect = DIALECTS[version]
     preamble, answered, made = loads(root, dialect), 0, 0
     for seed in range(FIRST, FIRST + SEEDS):
