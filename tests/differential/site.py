@@ -16,8 +16,8 @@ from whimbrel.testing.ports import free_port
 
 MTIME = 1_600_000_000
 MODULES = """
-mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest
-access_compat authn_dbm authz_dbm alias autoindex dir env headers include mime rewrite setenvif
+mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic
+auth_digest access_compat authn_dbm authz_dbm alias autoindex dir env headers include mime rewrite setenvif
 """.split()
 FILES = {
     "index.html": "front\n",

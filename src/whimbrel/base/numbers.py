@@ -86,11 +86,11 @@ def strtol(text: str, base: int = 10) -> tuple[int, str]:
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
         base = 16 if re.match("0[xX][0-9a-fA-F]", digits) else 8 if digits[:1] == "0" else 10
-    found = _BASES[base].match(text)
-    if found is None:
+    match = _BASES[base].match(text)
+    if match is None:
         return 0, text
-    value = decimal(found[2]) if base == 10 else int(found[2], base)
-    return max(-value, -LONG_MAX - 1) if found[1] == "-" else min(value, LONG_MAX), text[found.end() :]
+    value = decimal(match[2]) if base == 10 else int(match[2], base)
+    return max(-value, -LONG_MAX - 1) if match[1] == "-" else min(value, LONG_MAX), text[match.end() :]
 
 
 def strtol_exact(text: str, base: int = 10) -> int | None:

@@ -79,12 +79,12 @@ class CommandContext(Command):
         return compile_regex(pattern, ignore_case=ignore_case)
 
     def provider(self, group: str, name: str) -> Any:
-        found = self.configuration.provider(group, name)
-        if found is None and group == "expr_variable":
+        provider = self.configuration.provider(group, name)
+        if provider is None and group == "expr_variable":
             from whimbrel.config.unimplemented_lines import variable
 
             return variable(self, name)
-        return found
+        return provider
 
     def loaded(self, module: str) -> bool:
         return self.configuration.loaded(module)

@@ -58,13 +58,13 @@ def local_host_name() -> str:
     """Return the machine's name with its domain, or its address, or 127.0.0.1."""
     import socket
 
-    own = socket.gethostname()
+    name = socket.gethostname()
     try:
-        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
+        address = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4]
     except OSError:
         return "127.0.0.1"
     try:
-        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
+        resolved = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
     except OSError:
-        found = ""
-    return found if "." in found else own if "." in own else str(address[0])
+        resolved = ""
+    return resolved if "." in resolved else name if "." in name else str(address[0])

@@ -52,16 +52,18 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
 def _run_checks(
     state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str
 ) -> None:
-    around = check_context(state, version)
+    context = check_context(state, version)
     for words in calls:
-        warned = warning(row.source, name, words, around)
-        for one in (warned, *warned.more) if warned is not None else ():
-            state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
-    message = check_calls(row.source, name, calls, around)
+        warned = warning(row.source, name, words, context)
+        for message_line in (warned, *warned.more) if warned is not None else ():
+            state.warn(
+                message_line.text, code=message_line.code, level=message_line.level, cause=message_line.cause
+            )
+    message = check_calls(row.source, name, calls, context)
     if message:
         raise ConfigError(message)
     for words in calls:
-        for group, name_declared in declares(row.source, name, words, around):
+        for group, name_declared in declares(row.source, name, words, context):
             state.configuration.declare(group, name_declared)
 
 

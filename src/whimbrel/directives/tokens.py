@@ -29,11 +29,11 @@ def words(text: str) -> list[str]:
     """Return all arguments of *text*; quoted empty ones count."""
     if not _QUOTING.search(text):
         return _WORDS.findall(text)
-    found, at = [], skip_blanks(text)
+    arguments, at = [], skip_blanks(text)
     while at < len(text):
         word, at = plain.getword(text, at)
-        found.append(word)
-    return found
+        arguments.append(word)
+    return arguments
 
 
 Lookup = Callable[[str], "str | None"]

@@ -98,8 +98,8 @@ class RequestView:
         return context[1] if context else self.document_root()
 
     def log_id(self, *, connection: bool) -> str:
-        found: str = self.request.connection.log_id if connection else self.request.log_id
-        return found
+        value: str = self.request.connection.log_id if connection else self.request.log_id
+        return value
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
         """Return the status of a sub-request for a URL path or a file, and True if a file exists."""

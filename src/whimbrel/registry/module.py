@@ -82,8 +82,8 @@ def lazy_maker(file: str, name: str) -> HookMaker:
     """
 
     def make(scope: Scope) -> CompiledHook | None:
-        found: HookMaker = getattr(import_module(file), name)
-        return found(scope)
+        maker: HookMaker = getattr(import_module(file), name)
+        return maker(scope)
 
     make.__module__ = file
     return make

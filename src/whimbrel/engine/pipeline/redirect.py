@@ -66,14 +66,14 @@ async def internal_redirect(r: Request, target: str) -> HookStatus:
     if is_too_deep(r):
         return await die(r, 500, r.status)
     new = redirected(r, target)
-    answer = await run_phase(new, POST_READ_REQUEST)
-    if answer in (OK, DECLINED):
-        answer = await process(new)
-    if answer == OK:
-        answer = await invoke_handler(new)
-    if answer in (OK, DONE):
+    status = await run_phase(new, POST_READ_REQUEST)
+    if status in (OK, DECLINED):
+        status = await process(new)
+    if status == OK:
+        status = await invoke_handler(new)
+    if status in (OK, DONE):
         return OK
-    return await die(new, answer, new.status)
+    return await die(new, status, new.status)
 
 
 _LIMIT_HINT = (

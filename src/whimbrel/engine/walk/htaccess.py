@@ -61,14 +61,14 @@ class HtaccessResolver:
 
     def policy(self, plan: Plan) -> HtaccessPolicy:
         """Return the policy of *plan*."""
-        found: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
-        if found is None:
+        policy: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
+        if policy is None:
             override = override_of(self._configuration, plan.core)
             names = () if override.nothing else tuple(plan.server_core.access_names)
-            found = plan.notes[HtaccessPolicy] = HtaccessPolicy(
+            policy = plan.notes[HtaccessPolicy] = HtaccessPolicy(
                 override, names, not any(name.startswith("/") for name in names)
             )
-        return found
+        return policy
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
         """Return the layer of the first of the policy's files that exists in *directory* (with its slash).

@@ -34,8 +34,8 @@ class TrackedHeaders(Headers):
         """See Headers.get."""
         low = name.lower()
         self.accessed.add(low)
-        found = self._at.get(low)
-        return default if found is None else found[1]
+        entry = self._at.get(low)
+        return default if entry is None else entry[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """See Headers.tested."""
@@ -45,8 +45,8 @@ class TrackedHeaders(Headers):
             self.tests = {**self.tests, low: sets}
         elif known is not sets:
             self.tests = {**self.tests, low: tuple(dict.fromkeys((*known, *sets)))}
-        found = self._at.get(low)
-        return None if found is None else found[1]
+        entry = self._at.get(low)
+        return None if entry is None else entry[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""
