@@ -242,7 +242,7 @@ DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
         "RegisterHttpMethod FROB",
         "Protocols http/1.1 h2c",
     ),
-    # what keeps most answers from being kept
+    # makes most responses uncacheable
     "rare": (
         "CookieTracking On",
         "LogLevel debug",

@@ -1,4 +1,4 @@
-"""A worker in this process that keeps its answers, and one of the same configuration that forgets them before
+"""Two workers of one configuration in this process: one with its response cache, one that empties it before
 each request.
 """
 
@@ -204,7 +204,7 @@ class Pair:
 
     @property
     def open(self) -> bool:
-        """Whether both take one more request."""
+        """Return True if both accept one more request."""
         return all(
             one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer
             for one in (self.kept, self.made)
@@ -212,7 +212,7 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether both are in the same state."""
+        """Return True if both are in the same state."""
         (one, first), (other, second) = self.kept, self.made
         return (one._state, first.closed, one._buffer, one.connection.served) == (
             other._state,
@@ -241,7 +241,7 @@ class Server:
         return connection, wire
 
     def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
-        """What is written, and the lines of all logs."""
+        """Return the bytes written, and the lines of all logs."""
         connection, wire = at
         self.runtime.logs.clear()
         wire.out = b""
@@ -249,7 +249,7 @@ class Server:
         return wire.out, {name: list(lines) for name, lines in self.runtime.logs.items()}
 
     def forget(self) -> None:
-        """Drop what was kept of earlier answers, and what was kept to make answers from."""
+        """Empty all caches of responses, and those that responses are built from."""
         engine = self.engine
         engine.response_cache.clear()
         engine.file_cache.__init__()  # type: ignore[misc]
@@ -258,7 +258,7 @@ class Server:
 
 
 def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[str, bytes]]]:
-    """Answer and log lines with what no two requests have in common made equal."""
+    """Mask the parts of response and log lines that are unique to a request."""
 
     def mask(data: bytes) -> bytes:
         return OTHERS.sub(b"N", ID.sub(b"ID", data))
@@ -267,5 +267,5 @@ def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[
 
 
 def ids(out: bytes, logs: dict[str, list[bytes]]) -> set[bytes]:
-    """The ids in an answer and in its log lines."""
+    """Return the unique ids in a response and in its log lines."""
     return set(ID.findall(out)).union(*(ID.findall(line) for lines in logs.values() for line in lines))

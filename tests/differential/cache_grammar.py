@@ -1,8 +1,8 @@
-"""Random configurations and requests whose answers depend on query, client, fields, method, host and files in
-as many ways as there are modules.
+"""Random configurations and requests whose responses depend on query, client, fields, method, host and files
+in as many ways as there are modules.
 
-A grammar: `#name#` in a text stands for one of the texts of that name.  Blocks that a dialect refuses are
-left out by whoever loads them.
+A grammar: `#name#` in a text stands for one of the texts of that name.  The caller omits blocks that a
+dialect refuses.
 """
 
 from __future__ import annotations
@@ -364,8 +364,8 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Texts:
-    """Random texts.  Names, values and queries are few within one configuration, so that what it looks for is
-    what clients say.
+    """Random texts.  One configuration has few names, values and queries, so that clients send what it
+    matches.
     """
 
     def __init__(self, chance: random.Random) -> None:
@@ -387,7 +387,7 @@ class Texts:
             text = text[: found.start()] + choice + text[found.end() :]
 
     def lines(self, name: str, most: int) -> str:
-        """One to *most* texts of one name, a line each."""
+        """Return one to *most* texts of one name, a line each."""
         return "\n".join(self.make(f"#{name}#") for _ in range(self.chance.randrange(most) + 1))
 
     def blocks(self) -> list[str]:
@@ -424,7 +424,7 @@ class Clients:
         self.sent: list[bytes] = []
 
     def head(self) -> bytes:
-        """One request: half of them one that was sent before, or that with a single line changed."""
+        """Return one request head; half of them repeat an earlier one, or change one line of it."""
         chance = self.chance
         if self.sent and chance.random() < 0.5:
             return chance.choice(self.sent[-5:])

@@ -1,5 +1,5 @@
-"""What generated access control is made of: one directive, opening line or path a line; blocks where lines
-belong together.
+"""Texts of generated access control: one directive, opening line or path a line; blocks where lines belong
+together.
 """
 
 from __future__ import annotations

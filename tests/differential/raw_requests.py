@@ -11,7 +11,7 @@ from typing import Final
 NEXT: Final = "GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-# Where a body ends.
+# The end of a body.
 FRAMING: Final[dict[str, str]] = {
     "cl+te": (
         "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n"

@@ -71,8 +71,8 @@ WHIMBREL = Program(
 
 @dataclass(frozen=True)
 class Site:
-    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), .htaccess
-    files and documents by name.
+    """Input of a comparison: the text of the main file (%ROOT% is the document root, %PORT% the port),
+    .htaccess files and documents by name.
     """
 
     conf: str
@@ -107,8 +107,8 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class Running:
-    """*program* serving *site*; a context manager.  `started` is False where it refused; `said` is what it
-    printed.
+    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `said` is its
+    output.
     """
 
     def __init__(self, program: Program, site: Site, root: Path) -> None:
@@ -157,7 +157,7 @@ class Running:
 
     @property
     def said(self) -> str:
-        """What it printed on its standard output and error, without its own name and places."""
+        """Return its standard output and error, without its own name and paths."""
         text = (
             (self.logs / "said")
             .read_text("latin-1")

@@ -48,8 +48,8 @@ def limited(draw: st.DrawFn) -> str:
 
 @st.composite
 def body(draw: st.DrawFn, override: bool) -> str:
-    """The lines of a section; with *override* an AllowOverride may be among them.  Lines that ask for a user
-    bring a password area along.
+    """Return the lines of a section; with *override* maybe an AllowOverride.  Lines that require a user have
+    an AuthType.
     """
     lines = draw(
         st.lists(
@@ -101,7 +101,7 @@ def sites(draw: st.DrawFn) -> Site:
 
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """One request; half of them plain."""
+    """Return one request; half of them have no credentials."""
     path = draw(st.sampled_from(PATHS))
     if draw(st.booleans()):
         return Request(path)

@@ -64,7 +64,7 @@ def spoiled(root: Path) -> None:
 
 
 def area(path: str, lines: str) -> str:
-    """One place that asks for a password."""
+    """Return one section that requires a password."""
     return f"<Location /{path}>\nAuthType Basic\nAuthName zone\n{lines}</Location>\n"
 
 

@@ -44,14 +44,14 @@ class Dialect:
     )
     contexts_22: bool = switch(
         "unlisted",
-        "lines stand where 2.2 lets them: setters ask for <Limit>, folders hold aliases; errors name no "
+        "lines stand where 2.2 lets them: setters ask for <Limit>, directories have aliases; errors name no "
         "section",
     )
     limit_must_matter: bool = switch(
         "X20", "a <Limit> that changes nothing, or names an unknown method in .htaccess, is an error"
     )
     include_needs_match: bool = switch(
-        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for folders"
+        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for directories"
     )
     main_file_may_miss: bool = switch(
         "wire", "with -C or -c lines the default configuration file may be missing"
@@ -93,7 +93,7 @@ class Dialect:
         "C09", "without any AllowOverride .htaccess files are ignored (the upgrade guide's wording)"
     )
     checks_log_directories_first: bool = switch(
-        "unlisted", "the folders of all logs are looked for before anything starts"
+        "unlisted", "the directories of all logs must exist before anything starts"
     )
     process_numbers_late: bool = switch(
         "unlisted", "the numbers of processes and threads are checked together, once all is read"
@@ -145,7 +145,7 @@ class Dialect:
     error_page_doctype: str = switch("wire", "the document type of error pages")
     wire_22: bool = switch(
         "wire",
-        "heads of requests, answers and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too "
+        "heads of requests, responses and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too "
         "Large)",
     )
     strict_host: bool = switch("wire", "a Host that is no host name is refused")

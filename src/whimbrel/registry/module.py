@@ -19,8 +19,8 @@ S = TypeVar("S")
 
 
 class Reads(Flag):
-    """What a hook's result depends on besides the merged settings; decides whether the response can be
-    cached.
+    """Inputs of a hook's result besides the merged settings; they decide whether the response can
+    be cached.
     """
 
     NOTHING = 0

@@ -1,5 +1,5 @@
-""".htaccess files: what is admitted, what is said, and when the file is read again.  Expected texts are the
-servers' own.
+""".htaccess files: admitted directives, messages, and when a file is read again.  Expected texts are the
+servers'.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading files into a tree.  Every expected text is what 2.4.71 or 2.2.34 said to the same lines (@ is the
+"""Reading files into a tree.  Every expected text is that of 2.4.71 or 2.2.34 for the same lines (@ is the
 server root).
 """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.request import Request
 
-Probe = tuple[str, ContentSignature | None]  # path of a .htaccess file that was looked up, and its signature
+Probe = tuple[str, ContentSignature | None]  # path of a .htaccess file, and its signature
 _ABSENT: Final = (ENOENT, ENOTDIR)
 _NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read again each time
 

@@ -1,4 +1,4 @@
-"""Dates: RFC 9110 5.6.7 in all three forms, and the times of the access log and the error log."""
+"""Dates in the three forms of RFC 9110, 5.6.7, and the times of the access log and the error log."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What kept answers and their log lines must not lose: changed fields, names that one connection looked up,
-fields that go with the clock.
+"""Log lines of cached responses: changed fields, host names that one connection looked up, fields that depend
+on the clock.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def lines(serving: Engine) -> list[str]:
 
 
 def made(serving: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the answers that are not given from what was kept."""
+    """Count the responses that do not come from the cache."""
     count, respond = [0], serving.respond
 
     def counted(*arguments: object) -> object:

@@ -24,7 +24,7 @@ def explain(
     method: str = "GET",
     headers: str = "",
 ) -> Explained:
-    """What `Site.ask` would be answered, explained."""
+    """Return the explanation of the request that `Site.ask` would send."""
     auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
     host = "" if "Host:" in headers else "Host: localhost\r\n"
     head = read_head(

@@ -1,4 +1,4 @@
-"""Decision trees: what they show, and that telling changes no answer."""
+"""Decision trees: their contents, and that tracing changes no response."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_explaining_writes_no_log_and_says_what_it_would_have_written(tmp_path: 
 
 
 def calls(site: Site) -> int:
-    """Function calls of one request to plans that are ready, but without its kept answer."""
+    """Count the function calls of one request with plans built and an empty cache."""
     profile = cProfile.Profile()
     site.ask()
     site.engine.response_cache.clear()
@@ -155,9 +155,7 @@ def calls(site: Site) -> int:
 
 def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
     site = Site(tmp_path, "<Location />\nRequire ip 127.0.0.1\nAllow from all\n</Location>\n")
-    os.utime(
-        tmp_path / "htdocs/f.html", (1e9, 1e9)
-    )  # what is known of one that has just been written is not kept
+    os.utime(tmp_path / "htdocs/f.html", (1e9, 1e9))  # a file that has just been written is not cached
     before = [calls(site) for _ in range(5)][-1]  # the first ones make what the later find
     explain(site)
     assert calls(site) == before

@@ -37,7 +37,7 @@ def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
 
 
 def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
-    """Warnings about a file's lines, and that a file is none, come before what is said about the request."""
+    """Warnings about a file's lines, and about an unreadable file, precede the messages about the request."""
     conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=All\n</Directory>'
     files = {
         "htdocs/w/.htaccess": "Foo x\nPassEnv NO_SUCH\n",

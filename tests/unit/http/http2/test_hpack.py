@@ -1,6 +1,4 @@
-"""Header compression: what is cached is what would be coded anew, and nothing grows beyond its bound (RFC
-7541).
-"""
+"""Header compression: cached blocks equal newly coded ones, and nothing grows beyond its bound (RFC 7541)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of fields: what 2.4.71 (nghttp2 1.52) answers, resets or refuses was seen on the running server."""
+"""Field blocks: the responses, resets and refusals are those of 2.4.71 (nghttp2 1.52)."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def test_what_is_kept_is_found_by_fields_in_the_usual_order_only() -> None:
 
 
 def test_every_request_with_a_key_is_accepted() -> None:
-    """The response cache answers nothing that would be refused: any two fields, with each pseudo-header field
-    broken in its turn.
+    """A key of the response cache belongs only to accepted requests: any two fields, with each pseudo-header
+    field invalid in turn.
     """
     names = [
         b"accept",
