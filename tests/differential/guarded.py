@@ -1,4 +1,6 @@
-"""Configurations about access control alone, drawn by hypothesis: sections in sections, .htaccess at several levels, two virtual hosts."""
+"""Configurations about access control alone, drawn by hypothesis: sections in sections, .htaccess at several
+levels, two virtual hosts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def inside(opening: str, text: str) -> str:
 
 @st.composite
 def container(draw: st.DrawFn, depth: int = 2) -> str:
-    """A Require container of one to three rules, containers among them; a few can never grant anything and are refused."""
+    """A Require container of one to three rules, containers among them; a few can never grant anything and
+    are refused.
+    """
     name = draw(st.sampled_from(CONTAINERS))
     rule = st.sampled_from(guards.REQUIRE)
     rules = st.one_of(rule, rule, container(depth - 1)) if depth else rule
@@ -47,7 +51,7 @@ def rules() -> st.SearchStrategy[str]:
 
 @st.composite
 def body(draw: st.DrawFn) -> str:
-    """The lines of a section or file; most that ask for a user bring a password area along."""
+    """Return the lines of a section or file; most that require a user have an AuthType."""
     text = "\n".join(draw(st.lists(rules(), min_size=1, max_size=4)))
     wanted = any(word in text for word in ("user", "group", "USER", "chosen", "keepers"))
     if "AuthType" in text or not draw(st.sampled_from((wanted, wanted, wanted, True))):
@@ -74,7 +78,7 @@ def section(draw: st.DrawFn) -> str:
 
 @st.composite
 def hosts(draw: st.DrawFn) -> str:
-    """None or two virtual hosts by name, each with sections of its own."""
+    """Return no or two name-based virtual hosts, each with its own sections."""
     if draw(st.booleans()):
         return ""
     made = ""
@@ -86,7 +90,9 @@ def hosts(draw: st.DrawFn) -> str:
 
 @st.composite
 def guarded_sites(draw: st.DrawFn) -> Site:
-    """A main file that denies the file system and opens the document root, guards of every kind behind it, up to three .htaccess files."""
+    """A main file that denies the file system and opens the document root, guards of every kind behind it, up
+    to three .htaccess files.
+    """
     override = draw(
         st.sampled_from(
             (
@@ -109,7 +115,10 @@ def guarded_sites(draw: st.DrawFn) -> Site:
             ("Require all denied\n", "Require all denied\n", "Order deny,allow\nDeny from all\n", "")
         )
     )
-    base = f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n{override}{opened}</Directory>\n'
+    base = (
+        f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n'
+        f"{override}{opened}</Directory>\n"
+    )
     server = "".join(
         f"{line}\n" for line in draw(st.lists(st.sampled_from(guards.SERVER), max_size=2, unique=True))
     )

@@ -75,6 +75,11 @@ class Run:
     seconds: float
     load: float | None
 
+    @property
+    def shown_load(self) -> str:
+        """The load for the table."""
+        return "-" if self.load is None else f"{self.load:.1f}"
+
 
 def read_runs(path: Path) -> dict[str, Run]:
     """Return the runs that `write_runs` stored by name of the measure; none where the file is missing."""
@@ -93,7 +98,7 @@ def write_runs(path: Path, runs: dict[str, Run]) -> None:
 def document(runs: dict[str, Run], promises: dict[str, Measure]) -> str:
     """Return the text of docs/reliability.md."""
     rows = [
-        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} | {run.seconds:.0f} | {'-' if run.load is None else f'{run.load:.1f}'} "
+        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} | {run.seconds:.0f} | {run.shown_load} "
         f"| {_listed(run.result)} |\n"
         for name, run in sorted(runs.items())
         if name in promises

@@ -6,8 +6,9 @@ A switch names its row of the table of changes (C.., X..), or else
     added     2.4 takes what 2.2 refuses: no configuration of 2.2 can hold it;
     unlisted  the same text means something else, and the table has no row for it.
 
-A switch is read where its difference is decided, while a configuration is compiled.  Which directives, modules and providers there are is data of
-those (`versions=`); `version` is for what compares versions, and for choosing among the catalogues.
+A switch is read where its difference is decided, while a configuration is compiled.  Which directives,
+modules and providers there are is data of those (`versions=`); `version` is for what compares versions, and
+for choosing among the catalogues.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 
 
 def switch(row: str, meaning: str) -> Any:
-    """A named difference: *row* of the table of changes, and what True (or the value) means."""
+    """Return a named difference: *row* of the table of changes, and what True (or the value) means."""
     return field(metadata={"row": row, "meaning": meaning})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one version of httpd behaves where the two differ."""
+    """The behaviour of one version of httpd where the two differ."""
 
     name: str
     version: tuple[int, int, int] = field(
@@ -38,17 +39,19 @@ class Dialect:
     )
     lines_22: bool = switch(
         "unlisted",
-        "lines, words and ${NAME} by the rules of 2.2: 8 KiB, the environment alone, <If...> up to the last >",
+        "lines, words and ${NAME} by the rules of 2.2: 8 KiB, the environment alone, <If...> up to the "
+        "last >",
     )
     contexts_22: bool = switch(
         "unlisted",
-        "lines stand where 2.2 lets them: setters ask for <Limit>, folders hold aliases; errors name no section",
+        "lines stand where 2.2 lets them: setters ask for <Limit>, directories have aliases; errors name no "
+        "section",
     )
     limit_must_matter: bool = switch(
         "X20", "a <Limit> that changes nothing, or names an unknown method in .htaccess, is an error"
     )
     include_needs_match: bool = switch(
-        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for folders"
+        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for directories"
     )
     main_file_may_miss: bool = switch(
         "wire", "with -C or -c lines the default configuration file may be missing"
@@ -69,7 +72,8 @@ class Dialect:
     )
     listen_22: bool = switch(
         "unlisted",
-        "Listen takes the first address of a name and no scope; the same address twice fails when it is bound",
+        "Listen takes the first address of a name and no scope; the same address twice fails when it is "
+        "bound",
     )
     options_mixed_signs: bool = switch("X01", "Options may mix signed and unsigned words")
     options_default_all: bool = switch(
@@ -89,7 +93,7 @@ class Dialect:
         "C09", "without any AllowOverride .htaccess files are ignored (the upgrade guide's wording)"
     )
     checks_log_directories_first: bool = switch(
-        "unlisted", "the folders of all logs are looked for before anything starts"
+        "unlisted", "the directories of all logs must exist before anything starts"
     )
     process_numbers_late: bool = switch(
         "unlisted", "the numbers of processes and threads are checked together, once all is read"
@@ -120,7 +124,7 @@ class Dialect:
     auth_merging: bool = switch("C22", "AuthMerging and Require containers exist")
     satisfy_any_logs: bool = switch("X13", "Satisfy Any logs denials of requests that end in 200")
 
-    # answers
+    # responses
     header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
     autoindex_xhtml: bool = switch("C25", "titles of .xhtml files are shown")
@@ -141,7 +145,8 @@ class Dialect:
     error_page_doctype: str = switch("wire", "the document type of error pages")
     wire_22: bool = switch(
         "wire",
-        "heads of requests, answers and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too Large)",
+        "heads of requests, responses and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too "
+        "Large)",
     )
     strict_host: bool = switch("wire", "a Host that is no host name is refused")
     ranges_joined: bool = switch("wire", "overlapping ranges are joined; spaces in the list end it")
@@ -253,7 +258,9 @@ V24 = Dialect(
     user_dot_refused=True,
     leading_dot_is_name=True,
     merge_slashes=True,
-    error_page_doctype='<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">',
+    error_page_doctype=(
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">'
+    ),
     wire_22=False,
     strict_host=True,
     ranges_joined=True,

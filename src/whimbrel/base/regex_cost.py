@@ -1,7 +1,8 @@
-"""Proven upper bounds on the steps that a backtracking matcher takes, as a polynomial in the length of the subject.
+"""Proven upper bounds on the steps that a backtracking matcher takes, as a polynomial in the length of the
+subject.
 
-The proof covers literals, classes, groups, alternatives, bounded repetitions, and unbounded repetitions of single characters.
-A pattern with anything else, such as a repeated group, has no bound here.
+The proof covers literals, classes, groups, alternatives, bounded repetitions, and unbounded repetitions of
+single characters. A pattern with anything else, such as a repeated group, has no bound here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Polynomial(NamedTuple):
         return Polynomial(self.factor * other.factor, self.degree + other.degree)
 
     def longest(self, steps: int) -> int:
-        """The greatest length for which the value is at most *steps*, at most 1 << 20."""
+        """Return the greatest length for which the value is at most *steps*, at most 1 << 20."""
         if not self.degree:
             return 1 << 20 if self.factor <= steps else 0
         length = int((steps / self.factor) ** (1 / self.degree)) if self.factor <= steps else 0
@@ -57,7 +58,9 @@ ONE: Final = Polynomial(1, 0)
 
 
 class _Bound(NamedTuple):
-    """`cost`: steps of one attempt; `ways`: how often the rest is tried; `first`: what the next character can be, `_END` for none."""
+    """`cost`: steps of one attempt; `ways`: number of attempts at the rest; `first`: possible next
+    characters, `_END` for none.
+    """
 
     cost: Polynomial
     paths: Polynomial
@@ -99,7 +102,7 @@ class _Proof:
         self.any = _ANY if flags & re.DOTALL else _ANY ^ _NEWLINE
 
     def sequence(self, items: Any, follow: int) -> _Bound:
-        """The bound of *items* in a row; *follow* is what can come next."""
+        """Return the bound of the sequence *items*; *follow* is what may come next."""
         cost, walks = ONE, ONE
         for name, value in reversed(list(items)):
             bound = self.item(str(name), value, follow)
@@ -168,37 +171,39 @@ class _Proof:
         return _Bound(cost, walks, bound.first if least else bound.first | follow)
 
     def characters(self, name: str, value: Any) -> int:
-        """The set of characters that one item matches."""
+        """Return the set of characters that one item matches."""
         if name == "ANY":
             return self.any
         if name != "IN":
-            found = self.folded(1 << value)
-            return _ANY & ~found if name == "NOT_LITERAL" else found
-        found, negated = 0, False
+            cached = self.folded(1 << value)
+            return _ANY & ~cached if name == "NOT_LITERAL" else cached
+        cached, negated = 0, False
         for kind, member in value:
             kind = str(kind)
             if kind == "NEGATE":
                 negated = True
             elif kind == "LITERAL":
-                found |= 1 << member
+                cached |= 1 << member
             elif kind == "RANGE":
-                found |= (1 << (member[1] + 1)) - (1 << member[0])
+                cached |= (1 << (member[1] + 1)) - (1 << member[0])
             elif kind == "CATEGORY":
-                found |= _CATEGORIES[str(member)]
+                cached |= _CATEGORIES[str(member)]
             else:
                 raise _Unproven
-        found = self.folded(found)
-        return _ANY & ~found if negated else found
+        cached = self.folded(cached)
+        return _ANY & ~cached if negated else cached
 
-    def folded(self, found: int) -> int:
+    def folded(self, characters: int) -> int:
         if not self.folds:
-            return found
+            return characters
         upper, lower = (0x7FFFFFE << 64), (0x7FFFFFE << 96)
-        return found | (found & upper) << 32 | (found & lower) >> 32
+        return characters | (characters & upper) << 32 | (characters & lower) >> 32
 
 
 def _single(body: Any) -> tuple[str, Any] | None:
-    """The name and value of the item of one character that is all of *body*, which `re` repeats without recursion; None where it is more."""
+    """Return the name and value of the item of one character that is all of *body*, which `re` repeats
+    without recursion; None where it is more.
+    """
     if len(body) != 1:
         return None
     name, value = str(body[0][0]), body[0][1]

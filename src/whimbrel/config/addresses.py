@@ -1,4 +1,6 @@
-"""Addresses as they are written in Listen, <VirtualHost> and NameVirtualHost: APR's apr_parse_addr_port and what httpd makes of it."""
+"""Addresses as they are written in Listen, <VirtualHost> and NameVirtualHost: APR's apr_parse_addr_port and
+what httpd makes of it.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,10 @@ def parse_host_port(text: str) -> HostPort:
     """Take ``80``, ``host``, ``host:80``, ``[::1]:80`` or ``[fe80::1%eth0]:80`` apart; raises BadAddress."""
     if re.fullmatch("[0-9]+", text):
         return HostPort("", _port(text))
-    found = re.fullmatch(r"(.+):([0-9]+)", text, re.DOTALL)
+    match = re.fullmatch(r"(.+):([0-9]+)", text, re.DOTALL)
     if text[:1] == ":" and re.fullmatch(":[0-9]+", text):
         raise BadAddress(text)
-    host, port = (found[1], _port(found[2])) if found else (text, 0)
+    host, port = (match[1], _port(match[2])) if match else (text, 0)
     if host[:1] != "[":
         return HostPort(host, port)
     if host.find("]") != len(host) - 1:
@@ -54,7 +56,7 @@ def _port(digits: str) -> int:
 
 
 def _is_ipv6(host: str) -> bool:
-    import socket  # takes its time, and plain addresses do without
+    import socket  # imported late: it is slow, and numeric addresses do without
 
     try:
         socket.inet_pton(socket.AF_INET6, host)
@@ -64,7 +66,7 @@ def _is_ipv6(host: str) -> bool:
 
 
 def resolved(host: str) -> list[str]:
-    """The addresses of *host* in canonical form, each once; OSError where there is none."""
+    """Return the addresses of *host* in canonical form, each once; raise OSError if it has none."""
     if _IPV4.fullmatch(host):
         return [host]
     import ipaddress
@@ -74,8 +76,8 @@ def resolved(host: str) -> list[str]:
         return [str(ipaddress.ip_address(host))]
     except ValueError:
         pass
-    found = socket.getaddrinfo(host.encode("latin-1"), None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = socket.getaddrinfo(host.encode("latin-1"), None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in addresses))
 
 
 class Unresolved(Exception):
@@ -93,9 +95,9 @@ def _anywhere(port: int) -> Address:
 
 
 def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Address]:
-    """The addresses of one word of <VirtualHost> or NameVirtualHost; a port of 0 means any.
+    """Return the addresses of one argument of <VirtualHost> or NameVirtualHost; port 0 means any.
 
-    Raises ConfigError in httpd's words, Unresolved for a name without address (httpd then ignores the word).
+    Raise ConfigError with httpd's message; Unresolved for a name without address, which httpd ignores.
     """
     body, wild_port = text, False
     if text == ANY:

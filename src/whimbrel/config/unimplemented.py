@@ -1,7 +1,8 @@
-"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed over in silence.
+"""Directives without behaviour: validated with httpd's messages; the server refuses to start if one is used.
 
--t lets a right line pass, a start is refused with one message.  What can be left out without changing an answer (catalogue/ignorable.tsv says
-why) only gives a warning.  A .htaccess file can't stop a start, so there such a line ends the request, as an unknown directive would.
+-t accepts a valid line. A directive that can be omitted without changing a response (catalogue/ignorable.tsv
+gives the reason) only causes a warning.  A .htaccess file cannot stop a start, so such a line ends the
+request there, as an unknown directive does.
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ from whimbrel.catalogue.ignorable import ignorable_reason
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.context_rules import context_of
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import IN_SECTION, CommandContext
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import getword
 from whimbrel.expr.errors import ExprError
-from whimbrel.expr.library import ExprVariable
 
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
@@ -31,7 +30,9 @@ LineCheck = Callable[[CommandContext, list[list[str]]], None]
 
 
 def make_checker(row: CatalogueRow, version: str) -> LineCheck:
-    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
+    """Return the function that checks one line of *row*: all setter calls of it.  It raises ConfigError with
+    httpd's message.
+    """
     container, name = row.name[0] == "<", row.name.lower()
 
     def check(state: CommandContext, calls: list[list[str]]) -> None:
@@ -51,21 +52,23 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
 def _run_checks(
     state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str
 ) -> None:
-    around = check_context(state, version)
+    context = check_context(state, version)
     for words in calls:
-        warned = warning(row.source, name, words, around)
-        for one in (warned, *warned.more) if warned is not None else ():
-            state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
-    message = check_calls(row.source, name, calls, around)
+        warned = warning(row.source, name, words, context)
+        for message_line in (warned, *warned.more) if warned is not None else ():
+            state.warn(
+                message_line.text, code=message_line.code, level=message_line.level, cause=message_line.cause
+            )
+    message = check_calls(row.source, name, calls, context)
     if message:
         raise ConfigError(message)
     for words in calls:
-        for group, name_declared in declares(row.source, name, words, around):
+        for group, name_declared in declares(row.source, name, words, context):
             state.configuration.declare(group, name_declared)
 
 
 def _inside(state: CommandContext, name: str) -> None:
-    """Execute what a container holds."""
+    """Execute the contents of a container."""
     if name in ("<proxy", "<proxymatch"):
         pattern = getword(state.node.args.rpartition(">")[0])[0]
         state.execute_in(
@@ -76,7 +79,7 @@ def _inside(state: CommandContext, name: str) -> None:
 
 
 def check_context(state: CommandContext, version: str) -> CheckContext:
-    """What rules may look at, at the present directive."""
+    """Return the values that rules may read, for the present directive."""
     configuration = state.configuration
     sections = tuple(name.lower() for name in state.node.sections())
     return CheckContext(
@@ -106,41 +109,11 @@ def _expression_error(state: CommandContext, text: str, string: bool) -> str:
     return ""
 
 
-# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
-_VARIABLES = {
-    "ssl_module": ("mod_ssl.c", "SSL_*"),
-}
-
-
-def variable(state: CommandContext, name: str) -> ExprVariable | None:
-    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
-    for module, (source, names) in _VARIABLES.items():
-        if state.loaded(module) and any(
-            name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
-        ):
-            if not state.in_htaccess:
-                state.configuration.unimplemented.append((state.node, source))
-            return ExprVariable(lambda _evaluation: None)
-    return None
-
-
-# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
-_CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
-
-
 # what happens to them ----------------------------------------------------------------------------
-def record(state: CommandContext, name: str, source: str) -> None:
-    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
-    if not state.in_htaccess:
-        state.configuration.unimplemented.append((state.node, source))
-    elif (source, name) in _CHECKED_LATE:
-        state.dir_config(CoreDirConfig).missing_type_checker = f"{name} ({source})"
-    elif not ignorable_reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
-        raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
 
 
 def warn_before(configuration: Configuration) -> None:
-    """What modules without behaviour say once everything is read and nothing is executed yet."""
+    """Emit the warnings of modules without behaviour, after reading and before execution."""
     modules = configuration.modules
     for module in modules.modules:
         message = before(module.source, modules.identifiers)
@@ -155,7 +128,9 @@ def warn_before(configuration: Configuration) -> None:
 
 
 def refuse_start(configuration: Configuration) -> None:
-    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
+    """Raise StartError with one message if directives without behaviour are used; warn about those that can
+    be omitted.
+    """
     refused = []
     for node, source in configuration.unimplemented:
         why = ignorable_reason(source, node.name, node.args, configuration.available)
@@ -184,11 +159,14 @@ def refuse_start(configuration: Configuration) -> None:
 
 def _refusal(lines: list[tuple[str, str, str]]) -> str:
     place, name, source = lines[0]
-    text = f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this configuration can't be served"
+    text = (
+        f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this "
+        f"configuration can't be served"
+    )
     others = list(dict.fromkeys(other for _place, other, _source in lines if other != name))
     if not others:
         return text
-    return (
-        text
-        + f"; nor have {', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
+    return text + (
+        f"; nor have "
+        f"{', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
     )

@@ -1,7 +1,7 @@
-"""Which server answers: by the address and port of the connection, then by the name in the request.
+"""Virtual host selection: by the address and port of the connection, then by the name in the request.
 
-`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings agree; look-ups are indexed.
-Manual: vhosts/details.html.
+`VirtualHostTable` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and
+warnings agree; lookups are indexed. Manual: vhosts/details.html.
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import compile_regex
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.model import Address, Server
+from whimbrel.config.model import ANY, DEFAULT, Address, Server, VirtualHostSource
+from whimbrel.config.server_name import name_server
 
-ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
-INDEX_THRESHOLD = 100  # names of one address from which on they are looked through before the first request
+# number of names of one address from which on the index is built before the first request
+INDEX_THRESHOLD = 100
 MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
 
 
 @dataclass(slots=True, eq=False)
 class AddressChain:
-    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
+    """The servers of one address and port: *server* is the default, *names* are tried in order."""
 
     address: Address
     server: Server | None
@@ -31,16 +32,16 @@ class AddressChain:
 
 
 class NameChain:
-    """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
+    """The servers of one connection: *server* is the default; the name or path of a request may select
+    another.
+    """
 
     __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
 
     def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
         self.server = server
         self._exact: dict[str, Server] = {}
-        self._ranks: dict[
-            str, int
-        ] = {}  # of the names, where there are some with wildcards to be compared with
+        self._ranks: dict[str, int] = {}  # ranks of exact names, needed if there are wildcard names
         self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
         self._virtual: dict[str, Server] = {}
         self._paths: list[tuple[str, Server]] = []
@@ -63,7 +64,9 @@ class NameChain:
             self._paths.append((server.path, server))
 
     def by_name(self, host: str) -> Server | None:
-        """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
+        """Return the first server with *host* (no port) as ServerName, ServerAlias or address in
+        <VirtualHost>; None if there is none.
+        """
         host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
@@ -85,7 +88,7 @@ class NameChain:
 
     @property
     def named(self) -> bool:
-        """Whether names matter here at all."""
+        """Return True if names matter here at all."""
         return bool(self._exact)
 
 
@@ -104,11 +107,11 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 class VirtualHostTable:
     """The tables of one configuration.
 
-    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
-    that is found first in front.
+    *buckets* has the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* are
+    the chains of ``*`` and ``_default_``, first match first.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: VirtualHostSource) -> None:
         self.configuration = configuration
         self.main = configuration.main
         self.old = configuration.dialect.name_virtual_host
@@ -116,7 +119,7 @@ class VirtualHostTable:
         self.defaults: list[AddressChain] = []
         self._heads: dict[int, int] = {}
         self._by_address: dict[str, list[AddressChain]] = {}
-        self._found: dict[tuple[str, int], NameChain] = {}
+        self._found: BoundedDict[tuple[str, int], NameChain] = BoundedDict(MAX_FOUND)
         self._of_chain: dict[tuple[int, int], NameChain] = {}
         self._omits_warnings = self.old and not configuration.main_logs("warn")
         if self.old:
@@ -128,41 +131,41 @@ class VirtualHostTable:
             chain.names.reverse()
 
     def chains(self) -> Iterator[AddressChain]:
-        """The chains of addresses, in the order of -S."""
+        """Return the chains of addresses, in the order of -S."""
         for bucket in sorted(self.buckets):
             yield from self.buckets[bucket]
 
     # look-up ----------------------------------------------------------------------------------
     def find(self, address: str, port: int) -> NameChain:
-        """Who may answer on a connection to *address* (as text, without brackets) and *port*."""
+        """Return the servers for connections to *address* (text without brackets) and *port*."""
         key = (address, port)
-        found = self._found.get(key)
-        if found is None:
-            if len(self._found) >= MAX_FOUND:
-                self._found.clear()
+        chain = self._found.get(key)
+        if chain is None:
             plain = (
                 address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             )
-            found = self._found[key] = self._candidates(
+            chain = self._found[key] = self._candidates(
                 self._of_address(plain, port) or self._default(port), port
             )
-        return found
+        return chain
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
-        """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
+        """Return the servers of a chain for connections to *port*, built once for all addresses of the
+        machine.
+        """
         key = (id(chain), port)
-        found = self._of_chain.get(key)
-        if found is None:
-            found = (
+        chain_of_port = self._of_chain.get(key)
+        if chain_of_port is None:
+            chain_of_port = (
                 NameChain(self.main, [], port)
                 if chain is None or chain.server is None
                 else NameChain(chain.server, chain.names, port)
             )
-            self._of_chain[key] = found
-        return found
+            self._of_chain[key] = chain_of_port
+        return chain_of_port
 
     def prepare(self, port: int) -> None:
-        """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
+        """Build the indexes of large chains for *port*, so that all processes share them after the fork."""
         for chain in (*self.defaults, *self.chains()):
             if len(chain.names) >= INDEX_THRESHOLD and chain.address.port in (0, port):
                 self._candidates(chain, port)
@@ -177,10 +180,10 @@ class VirtualHostTable:
         """2.4 prefers the chain of the exact port to one of any port; 2.2 takes the first that fits."""
         wild = None
         for chain in chains:
-            own = chain.address.port
-            if own == port:
+            chain_port = chain.address.port
+            if chain_port == port:
                 return chain
-            if wild is None and (own == 0 or (either_direction and port == 0)):
+            if wild is None and (chain_port == 0 or (either_direction and port == 0)):
                 if self.old:
                     return chain
                 wild = chain
@@ -260,19 +263,21 @@ class VirtualHostTable:
         elif not self._add_name_22(chain, server, address):
             old = chain.address
             self._warn(
-                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
+                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost "
+                f"{old.written}:{old.port}, "
                 "the first has precedence, perhaps you need a NameVirtualHost directive"
             )
             chain.address, chain.server = address, server
 
     def _add_name_22(self, chain: AddressChain, server: Server, address: Address) -> bool:
-        """Add a name where NameVirtualHost made the chain; False where it is a plain address."""
+        """Add a name to a chain of NameVirtualHost; return False if the chain is a plain address."""
         if not chain.names and chain.server is not None:
             return False
         self._add_name(chain, server, address)
         if address.port != chain.address.port:
             self.configuration.warn(
-                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a NameVirtualHost address is not supported, "
+                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a "
+                f"NameVirtualHost address is not supported, "
                 "proceeding with undefined results",
                 level="error",
             )
@@ -296,8 +301,10 @@ class VirtualHostTable:
 
 
 def bucket_of(address: str) -> int:
-    """Where httpd's hash table keeps an address: the four (IPv6: the last four) bytes folded into one."""
-    import socket  # takes its time, and most configurations have no addresses to look at
+    """Return the bucket of an address in httpd's hash table: the four (IPv6: the last four) bytes, folded
+    into one.
+    """
+    import socket  # imported late: it is slow, and most configurations have no such addresses
 
     if address == DEFAULT:
         address = "255.255.255.255"
@@ -305,61 +312,3 @@ def bucket_of(address: str) -> int:
     key = int.from_bytes(socket.inet_pton(family, address)[-4:], "little")
     key ^= key >> 16
     return ((key >> 8) ^ key) % _BUCKETS
-
-
-def name_server(configuration: Configuration, server: Server) -> None:
-    """Give a virtual host without ServerName the one that httpd finds for it."""
-    if server.name:
-        return
-    if any(address.host in (ANY, DEFAULT) for address in server.addresses):
-        server.name = configuration.main.name
-    elif not server.addresses:
-        server.name = "bogus_host_without_forward_dns"
-    else:
-        import socket
-
-        address = server.addresses[0].host
-        try:
-            server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
-        except OSError as problem:
-            configuration.warn(
-                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName",
-                code="AH00549",
-                level="error",
-                cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}",
-            )
-            server.name = "bogus_host_without_reverse_dns"
-
-
-def name_main_server(configuration: Configuration) -> None:
-    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
-    if configuration.main.name or configuration.main.named:
-        return
-    name = local_host_name()
-    if "." in name and not re.fullmatch("[0-9.]+", name):
-        configuration.main.name = name
-        return
-    configuration.main.name = name
-    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
-    tail = (
-        " for ServerName"
-        if configuration.dialect.name_virtual_host
-        else ". Set the 'ServerName' directive globally to suppress this message"
-    )
-    configuration.warn(text + tail, code="AH00558", level="startup")
-
-
-def local_host_name() -> str:
-    """The machine's name with its domain, or its address, or 127.0.0.1."""
-    import socket
-
-    own = socket.gethostname()
-    try:
-        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
-    except OSError:
-        return "127.0.0.1"
-    try:
-        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
-    except OSError:
-        found = ""
-    return found if "." in found else own if "." in own else str(address[0])

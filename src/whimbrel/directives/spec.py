@@ -1,15 +1,17 @@
-"""What a directive looks like: its arguments, where it may stand, what it sets.
+"""Description of a directive: its arguments, its contexts, the record that it sets.
 
-Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF and OR_*.
+Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF
+and OR_*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, Flag, IntFlag, auto
+from enum import Enum, Flag, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.context import Context as Context
 
 if TYPE_CHECKING:
     from whimbrel.directives.command import Command
@@ -18,7 +20,7 @@ C = TypeVar("C")
 
 
 class Args(Enum):
-    """How the text after the name reaches the setter; the value says what httpd wants in its messages."""
+    """Argument shapes; the value is httpd's text in messages."""
 
     RAW_ARGS = "raw"  # one call: [the text after the name, unsplit]
     TAKE1 = "one argument"
@@ -28,30 +30,11 @@ class Args(Enum):
     TAKE13 = "one or three arguments"
     TAKE23 = "two or three arguments"
     TAKE123 = "one, two or three arguments"
-    TAKE_ARGV = "all words"  # one call with every word
-    ITERATE = "one or more"  # one call for each word
-    ITERATE2 = "two or more"  # one call for each word after the first: [first, word]
+    TAKE_ARGV = "all words"  # one call with all arguments
+    ITERATE = "one or more"  # one call for each argument
+    ITERATE2 = "two or more"  # one call for each argument after the first: [first, argument]
     FLAG = "On or Off"  # one call: ["on"] or ["off"]
     NO_ARGS = "none"  # one call: []
-
-
-class Context(IntFlag):
-    """Where a directive may stand: httpd's req_override bits."""
-
-    NONE = 0
-    OR_LIMIT = 1
-    OR_OPTIONS = 2
-    OR_FILEINFO = 4
-    OR_AUTHCFG = 8
-    OR_INDEXES = 16
-    OR_UNSET = 32
-    ACCESS_CONF = 64
-    RSRC_CONF = 128
-    EXEC_ON_READ = 256
-    NONFATAL_OVERRIDE = 512
-    NONFATAL_UNKNOWN = 1024
-    PROXY_CONF = 2048  # in <Proxy> of 2.4, beside ACCESS_CONF and OR_ALL
-    OR_ALL = OR_LIMIT | OR_OPTIONS | OR_FILEINFO | OR_AUTHCFG | OR_INDEXES
 
 
 class Versions(Flag):
@@ -74,9 +57,11 @@ class ConfigScope(Enum):
 class Directive(Generic[C]):
     """One row of a module's directive table.
 
-    *name* is spelled as in httpd's table (messages echo it); containers begin with ``<``.  *apply* gets the command, the record that
-    *record* names and the words as *args* shapes them; it raises ConfigError(reason) to refuse them.  *help* is httpd's own text: -L prints it and
-    argument errors end in it.
+    Attributes:
+        name: as spelled in httpd's table (messages repeat it); containers begin with ``<``.
+        apply: the setter: gets the command, the record that `record` selects, and the arguments in the
+            shape of `args`; raises ConfigError(reason) to refuse them.
+        help: httpd's own text: -L prints it and argument errors end in it.
     """
 
     name: str

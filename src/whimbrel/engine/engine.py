@@ -1,6 +1,7 @@
 """The engine: one configuration that answers requests.  It owns no socket.
 
-`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; what was kept is found in `kept`.
+`respond` returns a response, or an awaitable of one where the engine has to wait; cached responses are in
+`response_cache`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -15,21 +17,24 @@ from whimbrel.config.model import Section, Server
 from whimbrel.engine import identity
 from whimbrel.engine.cache.entry import CachedResponse, log_hit
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.key import EscapedCache, RawHead
+from whimbrel.engine.cache.key import MAX_ESCAPED, EscapedCache, RawHead
 from whimbrel.engine.cache.line_cache import LineCache
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.output.head_cache import HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate, finalize_sync, refuse_sync
 from whimbrel.engine.output.headers import final_request, finalize
-from whimbrel.engine.pipeline import redirect
-from whimbrel.engine.pipeline.error import body_failure, die, die_sync, send_error
-from whimbrel.engine.pipeline.process import invoke_handler, process, run
+from whimbrel.engine.pipeline import redirect, subrequest
+from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, die_sync, send_error
+from whimbrel.engine.pipeline.handler import invoke_handler
+from whimbrel.engine.pipeline.hooks import run
+from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
-from whimbrel.engine.plan.plan import PlanCache
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns
 from whimbrel.engine.walk.htaccess import HtaccessResolver
@@ -47,11 +52,11 @@ if TYPE_CHECKING:
 MAX_LOG_LINES: Final = (
     256  # lines of the error log that one request remembers; with more its response is not cached
 )
-MAX_SEEN: Final = 16384  # request lines that are remembered to have come once
+MAX_SEEN: Final = 16384  # request lines that have occurred once
 
 
 def _merge_trailers(r: Request) -> None:
-    """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but the log."""
+    """MergeTrailers: merge the trailer fields into those of the head; only logs read them at this point."""
     if r.body_in.trailers is not None and r.server_conf(CoreServerConfig).merge_trailers:
         r.headers_in = r.headers_in.copy()
         for name, value in r.body_in.trailers:
@@ -73,28 +78,28 @@ class Engine:
         self._seen_once: set[int] = set()
         self.file_cache, self.stat_cache = FileCache(), TickStatCache()
         self.turns = Turns()
-        self.error_pages: dict[
-            tuple[int, str | None, str, int, str], bytes
-        ] = {}  # error pages that tell nothing of the request
-        self.escaped_fields: EscapedCache = {}  # see raw_head.py
+        self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
+        self.escaped_fields: EscapedCache = BoundedDict(MAX_ESCAPED)
         self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
-        )  # fields of answers that are known to be in order (see finish.py)
-        self.head_templates: dict[tuple[Any, ...], HeadTemplate] = {}  # heads of answers (see forms.py)
+        )  # response fields that passed validation (see output/headers.py)
+        self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
-    # answering ------------------------------------------------------------------------------------------------------------------------------------
+    # answering ------------------------------------------------------------------------------------
     def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
-        """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
+        """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
+        head's.
+        """
         log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
     def respond(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Response | Awaitable[Response]:
-        """The answer to one request; never raises for anything that a client sent."""
+        """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
     async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
@@ -123,9 +128,9 @@ class Engine:
                 r.status = self._log_unreadable_body(r, failure)
                 await send_error(r, status)
             else:
-                answer = refuse_sync(r, status)
-                if answer is not None:
-                    return answer
+                response = refuse_sync(r, status)
+                if response is not None:
+                    return response
                 if not die_sync(r, status):
                     await die(r, status)
         elif (body.length != 0 or body.failure is not None) and (
@@ -140,11 +145,11 @@ class Engine:
             await die(r, status)
         if r.next is not None:
             r = final_request(r)
-        answer = finalize_sync(r)
-        return await finalize(r) if answer is None else answer
+        response = finalize_sync(r)
+        return await finalize(r) if response is None else response
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
-        """Log why the body of *r* could not be read; the status to answer with."""
+        """Log why the body of *r* could not be read; return the status of the response."""
         r.body_in.refused(problem)
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
@@ -153,7 +158,9 @@ class Engine:
         return problem.status
 
     def log_timeout(self, connection: Connection) -> None:
-        """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
+        """A client has sent only a piece of a request line: it gets no response, and 2.4 logs a 408 where it
+        was the connection's first.
+        """
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
@@ -161,18 +168,20 @@ class Engine:
         for fn, _waits in r.plan.log_transaction.hooks:
             fn(r)
 
-    def on_response_sent(self, r: Request, count: int, answer: Response, more: int = 0) -> None:
-        """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+    def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
+        """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
+        cacheable.
+        """
         first = r
         while first.prev is not None:
             first = first.prev
         first.head_bytes = r.head_bytes = (
-            len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix) if answer.head_prefix else 0
+            len(response.head_prefix) + DATE_BYTES + len(response.head_suffix) if response.head_prefix else 0
         ) + more
         if r.assbackwards and r.proto >= (
             1,
             0,
-        ):  # head and body are the script's own (nph-): nobody measures the body
+        ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
@@ -193,15 +202,15 @@ class Engine:
             fn(first)
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
-                fields.accessed = accessed  # what only the log wanted to know did not make the answer
+                fields.accessed = accessed  # what only the log wanted to know did not make the response
             files.on_query, files.is_per_request = query, False
-            self.response_cache.store(head, answer, *self._log_writers(first.server))
+            self.response_cache.store(head, response, *self._log_writers(first.server))
 
     def _admit(self, r: Request) -> bool:
-        """Whether the answer to *r* may be asked for again.
+        """Return True if the response to *r* is admitted to the cache.
 
-        One that depends on its query, or an error, has to be asked for a second time to be thought so: most of those that never come again are of
-        these kinds, and to keep an answer costs more than a tenth of making it.
+        A response that depends on its query, and an error, are admitted on their second occurrence. Most of
+        them occur once, and storing one costs more than a tenth of building it.
         """
         if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
@@ -214,74 +223,76 @@ class Engine:
         return False
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
-        """The access logs of a server, and the request fields, in lower case, that they tell."""
-        found = self._access_logs.get(id(server))
-        if found is None:
+        """Return the access logs of a server, and the request fields in them, in lower case."""
+        entry = self._access_logs.get(id(server))
+        if entry is None:
             provider = self.configuration.provider("log", "writers")
             writers = tuple(provider(server)) if provider is not None else ()
-            found = self._access_logs[id(server)] = (
+            entry = self._access_logs[id(server)] = (
                 writers,
                 frozenset(name for writer in writers for name in writer.fields),
             )
-        return found
+        return entry
 
-    # sections -------------------------------------------------------------------------------------------------------------------------------------
+    # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:
         """The <Directory> sections without regular expression, in httpd's order."""
         return self._sorted(server)[0]
 
     def regex_directories(self, server: Server) -> list[Section]:
-        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd sorts them."""
+        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd
+        sorts them.
+        """
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
-        found = self._directories.get(id(server))
-        if found is None:
+        entry = self._directories.get(id(server))
+        if entry is None:
             plain = sorted((s for s in server.directories if s.regex is None), key=lambda s: s.components)
             regexes = sorted(
                 (s for s in server.directories if s.regex is not None), key=lambda s: s.pattern.count("/")
             )
-            found = self._directories[id(server)] = (plain, regexes)
-        return found
+            entry = self._directories[id(server)] = (plain, regexes)
+        return entry
 
-    # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
+    # sub-requests and redirects -------------------------------------------------------------------
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
-        """See redirect.lookup_uri."""
-        return await redirect.lookup_uri(r, target, method, with_query=with_query)
+        """See subrequest.lookup_uri."""
+        return await subrequest.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
-        """See redirect.lookup_file."""
-        return await redirect.lookup_file(r, path)
+        """See subrequest.lookup_file."""
+        return await subrequest.lookup_file(r, path)
 
     async def lookup_entry(self, r: Request, name: str) -> Request:
-        """See redirect.lookup_entry."""
-        return await redirect.lookup_dirent(r, name)
+        """See subrequest.lookup_entry."""
+        return await subrequest.lookup_dirent(r, name)
 
     async def run_sub(self, sub: Request) -> Said:
-        """See redirect.run_sub."""
-        return await redirect.run_sub(sub)
+        """See subrequest.run_sub."""
+        return await subrequest.run_sub(sub)
 
     def fast_redirect(self, sub: Request, r: Request) -> None:
-        """See redirect.fast_redirect."""
-        redirect.fast_redirect(sub, r)
+        """See subrequest.fast_redirect."""
+        subrequest.fast_redirect(sub, r)
 
     async def internal_redirect(self, target: str, r: Request) -> Said:
         """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 
-    # what the server calls itself -----------------------------------------------------------------------------------------------------------------
+    # what the server calls itself -----------------------------------------------------------------
     def construct_url(self, r: Request, uri: str) -> str:
-        """The absolute URL of *uri* on this server."""
+        """Return the absolute URL of *uri* on this server."""
         return identity.construct_url(r, uri)
 
     def signature(self, r: Request) -> str:
-        """The last lines of a generated page."""
+        """Return the last lines of a generated page."""
         return identity.signature(r)
 
     def server_field(self, r: Request) -> str:
-        """The value of the Server field."""
+        """Return the value of the Server field."""
         if self._server_field is None:
             self._server_field = identity.server_tokens(r)
         return self._server_field
@@ -290,7 +301,7 @@ class Engine:
         """An HTTP date."""
         return format_http(int(seconds))
 
-    # logs -----------------------------------------------------------------------------------------------------------------------------------------
+    # logs -----------------------------------------------------------------------------------------
     def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
         if enabled(r.plan.levels, line.module, line.level):

@@ -1,52 +1,130 @@
-"""The request as the phases see it: httpd's request_rec, with its names where they are the field's own."""
+"""The request as the phases see it: httpd's request_rec."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.engine.connection import Connection as Connection
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.input.body import Part, RequestBody, Stream, drop_stream
 from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
 from whimbrel.http.semantics.headers import Headers
 
 if TYPE_CHECKING:
-    from whimbrel.config.model import Server
-    from whimbrel.engine.engine import Engine
+    from whimbrel.base.bounded_dict import BoundedDict
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Section, Server
+    from whimbrel.engine.cache.line_cache import LineCache
+    from whimbrel.engine.deps.files import FileCache, TickStatCache
+    from whimbrel.engine.log.error_log import ErrorLog
     from whimbrel.engine.plan.plan import Plan
+    from whimbrel.engine.plan.plan_cache import PlanCache
+    from whimbrel.engine.runtime import Runtime
+    from whimbrel.engine.time_slices import Turns
+    from whimbrel.registry.methods import Methods
+    from whimbrel.registry.phases import HookStatus
 
 C = TypeVar("C")
 
 
-@dataclass(slots=True)
-class Connection:
-    """One client connection; addresses are numeric, *served* counts the requests before this one on it."""
+class RequestEngine(Protocol):
+    """The engine that a request belongs to (engine.Engine), as phases and modules use it.
 
-    client_ip: str
-    client_port: int
-    local_ip: str
-    local_port: int
-    served: int = 0
-    id: int = 0
-    aborted: bool = False
-    is_draining: bool = False  # the server is about to stop: the next answer is the last and says so
-    useragent_ip: str = ""  # what mod_remoteip found for the request in hand; "" means client_ip
-    user_port: int = 0  # the port that belongs to it; 0 means client_port
-    proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
-    log_id: str = ""  # given by the first line about it in the error log
-    notes: dict[str, str] = field(default_factory=dict)
-    rendering: Any = None  # the head for which a page is being made anew (`Request.remade`)
+    Attributes:
+        configuration, runtime: what the engine was built from.
+        main: the main server.
+        methods: numbers of the known methods.
+        plans: merged configurations.
+        htaccess: the .htaccess files (walk.htaccess.HtaccessResolver).
+        error_log: the error logs of all servers.
+        file_cache, stat_cache: contents of small files; results of stat within one tick.
+        turns: queue of long work.
+        error_pages, status_lines: canned pages and beginnings of heads, once built.
+        head_templates: finished heads (output.head_cache).
+        log_lines: access-log lines of the present second.
+        validated_fields: response fields that passed validation.
+    """
+
+    configuration: Configuration
+    runtime: Runtime
+    main: Server
+    methods: Methods
+    plans: PlanCache
+    htaccess: Any
+    error_log: ErrorLog
+    file_cache: FileCache
+    stat_cache: TickStatCache
+    turns: Turns
+    error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes]
+    status_lines: dict[tuple[int, bool], bytes]
+    head_templates: BoundedDict[tuple[Any, ...], Any]
+    escaped_fields: BoundedDict[bytes, tuple[bytes, bytes]]
+    log_lines: LineCache
+    validated_fields: set[tuple[str, str]]
+
+    def plain_directories(self, server: Server) -> list[Section]:
+        """Return the <Directory> sections without regular expression, in httpd's order."""
+
+    def regex_directories(self, server: Server) -> list[Section]:
+        """Return the <Directory> sections with a regular expression, in httpd's order."""
+
+    async def lookup_uri(
+        self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
+    ) -> Request:
+        """See pipeline.subrequest.lookup_uri."""
+
+    async def lookup_file(self, r: Request, path: str) -> Request:
+        """See pipeline.subrequest.lookup_file."""
+
+    async def lookup_entry(self, r: Request, name: str) -> Request:
+        """See pipeline.subrequest.lookup_dirent."""
+
+    async def run_sub(self, sub: Request) -> HookStatus:
+        """See pipeline.subrequest.run_sub."""
+
+    def fast_redirect(self, sub: Request, r: Request) -> None:
+        """See pipeline.subrequest.fast_redirect."""
+
+    async def internal_redirect(self, target: str, r: Request) -> HookStatus:
+        """See pipeline.redirect.internal_redirect."""
+
+    def construct_url(self, r: Request, uri: str) -> str:
+        """Return the absolute URL of *uri* on this server."""
+
+    def signature(self, r: Request) -> str:
+        """Return the last lines of a generated page."""
+
+    def server_field(self, r: Request) -> str:
+        """Return the value of the Server field."""
+
+    def http_date(self, seconds: float) -> str:
+        """Return an HTTP date."""
+
+    def log_request(self, r: Request, line: LogLine) -> None:
+        """Write an error-log line about *r* if LogLevel admits it."""
+
+    def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """Write an error-log line about *connection* if the server's LogLevel admits it."""
+
+    def on_response_sent(self, r: Request, count: int, response: Any, more: int = 0) -> None:
+        """Log a response that was sent, and cache it if it is cacheable."""
 
 
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 
-    Texts hold one character per byte.  *uri* is the decoded path, *args* the query without ``?`` or None, *unparsed_uri* the target as
-    sent; *filename* is absolute, *info* its stat result or None, *path_info* what follows the file in the URL.  *status* is what will be sent.
-    *headers_out* goes with successful answers, *err_headers_out* with all.  *main* is the request that a sub-request belongs to, *prev* the
-    one that was redirected here.
+    Texts have one character per byte.
+
+    Attributes:
+        uri: the decoded path; `args`: the query without ``?``, or None; `unparsed_uri`: the target as sent.
+        filename: the absolute path; `finfo`: its stat result or None; `path_info`: what follows the file
+            in the URL.
+        status: the status of the response.
+        headers_out: fields of successful responses; `err_headers_out`: fields of all responses.
+        main: the request that a sub-request belongs to; `prev`: the request that was redirected here;
+            `next`: the target of the redirect.
     """
 
     __slots__ = (
@@ -118,7 +196,7 @@ class Request:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: RequestEngine,
         connection: Connection,
         server: Server,
         plan: Plan,
@@ -132,11 +210,11 @@ class Request:
         self.header_only = False
         self.allowed = 0  # mask of methods for the Allow field
         self.protocol, self.proto = "HTTP/1.1", (1, 1)
-        self.assbackwards = False  # HTTP/0.9: no head in the answer
+        self.assbackwards = False  # HTTP/0.9: no head in the response
         self.untracked_target, self.uri = "", ""
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
-        self.port = 0  # the port of the target or Host, 0 for none
+        self.port = 0  # port of the target or Host; 0 for none
         self.proxy = False
         self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()
@@ -145,14 +223,14 @@ class Request:
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
-        self.close = False  # the connection ends after this request, whether the answer says so or not
+        self.close = False  # the connection ends after this request, whether the response announces it or not
         self.filename: str | None = None
         self.canonical_filename: str | None = None
         self.finfo: os.stat_result | None = None
         self.path_info: str | None = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
         self.context: tuple[str, str] | None = (
-            None  # URL path and folder that Alias and its like put together (CONTEXT_PREFIX)
+            None  # URL path and directory that Alias and its like put together (CONTEXT_PREFIX)
         )
         self.document_root: str | None = None  # in the place of DocumentRoot, for this request
         self.user: str | None = None
@@ -167,15 +245,16 @@ class Request:
         self.mtime: int | None = None  # last modification, microseconds since the epoch
         self.no_cache = self.no_local_copy = False
         self.body: list[Part] = []  # what the handler wrote
-        self.stream: Stream | None = None  # what it goes on writing; `body`, if any, comes behind it
+        self.stream: Stream | None = None  # what the handler goes on writing; `body` follows it
         self.chunked = False
         self.body_factory: Callable[[], bytes] | None = (
-            None  # where only the body of the answer changes: what makes it anew, b"" if it can't
+            None  # rebuilds the body of a response whose head does not change; b"" if that fails
         )
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
-        self.head_bytes = 0  # what went out beside the body, less what of that was lost: see Answer.sent
-        self.is_committed = False  # this request's own answer is sent, whatever it was redirected to
+        # bytes sent beside the body, less the bytes of the body that were lost: see Response.on_sent
+        self.head_bytes = 0
+        self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch
         self.main: Request | None = None
@@ -184,16 +263,16 @@ class Request:
         self.deps = Dependencies() if files is None else files
         self.log_lines: list[
             LogLine
-        ] = []  # error-log lines written for this request, to repeat with a kept answer
+        ] = []  # error-log lines written for this request, to repeat with a cached response
         self.log_id = ""  # given by the first of them
-        self.directory_walk: Any = None  # the section walk's own notes
+        self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
-    # The query, and what it is part of: who asks for one of these makes the answer one for this query alone.  Those who only hand them on, or say why
-    # nothing depends on it, take the `unasked_` ones.
+    # The query and the values that contain it are tracked: reading one makes the response depend on the
+    # query. Code that passes them on without depending on them reads the `untracked_` attributes.
     @property
     def args(self) -> str | None:
-        """The query without ``?``, None without one."""
+        """Return the query without ``?``, None without one."""
         self.deps.on_query = True
         return self.untracked_args
 
@@ -203,7 +282,7 @@ class Request:
 
     @property
     def unparsed_uri(self) -> str:
-        """The target as sent."""
+        """Return the target as sent."""
         self.deps.on_query = True
         return self.untracked_target
 
@@ -213,7 +292,7 @@ class Request:
 
     @property
     def the_request(self) -> str | None:
-        """The request line; None where it could not be read."""
+        """Return the request line; None where it could not be read."""
         self.deps.on_query = True
         return self.untracked_line
 
@@ -222,26 +301,26 @@ class Request:
         self.untracked_line = line
 
     def dir_config(self, kind: type[C]) -> C:
-        """The merged per-directory record of *kind*, defaults filled in."""
+        """Return the merged per-directory record of *kind*, defaults filled in."""
         return self.plan.dir_config(kind)
 
     def server_conf(self, kind: type[C]) -> C:
-        """The merged per-server record of *kind*, defaults filled in."""
+        """Return the merged per-server record of *kind*, defaults filled in."""
         return self.server.config(kind)
 
     @property
     def initial(self) -> bool:
-        """Whether this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
+        """Return True if this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
         return self.main is None and self.prev is None
 
     def write(self, data: str | bytes) -> None:
-        """Add to the answer's body."""
+        """Add to the response's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
     def add_filter(self, change: Any) -> None:
-        """Let *change* work on the answer when its body is there: a function of the request, or one whose result is waited for.
+        """Add an output filter: a function of the request that may return an awaitable.
 
-        Its ``setup`` method, where it has one, is told at once, before the handler runs.
+        Its ``setup`` method, if it has one, is called now, before the handler runs.
         """
         self.output_filters.append(change)
         setup = getattr(change, "setup", None)
@@ -250,18 +329,20 @@ class Request:
 
     @property
     def may_cache(self) -> bool:
-        """Whether the finished answer may be kept."""
+        """Return True if the finished response may be cached."""
         return not (self.deps.is_uncacheable or self.deps.is_per_request)
 
     def drop_stream(self) -> None:
-        """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
+        """Drop the stream, as its bytes will not be read; call its ``drop`` method if it has one."""
         stream, self.stream = self.stream, None
         drop_stream(stream)
 
     def client_in(self, addresses: Container[str]) -> bool:
-        """Whether the client's address, as mod_remoteip may have corrected it, is one of *addresses*: an object that stays the same.
+        """Return True if the client's address, as mod_remoteip may have corrected it, is one of *addresses*:
+        an object that stays the same.
 
-        The answer then depends on this alone, not on the address: it is given to all clients of whom the same is true.
+        The response then depends on this alone, not on the address: it is given to all clients of whom the
+        same is true.
         """
         connection, files = self.connection, self.deps
         if connection.useragent_ip:
@@ -272,7 +353,7 @@ class Request:
         return connection.client_ip in addresses
 
     def set_uncacheable(self) -> None:
-        """Say that this answer depended on something that can't be noted: it will not be kept."""
+        """Say that this response depended on something that cannot be noted: it will not be cached."""
         self.deps.is_uncacheable = True
 
     def log(
@@ -285,7 +366,7 @@ class Request:
         cause: str = "",
         source: str = "",
     ) -> None:
-        """Write an error-log line about this request (see LogLine); *source* is looked up where it is not given."""
+        """Write an error-log line about this request (see LogLine); *source* is looked up if it is empty."""
         levels = self.plan.levels
         limit = levels.get(module)
         if LEVELS[level] <= (levels.get("", DEFAULT_LEVEL) if limit is None else limit):

@@ -1,17 +1,21 @@
-"""One more use of a kept answer that is sent as any other is: its body is a file."""
+"""Reply from the response cache whose body is a file."""
 
 from __future__ import annotations
 
 from whimbrel.engine.cache.entry import CachedResponse, log_hit
 from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.input.body import FileSegment
-from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 
 
 class CachedFileResponse(Response):
-    """See the module; *head* is the request's where it is not the kept one's to the byte, *now* when it came."""
+    """A cached response as the protocols send it: a `Response` whose body is the file.
+
+    *head* is the request's head where its bytes differ from the cached one's; *now* is the time of the
+    request.
+    """
 
     __slots__ = ("_connection", "_engine", "_cached", "_now", "_head")
 
@@ -37,11 +41,11 @@ class CachedFileResponse(Response):
         self.received_at = now
 
     def head(self, date: bytes) -> bytes:
-        """See Answer.head."""
+        """See Response.head."""
         return self._cached.serialize_head(self._connection, date, self._now)
 
     def on_sent(self, count: int, more: int = 0) -> None:
-        """Write the log lines; see Answer.sent."""
+        """Write the log lines; see Response.on_sent."""
         engine = self._engine
         log_hit(
             self._cached,

@@ -1,23 +1,52 @@
-"""What a log may ask of one more use of a kept answer."""
+"""Request as access logs read it on a hit of the response cache."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.env import LazyEnv
 
 if TYPE_CHECKING:
-    from whimbrel.engine.cache.entry import CachedResponse
     from whimbrel.engine.cache.key import RawHead
-    from whimbrel.engine.request import Connection
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
     from whimbrel.http.syntax.head import Head
 
 
-class CachedRequestView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request.
+class LoggedResponse(Protocol):
+    """A cached response, as its log lines read it (entry.CachedResponse).
 
-    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    Attributes:
+        request: the request that the response was built for.
+        head: the head of that request.
+        changed: its fields where a module may have changed them, else None.
+        any_query: True if the response is the same for every query.
+        size, head_size: bytes of body and head.
+        digits: digits of the Keep-Alive count of the first response.
+        keepalive_slot: where the Keep-Alive count stands in the head; None if it has none.
+    """
+
+    request: Request
+    head: Head | RawHead
+    changed: Headers | None
+    any_query: bool
+    size: int
+    head_size: int
+    digits: int
+    keepalive_slot: tuple[bytes, bytes, int] | None
+
+    def count(self, connection: Connection) -> int:
+        """Return the Keep-Alive count that *connection* is sent."""
+
+
+class CachedRequestView:
+    """Request of a cached response, with the values of the present request for the dynamic items of a log
+    line.
+
+    *head* and *headers_in* are those of the present request; so are request line and query where the response
+    is the same for every query.
     """
 
     __slots__ = (
@@ -35,7 +64,7 @@ class CachedRequestView:
     )
 
     def __init__(
-        self, cached: CachedResponse, connection: Connection, time: float, head: RawHead | None
+        self, cached: LoggedResponse, connection: Connection, time: float, head: RawHead | None
     ) -> None:
         self.request, self.connection, self.time = cached.request, connection, time
         self.head: Head | RawHead = cached.head if head is None else head
@@ -52,7 +81,7 @@ class CachedRequestView:
 
     @property
     def env(self) -> dict[str, str]:
-        """See Request; what no other request may have is made anew, once for this one."""
+        """See Request; what no other request may have is rebuilt, once for this one."""
         env = self.request.env
         if not isinstance(env, LazyEnv):
             return env

@@ -1,4 +1,6 @@
-"""The error logs of one configuration: what is said about requests and connections becomes lines in the log of their server."""
+"""Error logs of one configuration: messages about requests and connections become lines in their server's
+log.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, Server
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord, log_id
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
-from whimbrel.engine.request import Connection
 
 if TYPE_CHECKING:
     from whimbrel.engine.runtime import Runtime
 
 
 class ErrorLog:
-    """Where lines go and how they look, found out once for each server."""
+    """Sinks and formats of the error logs, determined once for each server."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self.configuration, self.runtime = configuration, runtime
         self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
 
     def about_request(self, r: Any, line: LogLine) -> None:
-        """A line about a request, or about one more use of a kept answer."""
+        """A line about a request, or about one more use of a cached response."""
         sink, formats = self._of(r.server)
         if sink is None:
             return
@@ -67,7 +69,9 @@ class ErrorLog:
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
     def about_server(self, server: Server, line: LogLine) -> None:
-        """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
+        """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
+        file.
+        """
         if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)
@@ -89,8 +93,8 @@ class ErrorLog:
             self.runtime.write_log(sink, formats.once(formats.connection, message))
 
     def _of(self, server: Server) -> tuple[LogSink | None, ErrorFormats]:
-        found = self._known.get(id(server))
-        if found is None:
+        entry = self._known.get(id(server))
+        if entry is None:
             provider = self.configuration.provider("log", "error_sink")
             sink = (
                 provider(self.configuration, server)
@@ -98,15 +102,15 @@ class ErrorLog:
                 else self.configuration.spec.error_log
             )
             core = server.config(CoreServerConfig)
-            found = self._known[id(server)] = (
+            entry = self._known[id(server)] = (
                 sink,
                 ErrorFormats(core.error_log_format, core.error_log_formats),
             )
-        return found
+        return entry
 
 
 def _first(r: Any) -> Any:
-    """The request that came from the client."""
+    """Return the request that came from the client."""
     while r.main is not None or r.prev is not None:
         r = r.main if r.main is not None else r.prev
     return r

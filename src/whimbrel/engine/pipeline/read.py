@@ -1,35 +1,34 @@
-"""From a head to a request: its fields, and the virtual host that it is for (httpd's ap_read_request and vhost.c)."""
+"""From a head to a request: its fields, and the virtual host that it is for (httpd's ap_read_request and
+vhost.c).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.config.vhosts import matcher
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import Dependencies
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadError
 from whimbrel.registry.phases import OK, HookStatus
 
-if TYPE_CHECKING:
-    from whimbrel.engine.engine import Engine
-
 HTTP_0_9: Final = (0, 9)
-# names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
-MAX_NAMES: Final = 1024
+# length of a host name (RFC 1035, 2.3.4); longer ones are not cached
 MAX_NAME: Final = 255
 
 
-def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
-    """The request that *head* is, with its server; and OK, or the status to refuse it with."""
-    world, url = engine.plans, head.url
+def read_request(engine: RequestEngine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
+    """Return the request that *head* is, with its server; and OK, or the status to refuse it with."""
+    plans, url = engine.plans, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
-    plan = world.by_host.get(key) if head.error is None and head.hostname else None
+    plan = plans.by_host.get(key) if head.error is None and head.hostname else None
     r = Request(
         engine,
         connection,
         engine.main,
-        plan or world.root(engine.main),
+        plan or plans.root(engine.main),
         TrackedHeaders(head.headers),
         Dependencies(engine.stat_cache),
     )
@@ -47,23 +46,21 @@ def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Re
     r.close = head.close or head.error is not None
     if plan is None:
         _choose_server(r, head)
-        r.plan = world.root(r.server)
+        r.plan = plans.root(r.server)
         if r.hostname and len(r.hostname) <= MAX_NAME and head.error is None:
-            if len(world.by_host) >= MAX_NAMES:
-                world.by_host.clear()
-            world.by_host[key] = r.plan
+            plans.by_host[key] = r.plan
     else:
         r.server = plan.server_rec
     for reason in head.notes:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if head.error is not None:
         return r, _refused(r, head.error)
-    answer = OK if url is None else _foreign_scheme(r, head)
-    return r, answer or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
+    status = OK if url is None else _foreign_scheme(r, head)
+    return r, status or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
 
 
 def _refused(r: Request, error: HeadError) -> HookStatus:
-    """Log what is wrong with a head; the status to answer with."""
+    """Log the faults of a head; return the status to answer with."""
     for reason in error.reasons:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if error.notes:
@@ -73,7 +70,9 @@ def _refused(r: Request, error: HeadError) -> HookStatus:
 
 
 def _choose_server(r: Request, head: Head) -> None:
-    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation leaves that out."""
+    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation
+    leaves that out.
+    """
     hosts = r.engine.configuration.hosts
     if hosts is None:
         return
@@ -86,9 +85,9 @@ def _choose_server(r: Request, head: Head) -> None:
         if named is not None:
             r.server = named
         return
-    found = candidates.by_path(r.uri)
-    if found is not None:
-        r.server = found
+    server = candidates.by_path(r.uri)
+    if server is not None:
+        r.server = server
 
 
 def _foreign_scheme(r: Request, head: Head) -> HookStatus:
@@ -103,10 +102,13 @@ def _strictly_named(r: Request) -> HookStatus:
     if r.hostname is None:
         return OK
     host = r.hostname.lower()
-    own = (r.server.name, *r.server.names)
-    if host in (name.lower() for name in own) or any(matcher(name)(host) for name in r.server.wild_names):
+    names = (r.server.name, *r.server.names)
+    if host in (name.lower() for name in names) or any(matcher(name)(host) for name in r.server.wild_names):
         return OK
-    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
+    text = (
+        f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching "
+        f"virtual host"
+    )
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
     r.set_uncacheable()
     return 400

@@ -1,98 +1,33 @@
-"""Which sections hold for a request: httpd's directory, file and location walks.
+"""The directory walk: <Directory> sections and .htaccess files (ap_directory_walk).
 
-Each walk goes from plan to plan by `Plan.plus`, so that a combination of layers is merged only once.  Manual: sections.html.
+The walk goes from plan to plan by `Plan.with_layer`, so each combination of layers is merged once. Manual:
+sections.html.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-from collections.abc import Sequence
 from itertools import takewhile
 
-from whimbrel.base.fnmatch import compile_fnmatch
-from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
+from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER
 from whimbrel.config.htaccess import HtaccessError
-from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.config.model import Layer
 from whimbrel.engine.deps.files import is_directory, is_file, is_link
-from whimbrel.engine.expressions import evaluate
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.cache import WalkResult, WalkState, store, try_cached_walk
 from whimbrel.engine.walk.htaccess import Probe
 from whimbrel.engine.walk.matching import (
     directory_matches,
-    location_matches,
     regex_directories,
-    regex_matches,
 )
-from whimbrel.expr.api import CompiledCondition
-from whimbrel.expr.errors import EvalError
-from whimbrel.http.syntax.url import merge_slashes
+from whimbrel.engine.walk.symlinks import check_symlink
 from whimbrel.registry.phases import OK, HookStatus
-from whimbrel.registry.settings import UNSET
 
 
-# Locations ------------------------------------------------------------------------------------------------------------------------------------------
-def walk_location_and_if(r: Request) -> None:
-    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
-    locations, uri = r.plan.locations, r.uri
-    if locations.sections and uri and r.location_walk_uri != uri:
-        sections = locations.candidates(merge_slashes(uri) if "//" in uri else uri)
-        if sections:
-            _walk_locations(r, sections)
-        else:
-            r.location_walk_uri = uri
-    if r.plan.core.ifs:
-        if_walk(r)
-
-
-def _walk_locations(r: Request, sections: Sequence[Section]) -> None:
-    uri = merge_slashes(r.uri) if "//" in r.uri else r.uri
-    found = None
-    for section in sections:
-        if location_matches(r, section, uri):
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
-
-
-def if_walk(r: Request) -> None:
-    """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
-    sections = r.plan.core.ifs
-    found: Layer | None = None
-    while sections:
-        found, sections = _chains(r, sections, found)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
-
-
-def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
-    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
-    taken, inside = False, []
-    for section in sections:
-        if section.kind is not SectionKind.IF and taken:
-            continue
-        taken = section.test is None or _true(r, section.test)
-        if taken:
-            found = r.engine.plans.merge_layers(found, section.layer)
-            inner = section.layer.records.get(CoreDirConfig)
-            if inner is not None and inner.ifs is not UNSET:
-                inside += inner.ifs
-    return found, inside
-
-
-def _true(r: Request, test: CompiledCondition) -> bool:
-    """Whether *test* holds; one that can't be evaluated does not."""
-    try:
-        return evaluate(r, test)
-    except EvalError as problem:
-        r.log("error", f"Failed to evaluate <If > condition: {problem.reason}", code="AH00039")
-        return False
-
-
-# Directories ----------------------------------------------------------------------------------------------------------------------------------------
 def directory_walk(r: Request) -> HookStatus:
-    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
+    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets
+    info and path_info.
+    """
     if r.filename is None:
         return OK
     path = _normalized(r.filename) if "//" in r.filename or "/." in r.filename else r.filename
@@ -121,32 +56,32 @@ def directory_walk(r: Request) -> HookStatus:
 
 
 def _walk(r: Request, path: str) -> HookStatus:
-    """A walk from the root down to *path*, of which `info` is known where it is there."""
+    """Return a walk from the root down to *path*, of which `info` is known where it is there."""
     directory, before = _directory_of(path, r.finfo), r.plan
     walk = DirectoryWalk(r, path, directory)
-    answer = walk.run()
+    status = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
     r.finfo = walk.info
-    if answer != OK:
-        r.plan = before  # httpd lays the sections over the settings once it has them all
-        return answer
+    if status != OK:
+        r.plan = before  # httpd merges the sections into the settings after the last one
+        return status
     if walk.state is not None:
         store(r, walk.state)
-    found = regex_directories(r, walk.found)
-    r.plan = before if found is None else before.with_layer(found)
+    layer = regex_directories(r, walk.found)
+    r.plan = before if layer is None else before.with_layer(layer)
     r.directory_walk = WalkResult(directory, before, r.plan)
     return OK
 
 
 def _directory_of(path: str, info: os.stat_result | None) -> str:
-    """The folder that a walk to *path* ends in: a file's own, else the path itself."""
+    """Return the directory in which a walk to *path* ends: a file's parent, else the path itself."""
     if is_file(info):
         return path[: path.rindex("/") + 1]
     return path if path.endswith("/") else path + "/"
 
 
 def _parent_walk(r: Request, directory: str) -> WalkResult | None:
-    """The walk of the request that this one came from, if it ended in the same folder."""
+    """Return the walk of the request that this one came from, if it ended in the same directory."""
     earlier = r.prev or r.main
     walked: WalkResult | None = earlier.directory_walk if earlier is not None else None
     return (
@@ -155,21 +90,21 @@ def _parent_walk(r: Request, directory: str) -> WalkResult | None:
 
 
 def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
-    """The sections of an earlier walk hold here too; only the file itself may be a link that isn't allowed."""
+    """Apply the walk of the request that *r* comes from; only the file itself may be a forbidden link."""
     r.plan, r.directory_walk = known.after, known
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
-        own = r.deps.lstat(r.filename or "")
-        if is_link(own):
-            answer, info = _check_symlink(r, r.filename or "", own)
-            if answer != OK:
-                return answer
+        link = r.deps.lstat(r.filename or "")
+        if is_link(link):
+            status, info = check_symlink(r, r.filename or "", link)
+            if status != OK:
+                return status
             r.finfo = info
     return OK
 
 
 def _normalized(path: str) -> str | None:
-    """The path without doubled slashes and dot segments; None when it leaves the root."""
+    """Return the path without doubled slashes and dot segments; None when it leaves the root."""
     out: list[str] = []
     parts = path.split("/")
     for part in parts[1:]:
@@ -184,10 +119,15 @@ def _normalized(path: str) -> str | None:
 
 
 class DirectoryWalk:
-    """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it.
+    """One walk down the file system, directory by directory.
 
-    The request's plan follows, since options and overrides decide how to go on; *found* is what will be laid over the settings as one.  *end* is its
-    last folder, None for a way that can't be gone again; *goal* is the folder where it ends, if the file is known to be there.
+    The request's plan is updated on the way, because options and overrides decide how to go on.
+
+    Attributes:
+        path, rest: the path so far, and what remains of it.
+        found: the merged layers.
+        state: the state in the last directory; None if the walk cannot be cached.
+        target_directory: the directory in which the walk ends, if the file is known to exist.
     """
 
     __slots__ = (
@@ -208,8 +148,8 @@ class DirectoryWalk:
         "is_cacheable",
     )
 
-    def __init__(self, r: Request, path: str, goal: str) -> None:
-        self.r, self.path, self.rest, self.info, self.target_directory = r, "/", path[1:], r.finfo, goal
+    def __init__(self, r: Request, path: str, target: str) -> None:
+        self.r, self.path, self.rest, self.info, self.target_directory = r, "/", path[1:], r.finfo, target
         self.known, self.before, self.directory = r.finfo is not None, r.plan, "/"
         self.plain = r.engine.plain_directories(r.server)
         self.index = 0
@@ -220,29 +160,29 @@ class DirectoryWalk:
         self.state: WalkState | None = None
 
     def run(self) -> HookStatus:
-        """Go down as far as there are folders."""
+        """Walk down to the last directory that exists."""
         depth = 1
         while True:
             directory = self.directory
             self._sections(directory, depth)
-            answer = self._htaccess(directory)
+            status = self._htaccess(directory)
             trusted = self._follows_links()
-            if answer == OK and self.is_cacheable and (not self.known or directory == self.target_directory):
+            if status == OK and self.is_cacheable and (not self.known or directory == self.target_directory):
                 self.state = self._state(depth, trusted)
-            if answer != OK or not self.rest:
-                return answer
+            if status != OK or not self.rest:
+                return status
             name, slash, beyond = self.rest.partition("/")
             if not name:
                 self.path, self.rest = directory, ""
                 return OK
             self.path, self.rest = directory + name, slash + beyond
             if not self.known or not trusted:
-                answer, found = self._check(trusted)
-                if answer != OK:
-                    return answer
+                status, info = self._check(trusted)
+                if status != OK:
+                    return status
                 if not self.known:
-                    self.info = found
-                if not is_directory(found):
+                    self.info = info
+                if not is_directory(info):
                     return OK
             self.directory = self.path + "/"
             if slash and not beyond:
@@ -251,7 +191,7 @@ class DirectoryWalk:
             depth += 1
 
     def _state(self, depth: int, trusted: bool) -> WalkState:
-        """The way as far as it has come."""
+        """Return the state of the walk so far."""
         beside = tuple(takewhile(lambda section: section.components <= depth + 1, self.plain[self.index :]))
         return WalkState(
             self.directory,
@@ -264,16 +204,18 @@ class DirectoryWalk:
         )
 
     def _check(self, trusted: bool) -> tuple[HookStatus, os.stat_result | None]:
-        """What is at the place that was come to; where links are not trusted it has to be no link the next time too."""
+        """Check the present path; a walk that does not trust links is cached only if none was met."""
         info = self.r.deps.lstat(self.path)
         if not trusted and is_directory(info):
             self.checked_directories.append(self.path)
         elif not trusted and is_link(info):
             self.is_cacheable = False
-        return _check_symlink(self.r, self.path, info)
+        return check_symlink(self.r, self.path, info)
 
     def _follows_links(self) -> bool:
-        """Whether the file's own stat says enough: symbolic links are allowed, whoever owns them."""
+        """Return True if symbolic links are allowed whatever their owner, so that the stat of the file is
+        sufficient.
+        """
         value = self.r.plan.core.options.value
         return value & (OPT_SYM_LINKS | OPT_SYM_OWNER) == OPT_SYM_LINKS
 
@@ -303,63 +245,3 @@ class DirectoryWalk:
             r.plan = r.plan.with_layer(layer)
             self.found = r.engine.plans.merge_layers(self.found, layer)
         return OK
-
-
-def _check_symlink(
-    r: Request, path: str, info: os.stat_result | None
-) -> tuple[HookStatus, os.stat_result | None]:
-    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: an answer and the target's stat."""
-    if info is None:
-        why = r.deps.errno
-        return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
-    if is_link(info):
-        info = _target(r, path, info)
-        if info is None:
-            r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
-            return 403, None
-    if not is_directory(info) and not is_file(info):
-        r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
-        return 403, None
-    return OK, info
-
-
-def _log_refused(r: Request, path: str, why: int) -> HookStatus:
-    reason = f"({why}){os.strerror(why)}: "
-    if why == errno.EACCES:
-        tail = "because search permissions are missing on a component of the path"
-        r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
-    else:
-        r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
-    return 403
-
-
-def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
-    """The target of a symbolic link that the options allow, else None."""
-    value = r.plan.core.options.value
-    if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-        return None
-    target = r.deps.stat(path)
-    if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
-        return None
-    return target
-
-
-# Files ----------------------------------------------------------------------------------------------------------------------------------------------
-def file_walk(r: Request) -> None:
-    """Lay the <Files> sections that match the file's own name over the settings."""
-    sections = r.plan.core.files
-    if not sections or r.filename is None:
-        return
-    name = r.filename.rpartition("/")[2]
-    found = None
-    for section in sections:
-        if section.regex is not None:
-            matches = regex_matches(r, section.regex, name)
-        elif section.fnmatch:
-            matches = compile_fnmatch(section.pattern).search(name) is not None
-        else:
-            matches = section.pattern == name
-        if matches:
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)

@@ -1,6 +1,7 @@
-"""Error pages in httpd's words: the page sent where no ErrorDocument answers.
+"""httpd's canned error pages, sent where no ErrorDocument applies.
 
-The words differ between 2.2, which names the URL, and 2.4, which doesn't.  They are interface: programs and people match them.
+The texts differ between 2.2, which includes the URL, and 2.4, which does not.  They are interface: programs
+and people match them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ DOCTYPE_24: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What an error page names; every text is as httpd holds it, not yet escaped for HTML unless said otherwise.
+    """Values of an error page; every text is as httpd stores it, not yet escaped for HTML unless noted.
 
-    *line* is a status line that a module put in place of the code's own; *uri* the decoded path (2.2 names it); *location* the target of a
-    redirect; *notes* the note ``error-notes`` (HTML), which is the whole text of a 500 page where *verbose* is set (the note
-    ``verbose-error-to`` being ``*``); *variants* the note ``variant-list`` (HTML); *expect* the Expect header; *additional* the status
-    whose page is sent when the ErrorDocument itself failed: 2.2 and 2.4 add a sentence with its line; *signature* is what `signature` made.
+    Attributes:
+        line: a status line that a module set instead of the code's own.
+        uri: the decoded path (2.2 shows it).
+        location: the target of a redirect.
+        notes: the note ``error-notes`` (HTML); the whole text of a 500 page if *verbose* is set (the note
+            ``verbose-error-to`` is ``*``).
+        variants: the note ``variant-list`` (HTML).
+        expect: the Expect field.
+        additional: the status of the first failure, if the ErrorDocument failed too: a sentence with its
+            line is added.
+        signature: the result of `signature`.
     """
 
     status: int
@@ -47,7 +55,7 @@ Text = Callable[[Page, str], str]  # (page, the escaped path for 2.2 or "" for 2
 
 
 def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str:
-    """The whole page, as text of one character per byte."""
+    """Return the whole page, as text of one character per byte."""
     line = page.line if len(page.line) > 4 else status_line(page.status, version22=version22)
     words = _canned(page, version22)
     more = ""
@@ -57,18 +65,23 @@ def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str
             "error was encountered while trying to use an ErrorDocument to handle the request.</p>\n"
         )
     return (
-        f"{doctype or (DOCTYPE_22 if version22 else DOCTYPE_24)}\n<html><head>\n<title>{line}</title>\n</head><body>\n"
+        f"{doctype or (DOCTYPE_22 if version22 else DOCTYPE_24)}\n<html><head>\n<title>{line}</title>\n"
+        f"</head><body>\n"
         f"<h1>{line[4:]}</h1>\n{words}{more}{page.signature}</body></html>\n"
     )
 
 
 def is_request_independent(status: int, *, version22: bool) -> bool:
-    """Whether the page for *status* tells nothing of the request but *line*, *notes*, *additional* and *signature*."""
+    """Return True if the page for *status* depends on nothing of the request but *line*, *notes*,
+    *additional* and *signature*.
+    """
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 
 def signature(mode: str, product: str, host: str, port: int, admin: str = "") -> str:
-    """The last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``); *product* is what ServerTokens leaves."""
+    """Return the last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``);
+    *product* is what ServerTokens leaves.
+    """
     low = mode.lower()
     if low == "off":
         return ""
@@ -95,13 +108,17 @@ def _moved(page: Page, _uri: str) -> str:
 
 
 def _see_other(page: Page, _uri: str) -> str:
-    return f'<p>The answer to your request is located <a href="{escape_html(page.location or "")}">here</a>.</p>\n'
+    return (
+        f"<p>The answer to your request is located <a "
+        f'href="{escape_html(page.location or "")}">here</a>.</p>\n'
+    )
 
 
 def _use_proxy(page: Page, _uri: str) -> str:
     return (
         "<p>This resource is only accessible through the proxy\n"
-        f"{escape_html(page.location or '')}<br />\nYou will need to configure your client to use that proxy.</p>\n"
+        f"{escape_html(page.location or '')}<br />\n"
+        f"You will need to configure your client to use that proxy.</p>\n"
     )
 
 
@@ -114,19 +131,29 @@ def _bad_request(page: Page, _uri: str) -> str:
 
 
 def _length_required(page: Page, _uri: str) -> str:
-    return f"<p>A request of the requested method {escape_html(page.method)} requires a valid Content-length.<br />\n{page.notes}</p>\n"
+    return (
+        f"<p>A request of the requested method {escape_html(page.method)} requires a valid "
+        f"Content-length.<br />\n{page.notes}</p>\n"
+    )
 
 
 def _too_long(page: Page, _uri: str) -> str:
-    return f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n{page.notes}</p>\n"
+    return (
+        f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n"
+        f"{page.notes}</p>\n"
+    )
 
 
 def _expectation(page: Page, _uri: str) -> str:
     if page.expect is None:
-        seen = "<p>No expectation was seen, the Expect request-header \nfield was not presented by the client.\n</p>"
+        seen = (
+            "<p>No expectation was seen, the Expect request-header \n"
+            "field was not presented by the client.\n</p>"
+        )
     else:
         seen = (
-            "<p>The expectation given in the Expect request-header\nfield could not be met by this server.\nThe client sent<pre>\n"
+            "<p>The expectation given in the Expect request-header\n"
+            "field could not be met by this server.\nThe client sent<pre>\n"
             f"    Expect: {escape_html(page.expect)}\n</pre>\n</p>"
         )
     return seen + "<p>Only the 100-continue expectation is supported.</p>\n"
@@ -137,7 +164,10 @@ def _legal(page: Page, _uri: str) -> str:
 
 
 def _bad_gateway(page: Page, _uri: str) -> str:
-    return f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n{page.notes}</p>\n"
+    return (
+        f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n"
+        f"{page.notes}</p>\n"
+    )
 
 
 def _forbidden_22(_page: Page, uri: str) -> str:
@@ -162,19 +192,26 @@ def _method_24(page: Page, _uri: str) -> str:
 
 def _not_acceptable(page: Page, uri: str) -> str:
     named = f" {uri}" if uri else ""
-    return f"<p>An appropriate representation of the requested resource{named} could not be found on this server.</p>\n{page.variants}"
+    return (
+        f"<p>An appropriate representation of the requested resource{named} could not be found on this "
+        f"server.</p>\n{page.variants}"
+    )
 
 
 def _gone(_page: Page, uri: str) -> str:
     named = f"<br />{uri}<br />\n" if uri else " "
     return (
-        f"<p>The requested resource{named}is no longer available on this server and there is no forwarding address.\n"
+        f"<p>The requested resource{named}is no longer available on this server and there is no forwarding "
+        f"address.\n"
         "Please remove all references to this resource.</p>\n"
     )
 
 
 def _precondition(_page: Page, uri: str) -> str:
-    return f"<p>The precondition on the request for {'the URL ' + uri if uri else 'this URL'} evaluated to false.</p>\n"
+    return (
+        f"<p>The precondition on the request for {'the URL ' + uri if uri else 'this URL'} evaluated to "
+        f"false.</p>\n"
+    )
 
 
 def _too_large(page: Page, uri: str) -> str:
@@ -200,7 +237,10 @@ def _varies(_page: Page, uri: str) -> str:
     )
 
 
-_INTERNAL = "<p>The server encountered an internal error or\nmisconfiguration and was unable to complete\nyour request.</p>\n"
+_INTERNAL = (
+    "<p>The server encountered an internal error or\nmisconfiguration and was unable to complete\n"
+    "your request.</p>\n"
+)
 _LOGGED = "<p>More information about this error may be available\nin the server error log.</p>\n"
 
 
@@ -208,7 +248,8 @@ def _misfortune_22(page: Page, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (
-        f"{_INTERNAL}<p>Please contact the server administrator,\n {escape_html(page.admin or NO_ADMIN)} and inform them of the time the error "
+        f"{_INTERNAL}<p>Please contact the server administrator,\n"
+        f" {escape_html(page.admin or NO_ADMIN)} and inform them of the time the error "
         f"occurred,\nand anything you might have done that may have\ncaused the error.</p>\n{_LOGGED}"
     )
 
@@ -217,7 +258,8 @@ def _misfortune_24(page: Page, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (
-        f"{_INTERNAL}<p>Please contact the server administrator at \n {escape_html(page.admin or NO_ADMIN)} to inform them of the time this "
+        f"{_INTERNAL}<p>Please contact the server administrator at \n"
+        f" {escape_html(page.admin or NO_ADMIN)} to inform them of the time this "
         f"error occurred,\n and the actions you performed just before this error.</p>\n{_LOGGED}"
     )
 
@@ -226,8 +268,10 @@ _ALIKE_24: Final = frozenset((403, 404, 410, 412))
 NO_ADMIN: Final = "[no address given]"
 
 _AUTH = (
-    "<p>This server could not verify that you\nare authorized to access the document\nrequested.  Either you supplied the wrong\n"
-    "credentials (e.g., bad password), or your\nbrowser doesn't understand how to supply\nthe credentials required.</p>\n"
+    "<p>This server could not verify that you\nare authorized to access the document\n"
+    "requested.  Either you supplied the wrong\n"
+    "credentials (e.g., bad password), or your\nbrowser doesn't understand how to supply\n"
+    "the credentials required.</p>\n"
 )
 
 _SAME: Final = MappingProxyType(
@@ -236,40 +280,62 @@ _SAME: Final = MappingProxyType(
         401: _AUTH,
         407: _AUTH,
         408: "<p>Server timeout waiting for the HTTP request from the client.</p>\n",
-        415: "<p>The supplied request data is not in a format\nacceptable for processing by this resource.</p>\n",
-        416: "<p>None of the range-specifier values in the Range\nrequest-header field overlap the current extent\nof the selected resource.</p>\n",
+        415: (
+            "<p>The supplied request data is not in a format\n"
+            "acceptable for processing by this resource.</p>\n"
+        ),
+        416: (
+            "<p>None of the range-specifier values in the Range\n"
+            "request-header field overlap the current extent\nof the selected resource.</p>\n"
+        ),
         421: (
-            "<p>The client needs a new connection for this\nrequest as the requested host name does not match\n"
+            "<p>The client needs a new connection for this\n"
+            "request as the requested host name does not match\n"
             "the Server Name Indication (SNI) in use for this\nconnection.</p>\n"
         ),
-        422: "<p>The server understands the media type of the\nrequest entity, but was unable to process the\ncontained instructions.</p>\n",
+        422: (
+            "<p>The server understands the media type of the\n"
+            "request entity, but was unable to process the\ncontained instructions.</p>\n"
+        ),
         423: (
-            "<p>The requested resource is currently locked.\nThe lock must be released or proper identification\n"
+            "<p>The requested resource is currently locked.\n"
+            "The lock must be released or proper identification\n"
             "given before the method can be applied.</p>\n"
         ),
         424: (
-            "<p>The method could not be performed on the resource\nbecause the requested action depended on another\n"
+            "<p>The method could not be performed on the resource\n"
+            "because the requested action depended on another\n"
             "action and that other action failed.</p>\n"
         ),
         426: (
-            "<p>The requested resource can only be retrieved\nusing SSL.  The server is willing to upgrade the current\n"
-            "connection to SSL, but your client doesn't support it.\nEither upgrade your client, or try requesting the page\nusing https://\n"
+            "<p>The requested resource can only be retrieved\n"
+            "using SSL.  The server is willing to upgrade the current\n"
+            "connection to SSL, but your client doesn't support it.\n"
+            "Either upgrade your client, or try requesting the page\nusing https://\n"
         ),
         428: "<p>The request is required to be conditional.</p>\n",
         429: "<p>The user has sent too many requests\nin a given amount of time.</p>\n",
         431: "<p>The server refused this request because\nthe request header fields are too large.</p>\n",
         503: (
-            "<p>The server is temporarily unable to service your\nrequest due to maintenance downtime or capacity\n"
+            "<p>The server is temporarily unable to service your\n"
+            "request due to maintenance downtime or capacity\n"
             "problems. Please try again later.</p>\n"
         ),
-        504: "<p>The gateway did not receive a timely response\nfrom the upstream server or application.</p>\n",
+        504: (
+            "<p>The gateway did not receive a timely response\nfrom the upstream server or application.</p>\n"
+        ),
         507: (
-            "<p>The method could not be performed on the resource\nbecause the server is unable to store the\n"
-            "representation needed to successfully complete the\nrequest.  There is insufficient free space left in\n"
+            "<p>The method could not be performed on the resource\n"
+            "because the server is unable to store the\n"
+            "representation needed to successfully complete the\n"
+            "request.  There is insufficient free space left in\n"
             "your storage allocation.</p>\n"
         ),
         508: "<p>The server terminated an operation because\nit encountered an infinite loop.</p>\n",
-        510: "<p>A mandatory extension policy in the request is not\naccepted by the server for this resource.</p>\n",
+        510: (
+            "<p>A mandatory extension policy in the request is not\n"
+            "accepted by the server for this resource.</p>\n"
+        ),
         511: "<p>The client needs to authenticate to gain\nnetwork access.</p>\n",
     }
 )

@@ -1,4 +1,4 @@
-"""Request fields that remember which of them were asked for: what an answer depends on."""
+"""Request fields that remember which of them were requested: what a response depends on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
 
 
 class TrackedHeaders(Headers):
-    """The fields of one request.
+    """The fields of one request; reads are tracked.
 
-    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
-    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not all: the table was gone through as a whole,
-    or changed, so that whoever looked at it may depend on any field.
+    Attributes:
+        accessed: lower-case names that were looked up, present or not.
+        tests: by name, the sets in which a field's value was looked up; nothing else of this field is
+            relevant, unless it is among `accessed`.
+        all_fields_used: the table was iterated or changed, so the response may depend on any field.
     """
 
     __slots__ = ("accessed", "tests", "all_fields_used")
@@ -32,8 +34,8 @@ class TrackedHeaders(Headers):
         """See Headers.get."""
         low = name.lower()
         self.accessed.add(low)
-        found = self._at.get(low)
-        return default if found is None else found[1]
+        entry = self._at.get(low)
+        return default if entry is None else entry[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """See Headers.tested."""
@@ -43,8 +45,8 @@ class TrackedHeaders(Headers):
             self.tests = {**self.tests, low: sets}
         elif known is not sets:
             self.tests = {**self.tests, low: tuple(dict.fromkeys((*known, *sets)))}
-        found = self._at.get(low)
-        return None if found is None else found[1]
+        entry = self._at.get(low)
+        return None if entry is None else entry[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""
@@ -61,7 +63,7 @@ class TrackedHeaders(Headers):
             self.accessed.add(name.lower())
         return super().__contains__(name)
 
-    # as a whole -----------------------------------------------------------------------------------------------------------------------------------
+    # as a whole -----------------------------------------------------------------------------------
     def items(self) -> list[Pair]:
         """See Headers.items."""
         self.all_fields_used = True
@@ -81,7 +83,7 @@ class TrackedHeaders(Headers):
         return super().__len__()
 
     def copy(self) -> Headers:
-        """See Headers.copy; the copy remembers nothing."""
+        """See Headers.copy; the copy has no record of reads."""
         self.all_fields_used = True
         return super().copy()
 
@@ -90,7 +92,7 @@ class TrackedHeaders(Headers):
         self.all_fields_used = True
         return super().overlay(over)
 
-    # changes --------------------------------------------------------------------------------------------------------------------------------------
+    # changes --------------------------------------------------------------------------------------
     def set(self, name: str, value: str) -> None:
         """See Headers.set."""
         self.all_fields_used = True
@@ -112,7 +114,7 @@ class TrackedHeaders(Headers):
         super().merge(name, value)
 
     def update(self, entries: Mapping[str, Pair]) -> None:
-        """See Headers.lay."""
+        """See Headers.update."""
         self.all_fields_used = True
         super().update(entries)
 

@@ -1,0 +1,100 @@
+"""Access to a resource: host access, authentication and authorization, combined by Satisfy (httpd's
+request.c).
+"""
+
+from __future__ import annotations
+
+from whimbrel.config.model import SectionKind
+from whimbrel.engine.pipeline.hooks import config_error, run, run_phase
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.request import Request
+from whimbrel.registry.phases import (
+    ACCESS_CHECKER,
+    DECLINED,
+    OK,
+    HookStatus,
+)
+
+
+async def check_access(r: Request) -> HookStatus:
+    """Run the access phases: host access, authentication, authorization, combined by Satisfy.
+
+    A request with the plan of the request that it comes from was checked there.
+    """
+    for earlier in (r.prev, r.main):
+        if (
+            earlier is not None
+            and earlier.plan is r.plan
+            and not (r.plan.dialect.access_in_core and _has_location(r.plan))
+        ):
+            r.user, r.auth_type = earlier.user, earlier.auth_type
+            return OK
+    if r.plan.dialect.access_in_core:
+        return await _check_access_22(r)
+    plan = r.plan
+    status = (
+        await run(r, plan.access_checker)
+        if plan.access_checker.constant is None
+        else plan.access_checker.constant
+    )
+    either = plan.satisfies is not None and plan.satisfies(r) == "any"
+    if either:
+        if status == OK:
+            return OK
+    elif status != OK:
+        return config_error(r, status, "check access")
+    status = await run(r, r.plan.access_checker_ex)
+    if status == DECLINED:
+        return await _check_user(r, "AH00028" if either else "AH00027")
+    return OK if status == OK else config_error(r, status, "check access")
+
+
+def _has_location(plan: Plan) -> bool:
+    """Return True if a <Location> applies: 2.2 merges these for every request, so a sub-request never shares
+    its parent's settings.
+    """
+    return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
+
+
+async def _check_access_22(r: Request) -> HookStatus:
+    required = r.plan.provider("access", "auth_required")
+    status = await run_phase(r, ACCESS_CHECKER)
+    satisfies = r.plan.provider("access", "satisfies")
+    if satisfies is not None and satisfies(r) == "any":
+        if status == OK:
+            return OK
+        if required is None or not required(r):
+            return config_error(r, status, "check access")
+    else:
+        if status != OK:
+            return config_error(r, status, "check access")
+        if required is None or not required(r):
+            return OK
+    return await _check_user(r)
+
+
+async def _check_user(r: Request, missing: str = "") -> HookStatus:
+    old = r.plan.dialect.access_in_core
+    status = await run(r, r.plan.check_user_id)
+    if status != OK:
+        kind = r.plan.provider("access", "auth_type")
+        named = kind is not None and kind(r) is not None
+        words = (
+            "check user.  Check your authn provider!"
+            if named
+            else "perform authentication. AuthType not set!"
+        )
+        return config_error(r, status, words if old else "check user")
+    if r.user is None and not old:
+        text = (
+            f"No authentication done but request not allowed without authentication for {r.uri}. "
+            f"Authentication not configured?"
+        )
+        r.log("error", text, code=missing)
+        return config_error(r, 500, "check user")
+    status = await run(r, r.plan.auth_checker)
+    if status != OK:
+        return config_error(
+            r, status, "check access.  Check your 'Require' directive" if old else "check authorization"
+        )
+    return OK
