@@ -40,8 +40,8 @@ SERVING = (
     "whimbrel.server",
     "whimbrel.cli.signals",
 )
-MOST = 135  # of our modules
-MOST_TO_SERVE = 410  # of all modules, Python's own first ones not counted
+MOST = 140  # of our modules, with the packages that they stand in
+MOST_TO_SERVE = 435  # of all modules, Python's own first ones not counted
 NOT_TO_SERVE = frozenset(
     "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random secrets shutil sqlite3 tempfile timeit "
     "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2.connection".split()

@@ -23,7 +23,7 @@ STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodin
 # use. Names of this package begin with a dot.
 LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
-    "config.execute": ".config.unimplemented",
+    "config.execute": ".config.unimplemented_lines",
     "config.unimplemented": ".expr.parser",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",
