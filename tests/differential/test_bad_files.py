@@ -13,7 +13,7 @@ import pytest
 
 from tests.differential.ask import Request, ask
 from tests.differential.site import APACHE, PASSWORDS, WHIMBREL, Running, Site, documents, htaccess
-from tests.unit.modules.dbm_samples import write_sdbm
+from tests.support.dbm_samples import write_sdbm
 
 NOISE = random.Random(4).randbytes(70_000)
 LINES = 1_000_000

@@ -119,7 +119,7 @@ class Play:
         Not an .htaccess file: the request that meets it first may begin with the old plans and check access again for a sub-request with the new.
         """
         for server in self.servers:
-            server.loop.turn()
+            server.loop.tick()
         if self.chance.random() < 0.2:
             self.clock.now += self.chance.choice((0.25, 1.0, 70.0))
         if self.chance.random() < 0.03:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.ask import Request, ask
@@ -21,8 +19,8 @@ from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.rewritten import rewritten_requests, rewritten_sites
 from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
 from tests.differential.strategies import requests, sites
+from tests.differential.time_limit import TimeLimit, bounded
 
-SECONDS = float(os.environ.get("WHIMBREL_DIFF_SECONDS", "0"))
 EXAMPLES = 30
 
 
@@ -46,34 +44,6 @@ def check_same(first: Program, second: Program, site: Site, questions: list[Requ
             assert want == got, f"\n{request}\n{first.name}: {want}\n{second.name}: {got}{shown}"
 
 
-def bounded(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Hypothesis' settings: some fixed examples, or as many random ones as the time allows."""
-    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    if SECONDS:
-        return settings(
-            max_examples=int(SECONDS * 3) + 1, deadline=None, suppress_health_check=quiet, database=None
-        )
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=quiet,
-        database=None,
-        derandomize=True,
-        phases=(Phase.generate,),
-    )
-
-
-class Clock:
-    """Says when the time of a test is over; it runs from the first question on."""
-
-    def __init__(self) -> None:
-        self.end = 0.0
-
-    def over(self) -> bool:
-        self.end = self.end or time.monotonic() + SECONDS
-        return bool(SECONDS) and time.monotonic() > self.end
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _apache() -> None:
     if not APACHE.present:
@@ -86,7 +56,7 @@ rewritten = st.tuples(
     rewritten_sites(), st.lists(rewritten_requests(), min_size=8, max_size=13, unique_by=lambda r: r.path)
 )
 either = st.one_of(general, guarded, guarded, rewritten)
-whimbrel_clock, apache_clock = Clock(), Clock()
+whimbrel_clock, apache_clock = TimeLimit(), TimeLimit()
 
 
 @bounded(EXAMPLES)

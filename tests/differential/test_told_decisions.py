@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.differential.ask import Request
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.site import MODULES, Site, documents, htaccess
-from tests.differential.test_same_answers import Clock, bounded
+from tests.differential.time_limit import TimeLimit, bounded
 from tests.unit.engine.explain.explaining import steps
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, StartError
@@ -93,7 +93,7 @@ def check_tree(root: Decision, status: int) -> None:
             assert step.place is not None and step.place.line > 0, step
 
 
-told_clock = Clock()
+told_clock = TimeLimit()
 
 
 @bounded(60)

@@ -25,6 +25,7 @@ from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.mutations import mutate
 from tests.hostile.server import WHIMBREL, Server, Site
+from tests.support.fakes import FakeTransport
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -132,49 +133,6 @@ CHANGING = rb"\r\nDate: [^\r]*|(?<=boundary=)\w+|(?<=\r\n--)\w+"
 MOST_BYTES = 20_000  # of one input: that of a longer one is cut too seldom
 
 
-class Wire(asyncio.Transport):
-    """A transport that writes down what is sent."""
-
-    def __init__(self) -> None:
-        super().__init__({"peername": ("192.0.2.7", 4711), "sockname": ("127.0.0.1", 8080)})
-        self.out = bytearray()
-        self.protocol: Any = None
-        self.is_closed = False
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        self.protocol = protocol
-
-    def write(self, data: Any) -> None:
-        self.out += data
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def write_eof(self) -> None:
-        pass
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.is_closed = True
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-
 class Desk:
     """One configuration behind a worker's service; `ask` sends pieces on a connection of its own."""
 
@@ -211,7 +169,7 @@ class Desk:
         the access log.
         """
         self.runtime.logs.clear()
-        wire = Wire()
+        wire = FakeTransport()
         wire.protocol = HttpProtocol(self.service)
         wire.protocol.connection_made(wire)
         for piece in pieces:

@@ -237,7 +237,7 @@ def _exchange(server: Server, target: str, fields: tuple[str, ...]) -> tuple[byt
     lines = (f"GET {target} HTTP/1.1", "Host: localhost", *fields, "", "")
     connection = server.connect("127.0.0.1", 4000)
     out, logs = server.ask(connection, "\r\n".join(lines).encode("latin-1"))
-    server.loop.turn()
+    server.loop.tick()
     out = connection[1].out or out
     return masked(out, logs)
 

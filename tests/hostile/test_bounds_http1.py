@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.hostile.cuts import Desk, Wire, lay_out
+from tests.hostile.cuts import Desk, lay_out
+from tests.support.fakes import FakeTransport
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.engine.cache import index
@@ -129,7 +130,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         address = f"127.0.{number // 3 % 400}.1" if number % 2 else "127.0.0.1"
         wire = wires.get(number % 40)
         if wire is None or wire.is_closed or wire.protocol._state.name != "READY":
-            wire = wires[number % 40] = Wire()
+            wire = wires[number % 40] = FakeTransport()
             wire._extra["sockname"] = (address, 8080)
             wire.protocol = HttpProtocol(desk.service)
             wire.protocol.connection_made(wire)
@@ -198,7 +199,7 @@ def test_the_books_are_bounded_in_number(filled: Desk) -> None:
 
 def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
     """While a response is not read, reading stops; what a connection then holds is the bound and one read."""
-    wire, stopped = Wire(), []
+    wire, stopped = FakeTransport(), []
     wire.pause_reading = lambda: stopped.append(True)  # type: ignore[method-assign]
     wire.protocol = HttpProtocol(filled.service)
     wire.protocol.connection_made(wire)
@@ -213,7 +214,7 @@ def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
 
 def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
     """A transport that takes nothing gets the bound and what one response has."""
-    wire = Wire()
+    wire = FakeTransport()
     wire.write = lambda data: (
         wire.out.extend(data),
         len(wire.out) > 64 * 1024 and wire.protocol.pause_writing(),
@@ -228,7 +229,7 @@ def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
 
 
 def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
-    wire = Wire()
+    wire = FakeTransport()
     wire.protocol = HttpProtocol(filled.service)
     wire.protocol.connection_made(wire)
     filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n")

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import whimbrel
-from tests.performance.test_calls import calls_of
+from tests.performance.counting import count_calls
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -141,5 +141,5 @@ def test_what_a_virtual_host_costs(tmp_path: Path) -> None:
         options = LoadOptions(
             server_root=str(tmp_path), file=str(written(tmp_path, hosts(count))), check_only=True
         )
-        counts.append(calls_of(partial(check, options)))
+        counts.append(count_calls(partial(check, options)))
     assert 0 < (counts[2] - counts[1]) / 1000 <= CALLS_PER_HOST

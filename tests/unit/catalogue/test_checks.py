@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.catalogue.test_load import VERSIONS, cases, rows
+from tests.unit.catalogue.recorded_cases import VERSIONS, cases, rows
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry

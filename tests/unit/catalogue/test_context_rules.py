@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.unit.catalogue.test_load import VERSIONS, cases, refused_here, rows
+from tests.unit.catalogue.recorded_cases import VERSIONS, cases, refused_here, rows
 
 from whimbrel.catalogue.context_rules import DirectiveContext, refusal
 from whimbrel.directives.spec import Context

@@ -12,43 +12,14 @@ from typing import Any
 
 import pytest
 from tests.unit.catalogue.program_tables import Table, tables
+from tests.unit.catalogue.recorded_cases import CASES, VERSIONS, cases, refused_here, rows
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Context
 
-CASES = Path(__file__).parents[2] / "conformance" / "cases"
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
-VERSIONS = ("2.2", "2.4")
-SERVER = Context.RSRC_CONF | Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
-SECTION = Context.ACCESS_CONF | Context.OR_ALL
-ALLOWED = {
-    "in <VirtualHost>": SERVER,
-    "in server config": SERVER,
-    "in <Limit> (server)": SERVER,
-    "in <Proxy>": SECTION | Context.PROXY_CONF,
-    "in <RequireAll>": Context.OR_AUTHCFG,
-}
-
-
-def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
-    """The recorded cases of one file that have an answer of *version*, with that answer's text as "text"."""
-    with lzma.open(CASES / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
-        for case in map(json.loads, file):
-            if version in case["answers"]:
-                yield {**case, "text": case["answers"][version]["text"]}
-
-
-def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
-    """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
-    sources = {
-        m.source
-        for m in catalogue(version).modules
-        if m.is_static or m.identifier.removesuffix("_module") in case["modules"][version]
-    }
-    found = catalogue(version).find(name)
-    return [r for r in found if r.source in sources] or list(found)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -120,11 +91,6 @@ def test_undefined_symbols_of_modules_that_need_another(version: str) -> None:
     for match in told:
         module = catalogue(version).module_of_file(match[1])
         assert module and module.symbol == match[2] and catalogue(version).module(module.needs)
-
-
-def refused_here(row: DirectiveEntry, place: str) -> bool:
-    """Whether the bits forbid the row in *place*; what is executed while reading is judged as if it stood outside all sections."""
-    return not row.where & (SERVER if row.where & Context.EXEC_ON_READ else ALLOWED.get(place, SECTION))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

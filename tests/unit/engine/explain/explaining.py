@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 from whimbrel.engine.explain.decisions import Decision
 from whimbrel.engine.explain.explainer import Explained, Explainer
@@ -16,7 +16,7 @@ from whimbrel.testing.fake_runtime import run_sync
 
 
 def explain(
-    site: Site,
+    site: AccessSite,
     path: str = "/f.html",
     *,
     user: str = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 DENY = "Order deny,allow\nDeny from all\n"
 ROOT_OLD = f"<Directory />\n{DENY}</Directory>\n"
@@ -33,7 +33,7 @@ ONE = f"{DENY}Allow from 127.0.0.1\n"
 def test_old_and_new_together(
     tmp_path: Path, outer: str, inner: str, here: int, elsewhere: int, code: str
 ) -> None:
-    site = Site(tmp_path, f"{outer}<Location /f.html>\n{inner}</Location>\n")
+    site = AccessSite(tmp_path, f"{outer}<Location /f.html>\n{inner}</Location>\n")
     assert site.status() == here
     assert site.codes() == ([code] if code else [])
     assert site.status(source="127.0.0.2") == elsewhere
@@ -51,7 +51,7 @@ def test_old_and_new_together(
 def test_password_and_address(
     tmp_path: Path, version: str, satisfy: str, near: list[int], far: list[int]
 ) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, f"<Location /f.html>\n{BASIC}Require valid-user\n{ONE}{satisfy}</Location>\n", version
     )
     for source, wanted in (("127.0.0.1", near), ("127.0.0.2", far)):
@@ -61,15 +61,15 @@ def test_password_and_address(
 
 
 def test_satisfy_any_logs_what_ends_well(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"<Location />\n{DENY}Satisfy Any\nRequire all granted\n</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\n{DENY}Satisfy Any\nRequire all granted\n</Location>\n")
     assert site.status() == 200
     assert site.codes() == ["AH01797"]
 
 
 def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
     conf = f'<Directory "@DOCROOT@">\n{DENY}</Directory>\n<Directory "@DOCROOT@/in">\nSatisfy All\n</Directory>\n'
-    assert Site(tmp_path / "new", conf, "2.4").status("/in/f.html") == 200
-    assert Site(tmp_path / "old", conf, "2.2").status("/in/f.html") == 403
+    assert AccessSite(tmp_path / "new", conf, "2.4").status("/in/f.html") == 200
+    assert AccessSite(tmp_path / "old", conf, "2.2").status("/in/f.html") == 403
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
 )
 def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
     conf = f"<Location />\nOrder {order}\nAllow from 127.0.0.1 127.0.0.2\nDeny from 127.0.0.1 127.0.0.3\n</Location>\n"
-    site = Site(tmp_path, conf)
+    site = AccessSite(tmp_path, conf)
     assert [site.status(source=source) for source in ("127.0.0.1", "127.0.0.2", "127.0.0.3")] == statuses
 
 
 def test_environment_and_limit(tmp_path: Path) -> None:
     conf = "SetEnvIf User-Agent Good good\n<Location />\n<Limit GET>\nOrder deny,allow\nDeny from all\nAllow from ENV=Good\n</Limit>\n</Location>\n"
-    site = Site(tmp_path, conf)
+    site = AccessSite(tmp_path, conf)
     assert [site.status(), site.status(headers="User-Agent: Good\r\n")] == [403, 200]
     assert [site.status(method="POST"), site.status(method="HEAD")] == [200, 403]
 
 
 def test_the_guide_lets_a_section_with_order_replace_an_outer_require(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
         f"{ROOT_NEW}<Location /f.html>\n{ONE}</Location>\n",
         "guide",
@@ -107,12 +107,12 @@ def test_the_guide_lets_a_section_with_order_replace_an_outer_require(tmp_path: 
     ("names", "status"), [("localhost", 200), (".test", 403), ("alhost", 403), ("LOCALHOST", 200)]
 )
 def test_host_names(tmp_path: Path, names: str, status: int) -> None:
-    site = Site(tmp_path, f"<Location />\n{DENY}Allow from {names}\n</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\n{DENY}Allow from {names}\n</Location>\n")
     assert site.status() == status
 
 
 def test_a_name_that_does_not_lead_back_is_no_name(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"<Location />\n{DENY}Allow from good.test\n</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\n{DENY}Allow from good.test\n</Location>\n")
     site.runtime.names["127.0.0.9"] = "good.test"
     assert site.status(source="127.0.0.9") == 403
     site.runtime.hosts["good.test"] = ["127.0.0.9"]

@@ -6,8 +6,7 @@ from hashlib import md5
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.session.test_mod_session import fields
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.base.errors import ConfigError
 
@@ -24,7 +23,7 @@ class Form:
     """A site with one protected page."""
 
     def __init__(self, root: Path, inside: str = "", outside: str = "", server: str = "") -> None:
-        self.site = Site(root, AREA.format(outside, inside) + server, "2.4", LOADED)
+        self.site = AccessSite(root, AREA.format(outside, inside) + server, "2.4", LOADED)
 
     def get(self, cookie: str = "", path: str = "/f.html") -> str:
         return self.site.ask(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
@@ -72,7 +71,7 @@ def test_sessions(tmp_path: Path, cookie: str, expected: int, codes: list[str]) 
     form = Form(tmp_path)
     answer = form.get(cookie)
     assert (status(answer), form.site.codes()) == (expected, codes)
-    assert fields(answer, "Cache-Control") == (["no-store"] if expected == 401 else ["no-cache, private"])
+    assert session_fields(answer, "Cache-Control") == (["no-store"] if expected == 401 else ["no-cache, private"])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_a_login_on_the_page_itself(tmp_path: Path, body: str, expected: int, co
     form = Form(tmp_path)
     answer = form.post(body)
     assert (status(answer), form.site.codes()) == (expected, codes)
-    assert fields(answer, "Set-Cookie") == (
+    assert session_fields(answer, "Set-Cookie") == (
         ["sess=zone-user=alice&zone-pw=wonder;path=/"] if expected == 200 else []
     )
 
@@ -101,7 +100,7 @@ def test_a_login_on_the_page_itself(tmp_path: Path, body: str, expected: int, co
 def test_a_form_that_is_too_large(tmp_path: Path) -> None:
     answer = Form(tmp_path, "AuthFormSize 20\n").post(GOOD)
     assert status(answer) == 413
-    assert fields(answer, "Content-Length") != []
+    assert session_fields(answer, "Content-Length") != []
 
 
 def test_only_forms_are_read(tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_a_login_leads_on(tmp_path: Path) -> None:
         (form.post(BAD), "http://h/in?/f.html"),
         (form.get(), "http://h/in?/f.html"),
     ):
-        assert (status(answer), fields(answer, "Location"), fields(answer, "Cache-Control")) == (
+        assert (status(answer), session_fields(answer, "Location"), session_fields(answer, "Cache-Control")) == (
             302,
             [place],
             [],
@@ -139,7 +138,7 @@ def test_passing_on_and_storing(tmp_path: Path) -> None:
         for a in (form.get("sess=zone-user=zed&zone-pw=x"), form.post("u=zed&p=x"), form.post("u=alice&p=x"))
     ] == [500, 500, 401]
     assert form.site.codes() == ["AH01796", "AH01796", "AH01807"]
-    assert fields(form.get(), "Cache-Control") == []
+    assert session_fields(form.get(), "Cache-Control") == []
 
 
 @pytest.mark.parametrize(
@@ -165,14 +164,14 @@ def test_without_a_site_passphrase_no_proof_counts(tmp_path: Path) -> None:
 
 def test_a_login_under_a_passphrase_says_so(tmp_path: Path) -> None:
     answer = Form(tmp_path, "AuthFormSitePassphrase secret\n").post(GOOD)
-    assert fields(answer, "Set-Cookie") == [
+    assert session_fields(answer, "Set-Cookie") == [
         "sess=zone-user=alice&zone-pw=wonder&zone-site=6f622058968bb90757e6c6ed79e5df81;path=/"
     ]
 
 
 def test_a_realm_is_needed(tmp_path: Path) -> None:
     conf = "Session On\nSessionCookieName sess\n<Location />\nAuthType form\nAuthUserFile conf/users\nRequire valid-user\n</Location>\n"
-    site = Site(tmp_path, conf, "2.4", LOADED)
+    site = AccessSite(tmp_path, conf, "2.4", LOADED)
     assert (site.status(headers=f"Cookie: {KEPT}\r\n"), site.codes()) == (500, ["AH01810"])
 
 
@@ -197,8 +196,8 @@ def test_the_login_handler(tmp_path: Path) -> None:
         ("zz", "http://h/in"),
     ):
         answer = form.post(body, "/in/go")
-        assert (status(answer), fields(answer, "Location")) == (302, [place])
-        assert bool(fields(answer, "Set-Cookie")) is (body.startswith(GOOD))
+        assert (status(answer), session_fields(answer, "Location")) == (302, [place])
+        assert bool(session_fields(answer, "Set-Cookie")) is (body.startswith(GOOD))
 
 
 def test_the_login_handler_without_places(tmp_path: Path) -> None:
@@ -217,7 +216,7 @@ def test_the_login_handler_without_places(tmp_path: Path) -> None:
 )
 def test_the_logout_handler(tmp_path: Path, cookie: str, conf: str, expected: int, sent: list[str]) -> None:
     answer = Form(tmp_path, server=LOGIN.format("", conf)).get(cookie, "/in/out")
-    assert (status(answer), fields(answer, "Set-Cookie"), fields(answer, "Cache-Control")) == (
+    assert (status(answer), session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control")) == (
         expected,
         sent,
         ["no-store"],
@@ -239,7 +238,7 @@ def test_the_request_that_the_login_came_between(
     form = Form(tmp_path)
     answer = form.post(GOOD + more)
     assert (status(answer), form.site.codes()) == (expected, codes)
-    assert fields(answer, "Set-Cookie") == ["sess=zone-user=alice&zone-pw=wonder;path=/"]
+    assert session_fields(answer, "Set-Cookie") == ["sess=zone-user=alice&zone-pw=wonder;path=/"]
 
 
 def test_a_session_is_not_enough_for_others(tmp_path: Path) -> None:
@@ -254,14 +253,14 @@ def test_an_error_document_shows_the_form(tmp_path: Path) -> None:
     assert (
         status(answer) == 401
         and answer.endswith("inner\n")
-        and fields(answer, "Cache-Control") == ["no-store"]
+        and session_fields(answer, "Cache-Control") == ["no-store"]
     )
 
 
 def test_no_session_no_memory(tmp_path: Path) -> None:
     form = Form(tmp_path, "Session Off\n")
     answer = form.post(GOOD)
-    assert (status(answer), fields(answer, "Set-Cookie"), status(form.get(KEPT))) == (200, [], 401)
+    assert (status(answer), session_fields(answer, "Set-Cookie"), status(form.get(KEPT))) == (200, [], 401)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 from whimbrel.modules.database import dbd_drivers
 from whimbrel.modules.database.mod_dbd import environment_name
@@ -18,7 +18,7 @@ AREA = (
 GROUPS = 'AuthzDBDQuery "SELECT grp FROM g WHERE user = %s"\n'
 
 
-def site_of(root: Path, body: str, version: str = "2.4") -> Site:
+def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
     (root / "conf").mkdir()
     (root / "htdocs").mkdir()
     with sqlite3.connect(root / "conf/u.db") as data:
@@ -30,7 +30,7 @@ def site_of(root: Path, body: str, version: str = "2.4") -> Site:
         """)
     data.close()
     more = " dbd authn_dbd authz_dbd" if version == "2.4" else " dbd authn_dbd"
-    return Site(root, AREA.format(body), version, MODULES[version] + more)
+    return AccessSite(root, AREA.format(body), version, MODULES[version] + more)
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])

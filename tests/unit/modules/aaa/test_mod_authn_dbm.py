@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
+from tests.support.access_site import MODULES, AccessSite
+from tests.support.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
 
 AREA = "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire valid-user\n{}</Location>\n"
 
 
-def site_of(root: Path, body: str, version: str = "2.4") -> Site:
+def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
     (root / "conf").mkdir()
     write_sdbm(root / "conf/db", (b"alice", ALICE + b"\0\0\0"), (b"bob", BOB + b":staff:more\0"))
-    return Site(root, AREA.format(body), version, MODULES[version] + " authn_dbm")
+    return AccessSite(root, AREA.format(body), version, MODULES[version] + " authn_dbm")
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 USERS = "zoe:{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=\n"
 
@@ -24,7 +24,7 @@ USERS = "zoe:{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=\n"
     ],
 )
 def test_refused_users(tmp_path: Path, rule: str, level: str, user: str, codes: list[str]) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, f"LogLevel warn authz_groupfile:{level}\n<Location />\n{BASIC}Require {rule}\n</Location>\n"
     )
     with (tmp_path / "conf/users").open("a") as file:

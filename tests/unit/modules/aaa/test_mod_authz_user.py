@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 USER_FIRST = "log_config dir authz_host auth_basic authn_file authz_user authz_groupfile authz_owner"
 GROUP_FIRST = "log_config dir authz_host auth_basic authn_file authz_groupfile authz_user authz_owner"
@@ -13,7 +13,7 @@ BOTH = "Require group admin\nRequire user bob\n"
 
 
 def statuses(tmp_path: Path, modules: str, body: str) -> list[int]:
-    site = Site(tmp_path, f"<Location />\n{BASIC}{body}</Location>\n", "2.2", modules)
+    site = AccessSite(tmp_path, f"<Location />\n{BASIC}{body}</Location>\n", "2.2", modules)
     return [site.status(user=user) for user in ("alice:wonder", "bob:builder")]
 
 
@@ -38,12 +38,12 @@ def test_chains(tmp_path: Path, modules: str, body: str, wanted: list[int]) -> N
 
 
 def test_the_24_way_is_or(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"<Location />\n{BASIC}{BOTH}</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\n{BASIC}{BOTH}</Location>\n")
     assert [site.status(user=user) for user in ("alice:wonder", "bob:builder")] == [200, 200]
 
 
 def test_what_22_logs(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"<Location />\n{BASIC}Require user bob\n</Location>\n", "2.2", USER_FIRST)
+    site = AccessSite(tmp_path, f"<Location />\n{BASIC}Require user bob\n</Location>\n", "2.2", USER_FIRST)
     assert site.status(user="alice:wonder") == 401
     assert site.codes() == [
         "access to /f.html failed, reason: user 'alice' does not meet 'require'ments for user/valid-user to be allowed access"
@@ -51,7 +51,7 @@ def test_what_22_logs(tmp_path: Path) -> None:
 
 
 def test_who_is_not_named_is_told_at_debug(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, f"LogLevel warn authz_user:debug\n<Location />\n{BASIC}Require user bob\n</Location>\n"
     )
     assert [site.status(user=user) for user in ("alice:wonder", "bob:builder")] == [401, 200]

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
-from tests.unit.modules.access import Site as Serving
+from tests.support.access_site import AccessSite
+from tests.support.site import Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.core_config import (
@@ -123,7 +123,7 @@ def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
     """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
-    site = Serving(tmp_path, NESTED)
+    site = AccessSite(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)
     (path / "f").write_bytes(b"x")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.modules.database import dbd_drivers
@@ -199,9 +199,9 @@ def test_packages_that_are_missing(
             ConfigError,
             match=f"Can't load driver file apr_dbd_{driver}.so: install Whimbrel with the extra {extra}",
         ):
-            Site(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
+            AccessSite(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
 
 
 def test_a_driver_that_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"Can't load driver file apr_dbd_oracle\.so$"):
-        Site(tmp_path, "DBDriver oracle\n", "2.4", MODULES["2.4"] + " dbd")
+        AccessSite(tmp_path, "DBDriver oracle\n", "2.4", MODULES["2.4"] + " dbd")

@@ -7,8 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.session.test_mod_session import fields
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.base.errors import ConfigError
 
@@ -41,7 +40,7 @@ class Kept:
                 f"insert into session values('{KEY}', 'a=b', 0), ('alice', 'u=v', 0), ('old', 'o=p', 5)"
             )
         data.close()
-        self.site = Site(root, CONF + conf + "</Location>\n", "2.4", LOADED)
+        self.site = AccessSite(root, CONF + conf + "</Location>\n", "2.4", LOADED)
         (root / "htdocs/f.html").write_text(
             (f"X-Sess: {header}\n" if header else "") + "Content-Type: text/plain\n\nbody\n"
         )
@@ -87,8 +86,8 @@ def test_under_a_cookie(
 ) -> None:
     kept = Kept(tmp_path, COOKIE + conf, header)
     answer = kept.ask(cookie)
-    assert [mask(value) for value in fields(answer, "Set-Cookie")] == ([f"sid={sent}"] * 2 if sent else [])
-    assert (kept.rows(), fields(answer, "Cache-Control"), kept.site.codes()) == (
+    assert [mask(value) for value in session_fields(answer, "Set-Cookie")] == ([f"sid={sent}"] * 2 if sent else [])
+    assert (kept.rows(), session_fields(answer, "Cache-Control"), kept.site.codes()) == (
         rows,
         ["no-cache, private"],
         [],
@@ -109,7 +108,7 @@ def test_under_a_user(
 ) -> None:
     kept = Kept(tmp_path, USER, header)
     answer = kept.ask(user=user)
-    assert (kept.rows(), fields(answer, "Cache-Control"), fields(answer, "Set-Cookie")) == (
+    assert (kept.rows(), session_fields(answer, "Cache-Control"), session_fields(answer, "Set-Cookie")) == (
         rows,
         ["no-cache, private"] * count,
         [],
@@ -145,4 +144,4 @@ def test_a_database_that_is_gone_is_no_session(tmp_path: Path) -> None:
 )
 def test_lines_that_are_refused(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Site(tmp_path, line + "\n", "2.4", LOADED)
+        AccessSite(tmp_path, line + "\n", "2.4", LOADED)

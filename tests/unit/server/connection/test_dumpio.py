@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.unit.server.http1.test_protocol import Said, Told, Wire
+from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 
 from whimbrel.base.dialect import V22, Dialect
 from whimbrel.config.core_config import CoreServerConfig
@@ -49,7 +49,7 @@ WRITTEN = [
 ]
 
 
-class Dumped(Told):
+class Dumped(FakeEngine):
     """An engine whose one server wants a dump; `lines` is what the error log gets."""
 
     def __init__(
@@ -87,14 +87,14 @@ def told(
     level: str = "trace7",
     body: bytes = b"dump me\n",
 ) -> list[tuple[str, str, str]]:
-    def handler(_head: Head, _body: RequestBody) -> Said:
-        said = Said(body, close=True)
+    def handler(_head: Head, _body: RequestBody) -> FakeResponse:
+        said = FakeResponse(body, close=True)
         said.request.finfo = None
         return said
 
     engine = Dumped(handler, settings, dialect, level)
     protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
-    protocol.connection_made(Wire())
+    protocol.connection_made(FakeTransport())
     protocol.data_received(HEAD)
     return engine.lines
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hostile.cuts import Desk, Wire, lay_out
+from tests.hostile.cuts import Desk, lay_out
+from tests.support.fakes import FakeTransport
 
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import MAX_MORE
@@ -25,8 +26,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     made.close()
 
 
-def connected(desk: Desk) -> tuple[Any, Wire]:
-    wire = Wire()
+def connected(desk: Desk) -> tuple[Any, FakeTransport]:
+    wire = FakeTransport()
     wire.protocol = HttpProtocol(desk.service)
     wire.protocol.connection_made(wire)
     return wire.protocol, wire

@@ -26,7 +26,8 @@ from tests.hostile.http2_frames import (
     settings,
     window,
 )
-from tests.performance.site import Loop, Site, Wire
+from tests.performance.site import BenchmarkWorker
+from tests.support.fakes import FakeLoop, FakeTransport
 
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.server.http1.protocol import HttpProtocol
@@ -43,15 +44,12 @@ OPEN = (
 TURNS = 300
 
 
-class Unread(Wire):
+class Unread(FakeTransport):
     """A transport whose client takes nothing: it says so when told to by `pause`."""
 
     def __init__(self) -> None:
-        super().__init__(40_000)
+        super().__init__(("192.0.2.7", 40_000))
         self.is_reading_on = True
-
-    def write(self, data: Any) -> None:
-        self.out += bytes(data)
 
     def get_write_buffer_size(self) -> int:
         return len(self.out)
@@ -63,7 +61,7 @@ class Unread(Wire):
         self.is_reading_on = True
 
 
-class Turning(Loop):
+class Turning(FakeLoop):
     """A loop that makes one turn at a time, and no tasks."""
 
     def create_task(self, work: Any) -> None:
@@ -75,7 +73,7 @@ class Asked:
 
     def __init__(self, root: Path) -> None:
         (root / "htdocs").mkdir(exist_ok=True)
-        self.site = Site(root)
+        self.site = BenchmarkWorker(root)
         self.loop = self.site.loop = self.site.service.loop = Turning()  # type: ignore[assignment]
         (root / "htdocs/big.html").write_bytes(b"y" * 50_000)
         self.wire = Unread()
@@ -97,7 +95,7 @@ class Asked:
         self.session.data_received(data)
         for _ in range(TURNS):
             found.append(0)
-            self.loop.turn()
+            self.loop.tick()
         return found
 
 
@@ -114,8 +112,8 @@ def test_a_turn_takes_so_many_frames(asked: Asked) -> None:
 def test_reading_rests_while_there_is_work(asked: Asked) -> None:
     asked.session.data_received(frame(0xEE) * 900)
     assert not asked.wire.is_reading_on
-    while asked.loop.soon:
-        asked.loop.turn()
+    while asked.loop.ready:
+        asked.loop.tick()
     assert asked.wire.is_reading_on
 
 
@@ -131,7 +129,7 @@ def test_a_turn_begins_so_many_requests(asked: Asked) -> None:
     asked.session.repeater.quick = lambda number, raw: False
     asked.session.data_received(b"".join([request(n, path="/none") for n in range(1, 60, 2)]))
     while asked.session.answered == before:
-        asked.loop.turn()
+        asked.loop.tick()
     assert asked.session.answered == before + MAX_BEGUN
 
 
@@ -177,14 +175,14 @@ def test_cached_pages_wait_for_a_client_that_reads_nothing(asked: Asked) -> None
     for number in range(1, 7, 2):
         asked.wire.out = b""
         asked.session.data_received(request(number, path="/big.html"))
-        while asked.loop.soon:
-            asked.loop.turn()
+        while asked.loop.ready:
+            asked.loop.tick()
     asked.wire.out = b""
     asked.session.data_received(b"".join([request(n, path="/big.html") for n in range(101, 301, 2)]))
     for _ in range(100):
         if len(asked.wire.out) > WRITE_AHEAD and not asked.session.paused:
             asked.session.pause_writing()
-        asked.loop.turn()
+        asked.loop.tick()
     assert 0 < len(asked.wire.out) <= 2 * (WRITE_AHEAD + 51_000)
     assert not asked.wire.is_reading_on
 
@@ -198,6 +196,6 @@ def test_a_block_that_is_known_answers_from_the_cache_with_its_verdict(asked: As
         data = block(("keep-alive", "3")) if number % 4 == 1 else block()
         asked.wire.out = b""
         asked.session.data_received(frame(HEADERS, END_HEADERS | END_STREAM, number, data))
-        asked.loop.turn()
+        asked.loop.tick()
         kinds = [kind for kind, *_ in read_frames(asked.wire.out)]
         assert kinds == ([RST_STREAM] if number % 4 == 1 else kinds) and (number % 4 == 1 or HEADERS in kinds)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 AREA = (
     "<Location />\nAuthType Digest\nAuthName Zone\nAuthUserFile conf/dig\nRequire valid-user\n{}</Location>\n"
@@ -26,7 +26,7 @@ class Browser:
         (root / "conf").mkdir()
         (root / "conf/dig").write_text(f"alice:Zone:{hashed('alice', 'Zone', 'wonder')}\n")
         modules = MODULES[version].replace("auth_basic", "auth_digest")
-        self.site = Site(root, AREA.format(body), version, modules)
+        self.site = AccessSite(root, AREA.format(body), version, modules)
         self.challenge = self.fields(self.site.ask(), "WWW-Authenticate")
 
     @staticmethod

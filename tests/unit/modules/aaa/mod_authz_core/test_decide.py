@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 from whimbrel.base.errors import ConfigError, StartError
 
@@ -17,7 +17,7 @@ LOCATION = "<Location />\n{}</Location>\n"
 
 def refusal(tmp_path: Path, body: str) -> str:
     with pytest.raises(ConfigError) as problem:
-        Site(tmp_path, LOCATION.format(body))
+        AccessSite(tmp_path, LOCATION.format(body))
     return problem.value.reason
 
 
@@ -54,7 +54,7 @@ def test_refused_lines(tmp_path: Path, body: str, reason: str) -> None:
 
 def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
     with pytest.raises(StartError) as problem:
-        Site(tmp_path, LOCATION.format("<RequireAll>\nRequire not ip 127.0.0.2\n</RequireAll>\n"))
+        AccessSite(tmp_path, LOCATION.format("<RequireAll>\nRequire not ip 127.0.0.2\n</RequireAll>\n"))
     assert problem.value.lines == (
         "AH01624: <RequireAll> directive contains only negative authorization directives",
         "AH00014: Configuration check failed",
@@ -89,7 +89,7 @@ def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
     ],
 )
 def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: list[str]) -> None:
-    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(BASIC + body))
+    site = AccessSite(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(BASIC + body))
     assert site.status() == status
     assert site.codes() == codes
 
@@ -120,7 +120,7 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     ],
 )
 def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: list[str]) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, 'LogLevel authz_core:debug\n<Directory "@DOCROOT@">\nAllowOverride All\n</Directory>\n'
     )
     (tmp_path / "htdocs/.htaccess").write_text(body)
@@ -130,7 +130,7 @@ def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: l
 
 def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
     none = "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\n"
-    site = Site(
+    site = AccessSite(
         tmp_path,
         "LogLevel authz_core:debug\n"
         + LOCATION.format(f"<RequireAll>\n{none}Require all granted\n</RequireAll>\n"),
@@ -162,13 +162,13 @@ def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
     ],
 )
 def test_users(tmp_path: Path, body: str, codes: list[str], statuses: list[int]) -> None:
-    site = Site(tmp_path, LOCATION.format(BASIC + body))
+    site = AccessSite(tmp_path, LOCATION.format(BASIC + body))
     assert [site.status(user=user) for user in ("", "alice:wonder", "bob:builder")] == statuses
     assert site.codes() == codes
 
 
 def test_auth_type_without_require(tmp_path: Path) -> None:
-    site = Site(tmp_path, LOCATION.format(BASIC))
+    site = AccessSite(tmp_path, LOCATION.format(BASIC))
     assert site.status() == 500
     assert site.codes() == ["AH01627"]
 
@@ -179,7 +179,7 @@ def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
         "<AuthzProviderAlias group crew staff>\nAuthGroupFile conf/groups\n</AuthzProviderAlias>\n"
     )
     basic = BASIC.replace("AuthGroupFile conf/groups\n", "")
-    site = Site(
+    site = AccessSite(
         tmp_path, conf + LOCATION.format(f"{basic}<RequireAll>\nRequire near\nRequire crew\n</RequireAll>\n")
     )
     assert site.status() == 401
@@ -188,16 +188,16 @@ def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
 
 
 def test_an_expression_about_the_user_asks_for_one(tmp_path: Path) -> None:
-    site = Site(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
+    site = AccessSite(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
     assert site.status() == 401
     assert site.status(user="bob:builder") == 200
-    assert Site(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
+    assert AccessSite(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
 
 
 MANY = [f"10.{number // 200}.{number % 200}.0/25" for number in range(2000)]
 
 
-def _calls(site: Site, source: str) -> int:
+def _calls(site: AccessSite, source: str) -> int:
     """Function calls of a request to plans that are ready."""
     for _ in range(4):  # what is compiled at its first uses is compiled then
         site.status(source=source)
@@ -230,7 +230,7 @@ def test_many_lines_of_networks_cost_what_one_costs(
     for name, networks in (("one", MANY[:1]), ("many", MANY)):
         (tmp_path / name).mkdir()
         sites.append(
-            Site(
+            AccessSite(
                 tmp_path / name,
                 LOCATION.format(before + "".join(line.format(network) for network in networks) + after),
             )
@@ -245,7 +245,7 @@ def test_many_lines_of_networks_cost_what_one_costs(
 
 
 def test_lines_of_different_methods_stay_apart(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
         LOCATION.format(
             "<Limit GET>\nRequire ip 10.0.0.1\n</Limit>\n<Limit POST>\nRequire ip 10.0.0.2\n</Limit>\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 FILES = {
     f"htdocs/{name}": text
@@ -53,7 +54,7 @@ AddHandler some-handler .zz
 
 def asked(root: Path, path: str, *headers: str, conf: str = "", method: str = "GET") -> Reply:
     """The answer to one request."""
-    return ask(engine(root, CONF + conf, FILES), path, *headers, method=method)
+    return fetch(build_engine(root, CONF + conf, FILES), path, *headers, method=method)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 TAG = '"1-5af3107a40000"'
 PAGE = "text/html; charset=iso-8859-1"
@@ -14,8 +15,8 @@ PAGE = "text/html; charset=iso-8859-1"
 
 def both(root: Path, conf: str) -> tuple[Reply, Reply]:
     """The answers for a file of one byte and for a missing one; the variable E is set."""
-    serving = engine(root, f"SetEnv E ev\n{conf}", {"htdocs/a.txt": "x"})
-    return ask(serving, "/a.txt", "X-Foo: abc", "x-bar: 1", "Y-X-: 3"), ask(serving, "/nope")
+    serving = build_engine(root, f"SetEnv E ev\n{conf}", {"htdocs/a.txt": "x"})
+    return fetch(serving, "/a.txt", "X-Foo: abc", "x-bar: 1", "Y-X-: 3"), fetch(serving, "/nope")
 
 
 @pytest.mark.parametrize(
@@ -123,11 +124,11 @@ def test_an_empty_match_ends_the_editing(tmp_path: Path) -> None:
 
 def test_edit_of_22_leaves_the_content_type_alone(tmp_path: Path) -> None:
     """Recorded of 2.2.34: ``Header edit Content-Type plain html`` beside the same of other fields."""
-    serving = engine(
+    serving = build_engine(
         tmp_path,
         "Header set X-A plain\nHeader edit X-A plain html\nHeader edit Content-Type plain html",
         {"htdocs/a.txt": "x"},
         "2.2",
     )
-    fine = ask(serving, "/a.txt")
+    fine = fetch(serving, "/a.txt")
     assert (fine.get("X-A"), fine.get("Content-Type")) == ("html", "text/plain")

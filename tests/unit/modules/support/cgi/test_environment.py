@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import body, site
+from tests.support.client import decoded_body, fetch
+from tests.support.scripts import build_cgi_engine
 
 from whimbrel.modules.support.cgi.environment import overlap, path_info_start
 
@@ -15,8 +15,8 @@ SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n/usr/bin/tr '\\0' '\
 
 def variables(root: Path, path: str, *headers: str, conf: str = "", version: str = "2.4") -> dict[str, str]:
     """What the script sees, in order."""
-    serving = site(root, {"env.cgi": SHOW, "d/x": ""}, conf, version)
-    return dict(line.split("=", 1) for line in body(ask(serving, path, *headers)).splitlines())
+    serving = build_cgi_engine(root, {"env.cgi": SHOW, "d/x": ""}, conf, version)
+    return dict(line.split("=", 1) for line in decoded_body(fetch(serving, path, *headers)).splitlines())
 
 
 def test_order(tmp_path: Path) -> None:

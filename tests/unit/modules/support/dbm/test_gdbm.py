@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import pack
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, BOB, gdbm
+from tests.support.dbm_samples import ALICE, BOB, gdbm
 
 from whimbrel.modules.support.dbm.bdb import Damaged
 from whimbrel.modules.support.dbm.gdbm import pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, page
+from tests.support.dbm_samples import ALICE, page
 
 from whimbrel.modules.support.dbm.sdbm import pairs
 
