@@ -27,6 +27,6 @@ def test_answers_that_may_never_come_again_are_kept_from_the_second_time_on(
     monkeypatch.setattr(ResponseCache, "store", lambda _kept, *given: offers.append(given))
     seen = []
     for _ in range(2):
-        site.ask(path)
+        site.fetch(path)
         seen.append(len(offers))
     assert seen == offered

@@ -24,7 +24,7 @@ def explain(
     method: str = "GET",
     headers: str = "",
 ) -> Explained:
-    """What `Site.ask` would be answered, explained."""
+    """What `Site.fetch` would be answered, explained."""
     auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
     host = "" if "Host:" in headers else "Host: localhost\r\n"
     head = read_head(

@@ -141,10 +141,10 @@ def test_explaining_writes_no_log_and_says_what_it_would_have_written(tmp_path: 
 def calls(site: AccessSite) -> int:
     """Function calls of one request to plans that are ready, but without its kept answer."""
     profile = cProfile.Profile()
-    site.ask()
+    site.fetch()
     site.engine.response_cache.clear()
     profile.enable()
-    site.ask()
+    site.fetch()
     profile.disable()
     stats: Any = pstats.Stats(profile)
     return int(stats.total_calls)
@@ -166,7 +166,7 @@ def _profiled(site: AccessSite) -> list[tuple[str, int, str]]:
     profile = cProfile.Profile()
     site.engine.response_cache.clear()
     profile.enable()
-    site.ask()
+    site.fetch()
     profile.disable()
     stats: Any = pstats.Stats(profile)
     return list(stats.stats)

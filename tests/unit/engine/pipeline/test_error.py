@@ -25,20 +25,20 @@ Deny from all
 
 
 def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
-    assert "<p>Additionally, a 404 Not Found\nerror was" in AccessSite(tmp_path, SHUT).ask("/none")
+    assert "<p>Additionally, a 404 Not Found\nerror was" in AccessSite(tmp_path, SHUT).fetch("/none")
 
 
 def test_the_first_failure_is_named_in_2_2_too(tmp_path: Path) -> None:
     """Recorded of 2.2.34: the ErrorDocument itself is a bad request."""
     conf = "ErrorDocument 404 '/{;<%%\\'#a}'\n"
-    answer = AccessSite(tmp_path, conf, version="2.2").ask("/w20")
+    answer = AccessSite(tmp_path, conf, version="2.2").fetch("/w20")
     assert answer.startswith("HTTP/1.1 404 ") and "<p>Additionally, a 404 Not Found\nerror was" in answer
 
 
 def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, SHUT)
     (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")
-    answer = site.ask("/in/")
+    answer = site.fetch("/in/")
     assert answer.startswith("HTTP/1.1 500 ") and "<title>500 Internal Server Error</title>" in answer
 
 
@@ -52,7 +52,7 @@ def test_the_length_of_a_long_page_is_not_known_when_it_begins(
     site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
-    assert f"\r\n{framing}\r\n" in site.ask("/r/" + "a" * size)
+    assert f"\r\n{framing}\r\n" in site.fetch("/r/" + "a" * size)
 
 
 def sent(site: AccessSite, data: str) -> str:

@@ -99,7 +99,7 @@ def lay_out(root: Path) -> None:
 
 def told(site: AccessSite, path: str, query: str) -> tuple[str, list[str]]:
     """The answer without what differs by the time and the query, and the codes logged."""
-    answer = site.ask(f"{path}?{query}")
+    answer = site.fetch(f"{path}?{query}")
     return re.sub(r"(Date|Last-Modified|ETag): [^\r]*\r\n", "", answer).replace(query, "QUERY"), site.codes()
 
 
@@ -119,7 +119,7 @@ def test_an_engine_with_memories_answers_as_a_fresh_one(tmp_path: Path, options:
             assert told(familiar, path, f"q{next(numbers)}") == fresh[path], path
 
 
-def status(site: AccessSite, path: str, numbers: count[int] = count()) -> int:
+def status(site: AccessSite, path: str, numbers: count[int] = count()) -> int:  # noqa: B008
     """The status of an answer that was never given before."""
     return site.status(f"{path}?{next(numbers)}")
 

@@ -36,7 +36,7 @@ def test_users_and_passwords(tmp_path: Path, user: str, status: int, codes: list
 
 def test_another_scheme_is_asked_again(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, REQUIRED.format(""))
-    answer = site.ask(headers="Authorization: Bearer x\r\n")
+    answer = site.fetch(headers="Authorization: Bearer x\r\n")
     assert challenge(answer) == 'WWW-Authenticate: Basic realm="Zone"'
     assert site.codes() == ["AH01614"]
 
@@ -46,7 +46,7 @@ def test_another_scheme_is_asked_again(tmp_path: Path) -> None:
 )
 def test_realms(tmp_path: Path, written: str, realm: str) -> None:
     site = AccessSite(tmp_path, REQUIRED.format(f"AuthName {written}\n"))
-    assert challenge(site.ask()) == f'WWW-Authenticate: Basic realm="{realm}"'
+    assert challenge(site.fetch()) == f'WWW-Authenticate: Basic realm="{realm}"'
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Form:
         self.site = AccessSite(root, AREA.format(outside, inside) + server, "2.4", LOADED)
 
     def get(self, cookie: str = "", path: str = "/f.html") -> str:
-        return self.site.ask(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
+        return self.site.fetch(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
 
     def post(
         self,

@@ -86,7 +86,7 @@ def test_a_login_changes_a_row_and_leads_on(tmp_path: Path) -> None:
         'AuthzDBDQuery "UPDATE s SET n = n + 1 WHERE user = %s"\nAuthzDBDRedirectQuery "SELECT \'/to/\' || grp FROM g WHERE user = %s"\n'
         "Require dbd-login\n"
     )
-    answer = site_of(tmp_path, body).ask(user="alice:wonder")
+    answer = site_of(tmp_path, body).fetch(user="alice:wonder")
     assert answer.startswith("HTTP/1.1 302 ") and "\r\nLocation: /to/staff\r\n" in answer
     with sqlite3.connect(tmp_path / "conf/u.db") as data:
         assert data.execute("select n from s").fetchall() == [(1,)]

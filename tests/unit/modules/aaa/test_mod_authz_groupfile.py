@@ -29,5 +29,5 @@ def test_refused_users(tmp_path: Path, rule: str, level: str, user: str, codes: 
     )
     with (tmp_path / "conf/users").open("a") as file:
         file.write(USERS)
-    site.ask(user=f"{user}:wonder")
+    site.fetch(user=f"{user}:wonder")
     assert [code for code in site.codes() if code != "AH01631"] == codes

@@ -128,5 +128,5 @@ def test_folders_are_merged_before_they_are_laid_over_the_server(
     path.mkdir(parents=True, exist_ok=True)
     (path / "f").write_bytes(b"x")
     os.utime(path / "f", (1600000000, 1600000000))
-    found = re.search(r'ETag: "(.*)"', site.ask(f"/{folder}f"))
+    found = re.search(r'ETag: "(.*)"', site.fetch(f"/{folder}f"))
     assert (found[1] if found else None) == tag

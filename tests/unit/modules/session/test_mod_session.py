@@ -18,7 +18,7 @@ def asked(
 ) -> tuple[list[str], list[str], list[str]]:
     """Set-Cookie, Cache-Control and the codes logged."""
     site = AccessSite(root, conf, "2.4", LOADED)
-    answer = site.ask(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
+    answer = site.fetch(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
     return session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control"), site.codes()
 
 
@@ -48,7 +48,7 @@ def test_what_is_saved(tmp_path: Path, conf: str, cookie: str, sent: list[str]) 
 @pytest.mark.parametrize(("ahead", "saved"), [(80, False), (20, True)])
 def test_an_expiry_is_moved_by_an_interval_at_least(tmp_path: Path, ahead: int, saved: bool) -> None:
     site = AccessSite(tmp_path, COOKIE + "SessionMaxAge 100\nSessionExpiryUpdateInterval 50\n", "2.4", LOADED)
-    answer = site.ask(headers=f"Cookie: sess=expiry={int((site.runtime.now() + ahead) * 1_000_000)}\r\n")
+    answer = site.fetch(headers=f"Cookie: sess=expiry={int((site.runtime.now() + ahead) * 1_000_000)}\r\n")
     assert bool(session_fields(answer, "Set-Cookie")) is saved
 
 
@@ -78,7 +78,7 @@ def test_a_header_changes_the_session(tmp_path: Path) -> None:
     (tmp_path / "htdocs/f.html").write_text(
         "X-Sess: A=7&b=&c=d%20e&=8&zz\nContent-Type: text/plain\n\nbody\n"
     )
-    answer = site.ask(headers="Cookie: sess=q=r&a=5&b=1\r\n")
+    answer = site.fetch(headers="Cookie: sess=q=r&a=5&b=1\r\n")
     assert (session_fields(answer, "X-Sess"), session_fields(answer, "Set-Cookie")) == ([], ["sess=q=r&a=7&c=d+e;path=/"])
 
 

@@ -25,7 +25,7 @@ TWO = LOGOUT + "SessionCookieName sess\nSessionCookieName2 s2 path=/;Secure\n"
 def test_cookies_of_a_changed_session(
     tmp_path: Path, cookie: str, sent: list[str], second: list[str]
 ) -> None:
-    answer = AccessSite(tmp_path, TWO, "2.4", LOADED).ask("/out", headers=f"Cookie: {cookie}\r\n" if cookie else "")
+    answer = AccessSite(tmp_path, TWO, "2.4", LOADED).fetch("/out", headers=f"Cookie: {cookie}\r\n" if cookie else "")
     assert (session_fields(answer, "Set-Cookie"), session_fields(answer, "Set-Cookie2")) == (sent, second)
 
 
@@ -36,7 +36,7 @@ def test_a_removed_cookie_is_read_anew_each_time(tmp_path: Path) -> None:
         "2.4",
         LOADED,
     )
-    answer = site.ask(headers="Cookie: sess=a=b\r\n")
+    answer = site.fetch(headers="Cookie: sess=a=b\r\n")
     assert session_fields(answer, "Set-Cookie") == ["sess=expiry=N;Max-Age=70;HttpOnly;Secure;Version=1"]
     assert session_fields(answer, "Cache-Control") == ["no-cache, private"] * 2
 
@@ -46,7 +46,7 @@ def test_an_error_document_goes_on_with_the_session(tmp_path: Path) -> None:
         "Session On\nSessionCookieName sess path=/\nSessionMaxAge 70\nErrorDocument 404 /f.html\n"
         "<Location /f.html>\nSessionMaxAge 50\n</Location>\n"
     )
-    answer = AccessSite(tmp_path, conf, "2.4", LOADED).ask("/none", headers="Cookie: sess=a=b\r\n")
+    answer = AccessSite(tmp_path, conf, "2.4", LOADED).fetch("/none", headers="Cookie: sess=a=b\r\n")
     assert answer.startswith("HTTP/1.1 404 ")
     assert (session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control")) == (
         ["sess=a=b&expiry=N;Max-Age=50;path=/"],

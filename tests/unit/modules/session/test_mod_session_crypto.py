@@ -61,7 +61,7 @@ def test_passphrases(tmp_path: Path, stand_in: None, conf: str, passphrases: lis
 
 def test_a_session_goes_out_sealed_and_comes_back(tmp_path: Path, stand_in: None) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new old\n")
-    answer = site.ask(headers="Cookie: sess=o!b=a\r\n")
+    answer = site.fetch(headers="Cookie: sess=o!b=a\r\n")
     sent = session_fields(answer, "Set-Cookie")[0].partition(";")[0]
     assert sent.startswith("sess=n!") and sent.endswith("&b=a")
 
@@ -69,14 +69,14 @@ def test_a_session_goes_out_sealed_and_comes_back(tmp_path: Path, stand_in: None
 @pytest.mark.parametrize("cookie", ["a=b", "x!b=a"])
 def test_what_nobody_sealed_is_no_session(tmp_path: Path, stand_in: None, cookie: str) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new\n")
-    answer = site.ask(headers=f"Cookie: sess={cookie}\r\n")
+    answer = site.fetch(headers=f"Cookie: sess={cookie}\r\n")
     assert "b=a" not in session_fields(answer, "Set-Cookie")[0]
     assert site.codes() == ["AH01842", "AH01817"] * 2
 
 
 def test_an_unknown_cipher_saves_nothing(tmp_path: Path, stand_in: None) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new\nSessionCryptoCipher nope\n")
-    assert (session_fields(site.ask(), "Set-Cookie"), site.codes()) == ([], ["AH01824", "AH01820"])
+    assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01824", "AH01820"])
 
 
 @pytest.mark.parametrize(

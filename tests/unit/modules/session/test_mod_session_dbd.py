@@ -46,7 +46,7 @@ class Kept:
         )
 
     def ask(self, cookie: str = "", user: str = "") -> str:
-        return self.site.ask(headers=f"Cookie: sid={cookie}\r\n" if cookie else "", user=user)
+        return self.site.fetch(headers=f"Cookie: sid={cookie}\r\n" if cookie else "", user=user)
 
     def rows(self) -> list[tuple[str, str, str]]:
         data = sqlite3.connect(self.path)
@@ -85,7 +85,7 @@ def test_under_a_cookie(
     tmp_path: Path, header: str, conf: str, cookie: str, sent: str | None, rows: list[tuple[str, str, str]]
 ) -> None:
     kept = Kept(tmp_path, COOKIE + conf, header)
-    answer = kept.ask(cookie)
+    answer = kept.fetch(cookie)
     assert [mask(value) for value in session_fields(answer, "Set-Cookie")] == ([f"sid={sent}"] * 2 if sent else [])
     assert (kept.rows(), session_fields(answer, "Cache-Control"), kept.site.codes()) == (
         rows,
@@ -107,7 +107,7 @@ def test_under_a_user(
     tmp_path: Path, user: str, header: str, rows: list[tuple[str, str, str]], count: int
 ) -> None:
     kept = Kept(tmp_path, USER, header)
-    answer = kept.ask(user=user)
+    answer = kept.fetch(user=user)
     assert (kept.rows(), session_fields(answer, "Cache-Control"), session_fields(answer, "Set-Cookie")) == (
         rows,
         ["no-cache, private"] * count,
@@ -125,14 +125,14 @@ def test_under_a_user(
 )
 def test_what_goes_wrong(tmp_path: Path, conf: str, codes: list[str]) -> None:
     kept = Kept(tmp_path, conf, "n=1")
-    kept.ask(KEY)
+    kept.fetch(KEY)
     assert kept.site.codes() == codes
 
 
 def test_a_database_that_is_gone_is_no_session(tmp_path: Path) -> None:
     kept = Kept(tmp_path, COOKIE, "")
     kept.path.unlink()
-    assert "a=b" not in kept.ask(KEY) and kept.site.codes() == ["AH01851", "AH01816"]
+    assert "a=b" not in kept.fetch(KEY) and kept.site.codes() == ["AH01851", "AH01816"]
 
 
 @pytest.mark.parametrize(
