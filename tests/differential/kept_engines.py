@@ -198,7 +198,7 @@ class Pair:
         )
 
 
-class Server:
+class CachingWorker:
     """One worker."""
 
     def __init__(self, configuration: Configuration, clock: Clock) -> None:

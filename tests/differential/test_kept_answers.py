@@ -16,9 +16,9 @@ from tests.differential.kept_engines import (
     BEGIN,
     FILES,
     MTIME,
+    CachingWorker,
     Clock,
     Pair,
-    Server,
     configured,
     ids,
     lay_out,
@@ -79,12 +79,12 @@ class Play:
             preamble = "".join(line for line in preamble.splitlines(keepends=True) if "unique_id" not in line)
         made = configured(root, dialect, preamble, self.texts.blocks())
         self.blocks: list[str] = []
-        self.servers: list[Server] = []
+        self.servers: list[CachingWorker] = []
         if made is not None:
             self.blocks = made[1]
             self.servers = [
-                Server(made[0], clock),
-                Server(
+                CachingWorker(made[0], clock),
+                CachingWorker(
                     again[0] if (again := configured(root, dialect, preamble, made[1])) else made[0], clock
                 ),
             ]

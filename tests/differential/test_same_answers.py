@@ -17,21 +17,29 @@ from hypothesis import strategies as st
 from tests.differential.ask import Request, ask
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.rewritten import rewritten_requests, rewritten_sites
-from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
+from tests.differential.site import (
+    APACHE,
+    WHIMBREL,
+    GeneratedSite,
+    Program,
+    ServerProcess,
+    documents,
+    htaccess,
+)
 from tests.differential.strategies import requests, sites
 from tests.differential.time_limit import TimeLimit, bounded
 
 EXAMPLES = 30
 
 
-def check_same(first: Program, second: Program, site: Site, questions: list[Request]) -> None:
+def check_same(first: Program, second: Program, site: GeneratedSite, questions: list[Request]) -> None:
     """Starts both on one document root and compares start-up and every answer."""
     with tempfile.TemporaryDirectory(prefix="whimbrel-diff-") as folder, ExitStack() as stack:
         os.chmod(folder, 0o755)
         root = Path(folder, "site")
         documents(root)
         htaccess(root, site.htaccess)
-        one, other = (stack.enter_context(Running(program, site, root)) for program in (first, second))
+        one, other = (stack.enter_context(ServerProcess(program, site, root)) for program in (first, second))
         shown = (
             f"\n{site.conf}\n{site.htaccess}\n{first.name} said: {one.said}\n{second.name} said: {other.said}"
         )
@@ -61,13 +69,13 @@ whimbrel_clock, apache_clock = TimeLimit(), TimeLimit()
 
 @bounded(EXAMPLES)
 @given(either)
-def test_whimbrel_answers_as_apache(example: tuple[Site, list[Request]]) -> None:
+def test_whimbrel_answers_as_apache(example: tuple[GeneratedSite, list[Request]]) -> None:
     if not whimbrel_clock.over():
         check_same(APACHE, WHIMBREL, *example)
 
 
 @bounded(EXAMPLES // 3)
 @given(either)
-def test_apache_answers_as_itself(example: tuple[Site, list[Request]]) -> None:
+def test_apache_answers_as_itself(example: tuple[GeneratedSite, list[Request]]) -> None:
     if not apache_clock.over():
         check_same(APACHE, APACHE, *example)

@@ -34,7 +34,7 @@ from tests.hostile.http2_frames import (
 )
 from tests.hostile.latency import HonestClient
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerProcess
 
 MOST: Final = 10.0  # times apache2's p99
 NOISE: Final = 0.002  # seconds of p99 that two cores with an attacker on them give any server
@@ -42,7 +42,7 @@ CONNECTIONS: Final = 4
 PAUSE: Final = 0.2  # seconds in which a server may close a connection whose flood is over
 BEGIN: Final = PREFACE + settings((4, MAX_WINDOW)) + frame(SETTINGS, ACK) + window(0, MAX_WINDOW - 65535)
 ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
-SITE: Final = Site(
+SITE: Final = HostileSite(
     "Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO}
 )
 NUMBERS: Final = range(1, 8000, 2)
@@ -128,7 +128,7 @@ def beside(program: Program, flood: bytes, seconds: float) -> HonestClient:
     """An honest client of *program* while it is attacked."""
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:1])  # of the server, which inherits it
-    with Server(program, SITE) as server:
+    with ServerProcess(program, SITE) as server:
         os.sched_setaffinity(0, cores[1:] or cores)
         honest = HonestClient(server)
         end = time.monotonic() + seconds

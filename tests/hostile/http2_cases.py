@@ -35,11 +35,11 @@ from tests.hostile.http2_frames import (
     settings,
     window,
 )
-from tests.hostile.server import Program, Server, Site
+from tests.hostile.server import HostileSite, Program, ServerProcess
 
 ECHO = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SLOW = b"#!/bin/sh\nsleep 1\necho Content-Type: text/plain\necho\necho\n"
-SITE: Final = Site(
+SITE: Final = HostileSite(
     "Protocols h2c http/1.1\nTimeout 3\n",
     {"index.html": b"front\n", "a.txt": b"plain a\n", "echo.cgi": ECHO, "slow.cgi": SLOW},
 )
@@ -252,7 +252,7 @@ def recorded() -> dict[str, tuple[str, str]]:
 
 def verdicts(program: Program) -> tuple[dict[str, str], str]:
     """What a server makes of all cases, and what it logged."""
-    with Server(program, SITE) as server, ThreadPoolExecutor(6) as pool:
+    with ServerProcess(program, SITE) as server, ThreadPoolExecutor(6) as pool:
         cases = dict(
             zip(
                 CASES, pool.map(lambda pieces: exchange(server, *pieces).verdict, CASES.values()), strict=True

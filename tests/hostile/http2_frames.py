@@ -12,7 +12,7 @@ from typing import Final
 
 from hpack import Decoder, Encoder
 
-from tests.hostile.server import Server
+from tests.hostile.server import ServerProcess
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
     range(10)
@@ -151,7 +151,7 @@ def outcome_of(data: bytes, closed: bool) -> Outcome:
 
 
 def exchange(
-    server: Server,
+    server: ServerProcess,
     *pieces: bytes,
     seconds: float = 3.0,
     begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),

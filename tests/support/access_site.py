@@ -7,7 +7,8 @@ from base64 import b64encode
 from pathlib import Path
 
 from tests.support.engine import start_engine
-from tests.support.site import CONF, DIALECTS, Site, load_module_lines
+from tests.support.site import CONF, Site, load_module_lines
+from whimbrel.base.dialect import DIALECTS
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from tests.support.engine import start_engine
 from tests.support.site import CONF as CONF_FILE
-from tests.support.site import load_module_lines, write_files
+from tests.support.site import MTIME, load_module_lines, write_files
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -164,6 +165,8 @@ def write_cache_site(root: Path) -> Path:
     files[CONF_FILE] = load_module_lines(MODULES) + CONF.replace("@", str(root))
     write_files(root, files)
     (root / "logs").mkdir()
+    for path in root.rglob("*"):
+        os.utime(path, (MTIME, MTIME))
     return root
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from whimbrel.base.dialect import V22, V24, Dialect
+from whimbrel.base.dialect import DIALECTS, V22, V24, Dialect
 from whimbrel.config.check import check
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import load
@@ -29,7 +29,6 @@ PREAMBLE = {
         "ServerName localhost",
     ],
 }
-DIALECTS = {"2.2": V22, "2.4": V24}
 
 
 def load_module_lines(names: Iterable[str]) -> str:

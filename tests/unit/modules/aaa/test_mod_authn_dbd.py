@@ -73,7 +73,7 @@ def test_a_file_that_is_none_lets_nobody_in(tmp_path: Path, content: bytes | Non
 
 
 def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dbd_drivers, "_LONGEST", 0.05)
+    monkeypatch.setattr(dbd_drivers, "_QUERY_TIMEOUT", 0.05)
     endless = (
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c WHERE x = %s || 'no'"
     )

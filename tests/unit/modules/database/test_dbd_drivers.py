@@ -179,7 +179,7 @@ def test_a_query_that_fails(package: tuple[Package, Any]) -> None:
 
 
 def test_a_server_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dbd_drivers, "_LONGEST", 0.05)
+    monkeypatch.setattr(dbd_drivers, "_QUERY_TIMEOUT", 0.05)
     here, there = socket.socketpair()
     with here, there:
         cut = dbd_drivers._CutOff(here.fileno())

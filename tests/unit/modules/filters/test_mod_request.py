@@ -16,7 +16,7 @@ from whimbrel.modules.filters.mod_request import RetainedBody, ready_body
 LOADED = MODULES["2.4"] + " request"
 
 
-class Told:
+class FakeRequestLog:
     """Notes what is logged."""
 
     def __init__(self) -> None:
@@ -27,14 +27,14 @@ class Told:
 
 
 def test_a_body_is_kept_while_it_is_read() -> None:
-    body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, Told()))
+    body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, FakeRequestLog()))
     assert not body.ended or body.buffered == 3
     assert (asyncio.run(body.read_all()), body.kept_body) == (b"x=1", b"x=1")
 
 
 @pytest.mark.parametrize(("chunked", "code"), [(False, "AH01412"), (True, "AH01413")])
 def test_too_much_is_refused(chunked: bool, code: str) -> None:
-    told, source = Told(), ready_body(b"x" * 20)
+    told, source = FakeRequestLog(), ready_body(b"x" * 20)
     if chunked:
         source.length = None
     with pytest.raises(BodyError) as caught:

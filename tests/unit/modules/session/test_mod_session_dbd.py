@@ -45,7 +45,7 @@ class Kept:
             (f"X-Sess: {header}\n" if header else "") + "Content-Type: text/plain\n\nbody\n"
         )
 
-    def ask(self, cookie: str = "", user: str = "") -> str:
+    def fetch(self, cookie: str = "", user: str = "") -> str:
         return self.site.fetch(headers=f"Cookie: sid={cookie}\r\n" if cookie else "", user=user)
 
     def rows(self) -> list[tuple[str, str, str]]:

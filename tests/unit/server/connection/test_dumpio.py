@@ -94,7 +94,7 @@ def told(
 
     engine = Dumped(handler, settings, dialect, level)
     protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
-    protocol.connection_made(FakeTransport())
+    protocol.connection_made(FakeTransport(server=("::ffff:192.0.2.1", 80)))
     protocol.data_received(HEAD)
     return engine.lines
 

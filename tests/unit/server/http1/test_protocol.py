@@ -31,7 +31,7 @@ def connected(
 ) -> tuple[HttpProtocol, FakeTransport]:
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), FakeTransport()
+    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     return protocol, wire
 
@@ -242,7 +242,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
 
     problems: list[BaseException] = []
     service = WorkerState(FakeEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), FakeTransport()
+    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out.startswith(b"HTTP/1.1 500 ")

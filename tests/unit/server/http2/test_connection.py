@@ -44,7 +44,7 @@ OPEN = (
 TURNS = 300
 
 
-class Unread(FakeTransport):
+class UnreadTransport(FakeTransport):
     """A transport whose client takes nothing: it says so when told to by `pause`."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Unread(FakeTransport):
         self.is_reading_on = True
 
 
-class Turning(FakeLoop):
+class TasklessLoop(FakeLoop):
     """A loop that makes one turn at a time, and no tasks."""
 
     def create_task(self, work: Any) -> None:
@@ -74,9 +74,9 @@ class Asked:
     def __init__(self, root: Path) -> None:
         (root / "htdocs").mkdir(exist_ok=True)
         self.site = BenchmarkWorker(root)
-        self.loop = self.site.loop = self.site.service.loop = Turning()  # type: ignore[assignment]
+        self.loop = self.site.loop = self.site.service.loop = TasklessLoop()  # type: ignore[assignment]
         (root / "htdocs/big.html").write_bytes(b"y" * 50_000)
-        self.wire = Unread()
+        self.wire = UnreadTransport()
         first = HttpProtocol(self.site.service)
         first.connection_made(self.wire)
         first.data_received(OPEN)

@@ -24,7 +24,7 @@ from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.worker import FATAL, HEARTBEAT
 
 
-class Told:
+class FakeGeneration:
     """A generation that notes what it logs."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.Mon
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(os, "fork", refuse)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     children.spawn_missing(generation, 1)
     assert told.lines == [
@@ -57,7 +57,7 @@ def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.Mon
 
 
 def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
-    children, told = WorkerPool(SharedScoreboard(2)), Told()
+    children, told = WorkerPool(SharedScoreboard(2)), FakeGeneration()
     generation: Any = told
     sleepers = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2)]
     try:
@@ -145,7 +145,7 @@ def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.Mo
     """SIGABRT first, for its last words; then SIGKILL."""
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     stubborn = "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); time.sleep(60)"
     with a_child(children, SLEEP) as (one, _), a_child(children, stubborn, 1) as (other, _):
@@ -172,7 +172,7 @@ def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.Mo
 def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     with a_child(children, SLEEP) as (_, control), a_child(children, SLEEP, 1) as (stopped, _):
         os.kill(stopped.pid, signal.SIGSTOP)
@@ -189,7 +189,7 @@ def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     children.running[1] = Child(1, 0, 3, 0.0)
     children._watched -= 3600.0
@@ -205,7 +205,7 @@ def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(
     ready: bool, born_in: int, fatal: bool
 ) -> None:
     """httpd: nor does that of an earlier generation.  A worker that has met clients could be anybody's."""
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     with a_child(children, f"raise SystemExit({FATAL})", is_ready=ready) as (one, _):
         one.generation = born_in
@@ -223,7 +223,7 @@ def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(
 
 @pytest.mark.parametrize("status", [0, 1])
 def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     with a_child(children, f"raise SystemExit({status})") as (one, _):
         one.born = time.monotonic()
         reaped(children, told, one.pid)
@@ -232,7 +232,7 @@ def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None
 
 def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
     board = SharedScoreboard(4)
-    children, told = WorkerPool(board), Told()
+    children, told = WorkerPool(board), FakeGeneration()
     with a_child(children, "pass", 2) as (one, _):
         board._memory[2 * 16 : 3 * 16] = b"\xfe" * 16
         reaped(children, told, one.pid)
@@ -244,7 +244,7 @@ def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
 
 def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "KILL_AFTER", 0.1)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with a_child(children, deaf) as (one, _):
@@ -258,7 +258,7 @@ def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_other_processes_are_the_logs_affair() -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), FakeGeneration()
     generation: Any = told
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     end = time.monotonic() + 20

@@ -36,7 +36,7 @@ class Browser:
             key: quoted or bare for key, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^",\s]+))', line)
         }
 
-    def ask(
+    def fetch(
         self,
         path: str = "/f.html",
         *,
