@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.access_site import AccessSite
+from tests.support.statuses import ALLOWED, DENIED, NOT_FOUND
 
 from whimbrel.engine.deps.files import Dependencies
 
@@ -127,7 +128,9 @@ def status(site: AccessSite, path: str, numbers: count[int] = count()) -> int:  
 @pytest.fixture
 def links_refused(tmp_path: Path) -> AccessSite:
     lay_out(tmp_path)
-    site = AccessSite(tmp_path, CONF.format(options="Options -FollowSymLinks", override="All"), modules=MODULES)
+    site = AccessSite(
+        tmp_path, CONF.format(options="Options -FollowSymLinks", override="All"), modules=MODULES
+    )
     assert [status(site, "/in/deep/f.html") for _ in range(3)] == [200] * 3
     return site
 
@@ -160,7 +163,7 @@ def test_htaccess_files_that_come_change_and_go_are_seen(links_refused: AccessSi
         status(links_refused, "/in/deep/f.html"),
         status(links_refused, "/in/deep/none"),
         status(links_refused, "/f.html"),
-    ] == [403, 403, 200]
+    ] == [DENIED, DENIED, ALLOWED]
     upper.write_text("Require all granted\n")
     assert status(links_refused, "/in/deep/f.html") == 200
     lower.write_text("Require all denied\n")
@@ -178,7 +181,11 @@ def test_a_known_way_asks_the_file_system_once(tmp_path: Path, monkeypatch: pyte
         "<Directory />\nAllowOverride None\n</Directory>\n" + CONF.format(options="", override="None"),
         modules=MODULES,
     )
-    assert [status(site, path) for path in ("/in/h.html", "/in/h.html", "/in/none")] == [200, 200, 404]
+    assert [status(site, path) for path in ("/in/h.html", "/in/h.html", "/in/none")] == [
+        ALLOWED,
+        ALLOWED,
+        NOT_FOUND,
+    ]
     asked: list[str] = []
 
     def counted(

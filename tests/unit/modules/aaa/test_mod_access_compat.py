@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.access_site import BASIC, AccessSite
+from tests.support.statuses import ALLOWED, CHALLENGED, DENIED
 
 DENY = "Order deny,allow\nDeny from all\n"
 ROOT_OLD = f"<Directory />\n{DENY}</Directory>\n"
@@ -18,16 +19,16 @@ ONE = f"{DENY}Allow from 127.0.0.1\n"
 @pytest.mark.parametrize(
     ("outer", "inner", "here", "elsewhere", "code"),
     [
-        (ROOT_OLD, "Require local\n", 403, 403, "AH01797"),
-        (ROOT_OLD + DOCS_NEW, "Require local\n", 403, 403, "AH01797"),
-        (ROOT_OLD + DOCS_OLD, "Require local\n", 200, 200, ""),
-        (ROOT_OLD, "Require local\nSatisfy Any\n", 200, 200, ""),
-        (ROOT_NEW, ONE, 403, 403, "AH01630"),
-        (ROOT_NEW + DOCS_NEW, ONE, 200, 403, ""),
-        (ROOT_NEW, ONE + "Satisfy Any\n", 200, 403, ""),
-        (ROOT_NEW, ONE + "Require all granted\n", 200, 403, ""),
-        ("", "Allow from all\nRequire all denied\n", 403, 403, "AH01630"),
-        ("", "Allow from all\nRequire all denied\nSatisfy Any\n", 200, 200, ""),
+        (ROOT_OLD, "Require local\n", DENIED, DENIED, "AH01797"),
+        (ROOT_OLD + DOCS_NEW, "Require local\n", DENIED, DENIED, "AH01797"),
+        (ROOT_OLD + DOCS_OLD, "Require local\n", ALLOWED, ALLOWED, ""),
+        (ROOT_OLD, "Require local\nSatisfy Any\n", ALLOWED, ALLOWED, ""),
+        (ROOT_NEW, ONE, DENIED, DENIED, "AH01630"),
+        (ROOT_NEW + DOCS_NEW, ONE, ALLOWED, DENIED, ""),
+        (ROOT_NEW, ONE + "Satisfy Any\n", ALLOWED, DENIED, ""),
+        (ROOT_NEW, ONE + "Require all granted\n", ALLOWED, DENIED, ""),
+        ("", "Allow from all\nRequire all denied\n", DENIED, DENIED, "AH01630"),
+        ("", "Allow from all\nRequire all denied\nSatisfy Any\n", ALLOWED, ALLOWED, ""),
     ],
 )
 def test_old_and_new_together(
@@ -43,9 +44,9 @@ def test_old_and_new_together(
 @pytest.mark.parametrize(
     ("satisfy", "near", "far"),
     [
-        ("Satisfy Any\n", [200, 200, 200], [401, 200, 401]),
-        ("Satisfy All\n", [401, 200, 401], [403, 403, 403]),
-        ("", [401, 200, 401], [403, 403, 403]),
+        ("Satisfy Any\n", [ALLOWED, ALLOWED, ALLOWED], [CHALLENGED, ALLOWED, CHALLENGED]),
+        ("Satisfy All\n", [CHALLENGED, ALLOWED, CHALLENGED], [DENIED, DENIED, DENIED]),
+        ("", [CHALLENGED, ALLOWED, CHALLENGED], [DENIED, DENIED, DENIED]),
     ],
 )
 def test_password_and_address(
@@ -75,9 +76,9 @@ def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("order", "statuses"),
     [
-        ("deny,allow", [200, 200, 403]),
-        ("allow,deny", [403, 200, 403]),
-        ("mutual-failure", [403, 200, 403]),
+        ("deny,allow", [ALLOWED, ALLOWED, DENIED]),
+        ("allow,deny", [DENIED, ALLOWED, DENIED]),
+        ("mutual-failure", [DENIED, ALLOWED, DENIED]),
     ],
 )
 def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
@@ -89,8 +90,8 @@ def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
 def test_environment_and_limit(tmp_path: Path) -> None:
     conf = "SetEnvIf User-Agent Good good\n<Location />\n<Limit GET>\nOrder deny,allow\nDeny from all\nAllow from ENV=Good\n</Limit>\n</Location>\n"
     site = AccessSite(tmp_path, conf)
-    assert [site.status(), site.status(headers="User-Agent: Good\r\n")] == [403, 200]
-    assert [site.status(method="POST"), site.status(method="HEAD")] == [200, 403]
+    assert [site.status(), site.status(headers="User-Agent: Good\r\n")] == [DENIED, ALLOWED]
+    assert [site.status(method="POST"), site.status(method="HEAD")] == [ALLOWED, DENIED]
 
 
 def test_the_guide_lets_a_section_with_order_replace_an_outer_require(tmp_path: Path) -> None:
@@ -100,7 +101,11 @@ def test_the_guide_lets_a_section_with_order_replace_an_outer_require(tmp_path: 
         "guide",
         "authz_core authz_host access_compat mpm_event",
     )
-    assert [site.status(), site.status(source="127.0.0.2"), site.status("/in/f.html")] == [200, 403, 403]
+    assert [site.status(), site.status(source="127.0.0.2"), site.status("/in/f.html")] == [
+        ALLOWED,
+        DENIED,
+        DENIED,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.access_site import BASIC, AccessSite
+from tests.support.statuses import ALLOWED, CHALLENGED, DENIED
 
 from whimbrel.base.errors import ConfigError, StartError
 
@@ -149,16 +150,20 @@ def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "codes", "statuses"),
     [
-        ("Require user alice\n", ["AH01631"], [401, 200, 401]),
-        ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [401, 200, 403]),
+        ("Require user alice\n", ["AH01631"], [CHALLENGED, ALLOWED, CHALLENGED]),
+        ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [CHALLENGED, ALLOWED, DENIED]),
         (
             "<RequireAll>\nRequire valid-user\nRequire ip 10\n</RequireAll>\n",
             ["AH01630"] * 3,
-            [403, 403, 403],
+            [DENIED, DENIED, DENIED],
         ),
-        ("<RequireAll>\nRequire all granted\nRequire not user bob\n</RequireAll>\n", [], [200, 200, 200]),
-        ("Require group ADMIN\n", ["AH01631"], [401, 200, 401]),
-        ("Require method\n", ["AH01630"] * 3, [403, 403, 403]),
+        (
+            "<RequireAll>\nRequire all granted\nRequire not user bob\n</RequireAll>\n",
+            [],
+            [ALLOWED, ALLOWED, ALLOWED],
+        ),
+        ("Require group ADMIN\n", ["AH01631"], [CHALLENGED, ALLOWED, CHALLENGED]),
+        ("Require method\n", ["AH01630"] * 3, [DENIED, DENIED, DENIED]),
     ],
 )
 def test_users(tmp_path: Path, body: str, codes: list[str], statuses: list[int]) -> None:
@@ -191,7 +196,10 @@ def test_an_expression_about_the_user_asks_for_one(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
     assert site.status() == 401
     assert site.status(user="bob:builder") == 200
-    assert AccessSite(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
+    assert (
+        AccessSite(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder")
+        == 403
+    )
 
 
 MANY = [f"10.{number // 200}.{number % 200}.0/25" for number in range(2000)]
