@@ -1,4 +1,4 @@
-"""The usage texts of httpd's utilities, byte for byte; _OLD is 2.2's.  @PATH@ stands for the name that the program was called by."""
+"""The usage texts of httpd's utilities, byte for byte; _OLD is 2.2's.  @PATH@ stands for argv[0]."""
 
 from __future__ import annotations
 
