@@ -44,7 +44,7 @@ class AuthnCoreServerConfig:
 
 
 def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], None]:
-    """A setter that keeps a string expression."""
+    """Return the setter of a string expression."""
 
     def apply(cmd: Command, record: AuthnCoreDirConfig, words: list[str]) -> None:
         state_of(cmd).configuration.declare(AUTHENTICATION, cmd.name)
@@ -56,7 +56,7 @@ def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], N
 
 
 def find_provider(cmd: Command, name: str) -> AuthnProvider:
-    """The authentication provider or alias *name*; names are exact.  Raises ConfigError."""
+    """Return the authentication provider or alias *name* (case-sensitive).  Raises ConfigError."""
     aliases = cmd.main_server(AuthnCoreServerConfig).aliases
     found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
         "authn", name
@@ -68,7 +68,7 @@ def find_provider(cmd: Command, name: str) -> AuthnProvider:
     return replace(found, name=name, place=cmd.place)
 
 
-# Providers of modules that may be loaded although they have no file here.
+# Providers of modules that may be loaded although they are not implemented.
 _ELSEWHERE: Final = {
     "anon": "mod_authn_anon.c",
     "dbd": "mod_authn_dbd.c",
@@ -104,7 +104,7 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
 
 
 def make_no_user(scope: Scope) -> CompiledHook:
-    """The last word of authentication: fine where none is asked for, a broken configuration where no module knows the type."""
+    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the type."""
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:

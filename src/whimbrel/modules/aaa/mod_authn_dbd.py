@@ -1,6 +1,7 @@
 """mod_authn_dbd: users and passwords in a database.
 
-Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others go into the environment as AUTHENTICATE_NAME.
+Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others are set in the
+environment as AUTHENTICATE_NAME.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class AuthnDbdDirConfig:
 
 
 def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
-    """A setter that keeps a statement."""
+    """Return the setter of a statement."""
 
     def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
         if not cmd.loaded("mod_dbd.c"):
@@ -55,7 +56,7 @@ def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], N
 
 
 def make_dbd(scope: Scope) -> BoundAuthn:
-    """Users of the database."""
+    """Return the provider of the database's users."""
     settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
@@ -79,7 +80,7 @@ def make_dbd(scope: Scope) -> BoundAuthn:
 
 
 async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
-    """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
+    """Return AUTH_USER_FOUND and the stored hash of the user; errors are logged."""
     who = ":".join(values)
     if not statement:
         r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)

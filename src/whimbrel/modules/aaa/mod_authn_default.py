@@ -1,4 +1,4 @@
-"""mod_authn_default (2.2): refuses users whom no other module has checked.
+"""mod_authn_default (2.2): refuses users whom no other module has verified.
 
 Manual of 2.2: mod/mod_authn_default.html.
 """
@@ -27,7 +27,7 @@ class AuthnDefaultDirConfig:
 
 
 def make_check(scope: Scope) -> CompiledHook:
-    """Refuses where an AuthType is set, unless it is not authoritative."""
+    """Refuse where an AuthType is set, unless the module is not authoritative."""
     kind, authoritative = auth_type(scope), scope.dir_config(AuthnDefaultDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:
