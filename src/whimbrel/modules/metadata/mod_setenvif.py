@@ -1,7 +1,7 @@
-"""mod_setenvif: environment variables from what the request says.
+"""mod_setenvif: environment variables set by conditions on the request.
 
-Manual: mod/mod_setenvif.html.  The server's own lines are tried when the request has been read, those of sections and .htaccess files once
-the headers are parsed.
+Manual: mod/mod_setenvif.html.  The server's own lines run in post_read_request, those of sections and
+.htaccess files in header_parser.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Condition:
-    """One line: which part of the request, what it must match, which variables that sets.
+    """One line: the part of the request, its pattern, the variables.
 
-    *text* is a pattern without special characters, found by plain search (values are then taken as they are written), else
-    *regex* is set.  *names* is the expression for header names where *attribute* is none.  *test* is the condition of a
-    SetEnvIfExpr line.  A variable is (name, value) or (name, None) to remove it.
+    Attributes:
+        text: a pattern without special characters, compared by plain search; the values are then literal
+        regex: any other pattern
+        names: the pattern of field names, if *attribute* is none
+        test: the condition of a SetEnvIfExpr line
+        variables: (name, value), or (name, None) to remove it
     """
 
     attribute: str
@@ -49,7 +52,7 @@ class Condition:
 
 @dataclass(slots=True)
 class SetEnvIfServerConfig:
-    """Lines that stand outside all sections."""
+    """Lines outside all sections."""
 
     conditions: list[Condition] = setting(make=list, merge=appended)
 
@@ -61,14 +64,14 @@ class SetEnvIfDirConfig:
     conditions: list[Condition] = setting(make=list, merge=appended)
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# setters ------------------------------------------------------------------------------------------
 _HEADER_NAME = re.compile(r"[-A-Za-z0-9_]*", re.ASCII)
 _OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
 _LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
 
 
 def set_env_if(ignore_case: bool) -> Any:
-    """The setter of SetEnvIf and SetEnvIfNoCase."""
+    """Return the setter of SetEnvIf and SetEnvIfNoCase."""
 
     def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
         name, rest = getword(args[0])
@@ -80,7 +83,7 @@ def set_env_if(ignore_case: bool) -> Any:
 
 
 def browser_match(ignore_case: bool) -> Any:
-    """The setter of BrowserMatch and BrowserMatchNoCase."""
+    """Return the setter of BrowserMatch and BrowserMatchNoCase."""
 
     def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
         _add(cmd, "User-Agent", args[0], ignore_case)
@@ -156,9 +159,9 @@ def _add_variables(cmd: Command, one: Condition, text: str) -> None:
         word, text = getword(text)
 
 
-# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+# hooks --------------------------------------------------------------------------------------------
 def client_ip(r: Any) -> str:
-    """The address of the client, as mod_remoteip may have corrected it."""
+    """Return the address of the client, as corrected by mod_remoteip."""
     address: str = r.connection.useragent_ip or r.connection.client_ip
     return address
 
@@ -176,7 +179,7 @@ _SOURCES: dict[str, tuple[Source, Reads]] = {
 
 
 def env_value(r: Any, name: str) -> str | None:
-    """A variable of the request; names are compared without regard to case, as httpd's tables do."""
+    """Return a variable of the request; names are case-insensitive, as in httpd's tables."""
     value: str | None = r.env.get(name)
     if value is None and r.env and not getattr(r.env, "folded", False):
         low = name.lower()
@@ -187,7 +190,7 @@ def env_value(r: Any, name: str) -> str | None:
 
 
 def _source(one: Condition) -> tuple[Source, Reads]:
-    """How a line's part of the request is read."""
+    """Return the reader of a line's part of the request, and what it reads."""
     special = _SOURCES.get(one.attribute.lower())
     if special is not None:
         return special
@@ -204,7 +207,7 @@ def _source(one: Condition) -> tuple[Source, Reads]:
 
 def _by_pattern(names: Regex) -> Source:
     def last_header(r: Any) -> str | None:
-        """The last header whose name matches."""
+        """Return the last field whose name matches."""
         found: str | None = None
         for name, value in r.headers_in.items():
             if names.search(name) is not None:
@@ -215,7 +218,7 @@ def _by_pattern(names: Regex) -> Source:
 
 
 def _matcher(one: Condition) -> Callable[[str], Any]:
-    """What answers a match (for literal patterns True), or None or False."""
+    """Return a function that returns a match (for literal patterns True), or None or False."""
     if one.regex is not None:
         return one.regex.search  # type: ignore[no-any-return]
     text = one.text
@@ -225,7 +228,7 @@ def _matcher(one: Condition) -> Callable[[str], Any]:
 
 
 class _Matched:
-    """The values that a line matches."""
+    """The set of values that a line's pattern matches."""
 
     __slots__ = ("_matches",)
 
@@ -237,10 +240,10 @@ class _Matched:
 
 
 class _Step:
-    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
+    """A compiled line.
 
-    *values* is set where only that matters of the part whether the line matches it: of the header *header*, or of the client's address, where there
-    is no such.
+    *same*: the previous line reads the same part of the request, so its value is reused.  *values* is set if
+    only the result of the match matters: of the field *header*, or of the client's address if that is unset.
     """
 
     __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
@@ -281,7 +284,10 @@ def _nothing(_r: Any) -> str | None:
 
 
 def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
-    """A header, or a variable where there is none; in which of *sets* it is, is all that lines want to know of the header."""
+    """Return the reader of a field, or of the variable if there is none.
+
+    The cache key then holds the field's membership in *sets* instead of its value.
+    """
 
     def header_or_variable(r: Any) -> str | None:
         value: str | None = r.headers_in.get_classified(name, sets)
@@ -291,7 +297,9 @@ def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
 
 
 def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
-    """Whether a condition holds, and the match that ``$0`` to ``$9`` then stand for: its own, else the last one of the lines before it (*last*)."""
+    """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
+    line (*last*).
+    """
     try:
         return evaluate_match(r, test, "setenvif", last)
     except EvalError:
@@ -305,7 +313,7 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
     reads, before = Reads.NOTHING, ""
     tested = any(
         one.test is not None for one in conditions
-    )  # conditions may quote what an earlier line matched
+    )  # conditions may refer to groups of an earlier line's match
     for one in conditions:
         source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
         step = _Step(one, source, one.attribute.lower() == before)
@@ -335,7 +343,8 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
                 if not (step.same and known):
                     value, known = step.source(r) or "", True
                 elif step.header and step.values is None:
-                    r.headers_in.get(step.header)  # the value is quoted: all of it matters
+                    # the value is used in a variable: it is part of the cache key
+                    r.headers_in.get(step.header)
                 found = step.matches(value)
             if found:
                 last = last if found is True else found
@@ -346,12 +355,12 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
 
 
 def make_post_read(scope: Scope) -> CompiledHook | None:
-    """The server's own lines."""
+    """Run the server's own lines."""
     return _make(scope.server_config(SetEnvIfServerConfig).conditions)
 
 
 def make_header_parser(scope: Scope) -> CompiledHook | None:
-    """The lines of sections and .htaccess files."""
+    """Run the lines of sections and .htaccess files."""
     return _make(scope.dir_config(SetEnvIfDirConfig).conditions)
 
 
