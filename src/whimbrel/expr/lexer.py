@@ -1,6 +1,7 @@
-"""Characters to tokens.  Token names are httpd's own, since its messages name them.
+"""Lexer of expressions.  Token names are httpd's own, since its messages contain them.
 
-A token is (name, text).  Where httpd's scanner finds something it can't read it gives T_ERROR and leaves a message, which the parser adds to its own.
+A token is (name, text).  For unreadable text it returns T_ERROR as httpd's scanner does, and sets a message
+that the parser appends to its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ UNTERMINATED: Final = "Unterminated string or variable"
 
 
 class _State(Enum):
-    """Where in the text the scanner is: outside strings, in a string, in the name of a ``%{}``, in the argument behind its colon."""
+    """State of the scanner: outside strings, in a string, in the name of a ``%{}``, in the argument after its
+    colon.
+    """
 
     PLAIN = auto()
     STRING = auto()
@@ -40,7 +43,7 @@ _OPERATORS: Final = {
     "!": "T_OP_NOT",
     ".": "T_OP_CONCAT",
 }
-# Keywords are exact: TRUE is the name of a function.
+# Keywords are case-sensitive: TRUE is the name of a function.
 _WORDS: Final = {
     "true": "T_TRUE",
     "false": "T_FALSE",
@@ -69,18 +72,21 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 class Lexer:
-    """Reads *text*, as a string (*string*) or as a condition.  *problem* is the last message that httpd would add, "" for none."""
+    """Lexer of *text*, as a string (*string*) or as a condition.
+
+    *problem* is the last message that httpd would append, or "".
+    """
 
     def __init__(self, text: str, *, string: bool) -> None:
         self.text, self.problem = text, ""
         self._at = 0
         self._stack = [_State.STRING if string else _State.PLAIN]
-        self._quote = ""  # what ends the string; "" where the whole text is one
+        self._quote = ""  # the closing delimiter of the string; "" if the whole text is one
         self._started = False
         self._string = string
 
     def next(self) -> Token:
-        """The next token."""
+        """Return the next token."""
         if not self._started:
             self._started = True
             return ("T_EXPR_STRING" if self._string else "T_EXPR_BOOL", "")
@@ -136,7 +142,7 @@ class Lexer:
         return ("T_ID", text) if kind == "word" else ("T_OP_BINARY", text[1:])
 
     def _regex(self, delimiter: str) -> Token:
-        """What follows up to *delimiter*, which no backslash protects; without one the text is at its end."""
+        """Return the text up to *delimiter*, which cannot be escaped; without one, the rest of the text."""
         end = self.text.find(delimiter, self._at)
         if end < 0:
             self._at = len(self.text)
@@ -166,7 +172,7 @@ class Lexer:
         return self._failed(f"Invalid character in variable name '{c}'")
 
     def _piece(self, state: _State) -> Token:
-        """Text up to something that ends it or stands for something else, or that itself."""
+        """Return the text up to a delimiter or a substitution, or the substitution itself."""
         out: list[str] = []
         while True:
             found = _PIECE.match(self.text, self._at)
@@ -198,7 +204,9 @@ class Lexer:
                 )
 
     def _edge(self, state: _State, c: str, out: list[str]) -> Token:
-        """What ends a string or an argument (*c*, "" for the end of the text), with the text before it not yet given."""
+        """Return the token that ends a string or an argument (*c*, "" at the end of the text), after the
+        pending text.
+        """
         if c == "" and state is _State.STRING and not self._quote:
             return _string(out) if out else (END, "")
         if c in ("", "\\", "\n"):
@@ -216,5 +224,5 @@ class Lexer:
 
 
 def _string(pieces: list[str]) -> Token:
-    """The pieces as one token; a NUL ends it, as in C."""
+    """Join the pieces to one token; a NUL ends it, as in C."""
     return ("T_STRING", "".join(pieces).partition("\0")[0])

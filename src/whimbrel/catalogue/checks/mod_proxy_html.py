@@ -16,7 +16,7 @@ CHECKS: dict[str, Rule] = {
 
 
 def before(loaded: Set[str]) -> CheckWarning | None:
-    """A notice where mod_xml2enc is not loaded."""
+    """Return a notice if mod_xml2enc is not loaded."""
     return (
         None
         if "xml2enc_module" in loaded

@@ -56,7 +56,7 @@ def _options(words: list[str], around: CheckContext) -> str | None:
 
 
 def _protocol(name: str) -> Rule:
-    """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
+    """[+|-]protocol ...; 2.4 dropped SSLv2 and its OpenSSL SSLv3, which may only be disabled."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         for word in split_args(words[0]):
@@ -133,7 +133,7 @@ def _segment_error(name: str, text: str, around: CheckContext) -> str | None:
 
 
 def _cache24(name: str, kind: str, dot: str) -> Rule:
-    """A socache provider and its arguments; the names that it tells are those of the loaded modules."""
+    """A socache provider and its arguments; the message lists the names of the loaded modules."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         provider, colon, rest = words[0].partition(":")
@@ -158,7 +158,7 @@ def _certificate(name: str) -> Rule:
 
 
 def _mode(name: str, modes: str, flag: str) -> Rule:
-    """A mode and any number of the one flag."""
+    """A mode and any number of one flag."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         mode, *flags = split_args(words[0]) or [""]
@@ -169,7 +169,7 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
 
 
 def _own_server(rule: Rule) -> Rule:
-    """*rule*, for the server only: OpenSSL has no authorities for single folders."""
+    """Return *rule*, for the server only: OpenSSL has no certificate authorities per directory."""
 
     def apply(words: list[str], around: CheckContext) -> str | None:
         wrong = rule(words, around)
@@ -181,14 +181,15 @@ def _own_server(rule: Rule) -> Rule:
 
 
 def _require(words: list[str], around: CheckContext) -> str | None:
-    """2.2 has a grammar of its own, which knows any variable."""
+    """2.2 has its own grammar, in which any variable is defined."""
     wrong = around.expression_error(words[0].strip(), False)
     if not wrong or (around.version == "2.2" and wrong.startswith("Variable ")):
         return None
     return f"SSLRequire: {wrong if around.version == '2.4' else 'syntax error'}"
 
 
-# Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of folders.
+# Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of
+# directories.
 VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
     cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
 OF_FILES = (
@@ -198,7 +199,7 @@ OF_DIRECTORIES = "chaincapath verifycapath requestcapath clientcapath"
 
 
 def _overriding(directive: str) -> Warner:
-    """A protocol without sign takes back what stood before it on the line."""
+    """Warn of a protocol without sign, which overrides the ones before it on the line."""
 
     def check_overrides(words: list[str], around: CheckContext) -> CheckWarning | None:
         if around.version == "2.2":
@@ -221,7 +222,7 @@ def _overriding(directive: str) -> Warner:
 
 
 def _responder_proxy(words: list[str], around: CheckContext) -> str | None:
-    """A URL as APR takes it apart."""
+    """A URL as APR parses it."""
     scheme, colon, rest = words[0].partition(":")
     port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")[2] if rest.startswith("//") else ""
     if (colon and not scheme[:1].isalpha()) or (port and not port.isdigit()):

@@ -13,7 +13,7 @@ PATTERN, COMPLETE = (
 
 
 def _substitute(words: list[str], around: CheckContext) -> str | None:
-    """s, a delimiter of any kind, pattern, replacement, flags."""
+    """s, a delimiter of any kind, pattern, replacement, flags"""
     text = words[0]
     if text[:1].lower() != "s":
         return PATTERN
