@@ -30,8 +30,9 @@ class DirectiveContext:
     Attributes:
         sections: the enclosing containers (``<Directory``, echoed as written), innermost first; none for
             .htaccess
-        limited: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core
-        folder: per-directory settings are being read (any section but <VirtualHost>, or a .htaccess file)
+        in_limit: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core
+        is_per_directory: per-directory settings are being read (any section but <VirtualHost>, or a
+            .htaccess file)
     """
 
     sections: Sequence[str] = ()

@@ -39,7 +39,7 @@ def ignorable_reason(
     """Return why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be ignored; "" if
     it cannot.
 
-    *built* are the base names of the implemented module files.
+    *implemented* are the base names of the implemented module files.
     """
     low = name.lower()
     for line in ignorable_table().get(source, ()):

@@ -31,7 +31,10 @@ def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
 def directive_text(row: DirectiveEntry, version: str, has_dir_config: bool = True) -> str:
     """Return the lines of one directive; *has_dir_config*: its module has per-directory settings."""
     text = f"\t{row.help}\n" if row.help else ""
-    return f"{row.name} ({row.source})\n{text}\tAllowed in *.conf {contexts(row.where, version, has_dir_config)}\n"
+    return (
+        f"{row.name} ({row.source})\n{text}\tAllowed in *.conf "
+        f"{contexts(row.where, version, has_dir_config)}\n"
+    )
 
 
 def contexts(where: int, version: str, has_dir_config: bool = True) -> str:

@@ -42,7 +42,7 @@ class DirectiveEntry:
         source: the module as -L names it
         args: the name of a `directives.spec.Args` (AP_INIT_NO_ARGS is RAW_ARGS in the tables)
         where: the bits of `directives.spec.Context`
-        outside: contexts that the directive's own function refuses ("X cannot occur within <VirtualHost>
+        forbidden_in: contexts that the directive's own function refuses ("X cannot occur within <VirtualHost>
             section"): ap_check_cmd_context's flags without NOT_IN_, such as GLOBAL_ONLY, DIR_CONTEXT, LIMIT,
             DIRECTORY, LOCATION, FILES, HTACCESS
         default: the documented default, or ""

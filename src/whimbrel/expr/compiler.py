@@ -118,7 +118,9 @@ class CodeGenerator:
         return joined
 
     def _compare(self, node: tree.Compare, level: int) -> Predicate:
-        """Compile a comparison: the second word is evaluated first, which the order of the Vary field shows."""
+        """Compile a comparison: the second word is evaluated first, which the order of the Vary field
+        shows.
+        """
         left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
         if not node.token.startswith("T_OP_STR_"):

@@ -33,7 +33,7 @@ EMPTY_MATCH: Final = _EmptyMatch()
 class Evaluation:
     """State of one evaluation.
 
-    *found*: the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed
+    *match*: the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed
     one; *vary*: the fields read, in order.
     """
 

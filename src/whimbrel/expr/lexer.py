@@ -57,14 +57,16 @@ _WORDS: Final = {
     },
 }
 _PLAIN = re.compile(
-    r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
+    r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|"""
+    r"""/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
     r"""(?P<operator>[=!]~|==|!=|<=|>=|&&|\|\||[=<>!.])|(?P<single>[(){},:])|(?P<digits>-?[0-9]+)|"""
     r"""(?P<binary>-[A-Za-z_][A-Za-z0-9_]+)|(?P<unary>-[A-Za-z_])|(?P<word>[A-Za-z][A-Za-z0-9_]*)""",
     re.VERBOSE,
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _PIECE = re.compile(
-    r"""\\(?P<octal>[0-7]{1,3})(?![0-9])|\\(?P<digits>[0-9]+)|\\(?P<escaped>[^0-9])|(?P<variable>%\{)|\$(?P<group>[0-9])|"""
+    r"""\\(?P<octal>[0-7]{1,3})(?![0-9])|\\(?P<digits>[0-9]+)|\\(?P<escaped>[^0-9])|"""
+    r"""(?P<variable>%\{)|\$(?P<group>[0-9])|"""
     r"""(?P<text>[^\\"'%$}\n]+|[%$])""",
     re.DOTALL,
 )

@@ -35,10 +35,7 @@ class ExprVariable:
 
 @dataclass(frozen=True, slots=True)
 class ExprFunction:
-    """``name(word)``: *call* gets the argument.
-
-    *restricted*: undefined in .htaccess files and documents; *pure*: may be computed once.
-    """
+    """``name(word)``: *call* gets the argument.  *restricted*: undefined in .htaccess files and documents."""
 
     call: Callable[[Evaluation, str], str | None]
     reads: frozenset[str] = frozenset({HEAD})

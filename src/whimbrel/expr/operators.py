@@ -1,4 +1,6 @@
-"""The operators ``-e file``, ``word -strmatch pattern`` and similar ones.  Manual: expr.html#unnop, #binop."""
+"""The operators ``-e file``, ``word -strmatch pattern`` and similar ones.  Manual: expr.html#unnop,
+#binop.
+"""
 
 from __future__ import annotations
 

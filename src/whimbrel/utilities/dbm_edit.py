@@ -20,8 +20,8 @@ _INVALID: Final = 22
 
 
 class DbmError(Exception):
-    """A file cannot be opened or written: APR's error number and text; *noise* is what the library writes to
-    standard error before.
+    """A file cannot be opened or written: APR's error number and text; *library_message* is what the library
+    writes to standard error before.
     """
 
     def __init__(self, code: int, reason: str, library_message: str = "") -> None:
@@ -63,7 +63,9 @@ class DbmDatabase:
             raise bdb.Damaged
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Store a pair; a replaced one moves to the end.  Raises DbmError for a pair that SDBM cannot hold."""
+        """Store a pair; a replaced one moves to the end.  Raises DbmError for a pair that SDBM cannot
+        hold.
+        """
         if self.is_sdbm and not (key and len(key) + len(value) <= sdbm_writer.MAX_PAIR):
             raise DbmError(_INVALID, os.strerror(_INVALID))
         self.pairs.pop(key, None)

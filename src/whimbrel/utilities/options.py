@@ -34,7 +34,7 @@ class Exit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UtilityProgram:
-    """A utility as it was called: *path* is argv[0], *words* the arguments; *old*: it is that of 2.2."""
+    """A utility as it was called: *path* is argv[0], *words* the arguments; *is_22*: it is that of 2.2."""
 
     path: str
     words: list[str] = field(default_factory=list)

@@ -151,7 +151,10 @@ class Rotation:
             os.ftruncate(self.handle, 0)
         except OSError:
             raise Exit(2, f"Error truncating the file {self.path}\n") from None
-        line = f"Resetting log file due to {what}, {self.messages:10} messages lost: {_error_text(problem)[:25]:<25}\n"
+        line = (
+            f"Resetting log file due to {what}, {self.messages:10} messages lost: "
+            f"{_error_text(problem)[:25]:<25}\n"
+        )
         self.messages = 0
         try:
             _write(self.handle, to_bytes(line))

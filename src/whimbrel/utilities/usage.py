@@ -188,7 +188,8 @@ where <curfile> is the filename of the newly opened logfile, and
 """
 
 ROTATELOGS_22: Final = """\
-Usage: @PATH@ [-l] [-f] <logfile> {<rotation time in seconds>|<rotation size in megabytes>} [offset minutes from UTC]
+Usage: @PATH@ [-l] [-f] <logfile> {<rotation time in seconds>|<rotation size in megabytes>} \
+[offset minutes from UTC]
 
 Add this:
 

@@ -9,7 +9,10 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.checks.numbers import atoi, md_duration, strtol
 from whimbrel.catalogue.checks.rules import CheckContext, Rule, always, one_of, when
 
-SWITCHES = "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
+SWITCHES = (
+    "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling "
+    "mdprofilemandatory mdrenewviaari"
+)
 INSIDE = "MDCertificateFile MDCertificateKeyFile"
 AUTHORITIES = ("letsencrypt", "letsencrypt-test", "buypass", "buypass-test")
 PORTS = "invalid number for port map, must be in ]0,65535]"

@@ -106,7 +106,10 @@ def _set(words: list[str], around: CheckContext) -> str | None:
     """
     rest = split_args(words[0]) or [""]
     if around.sections[:1] not in (("<proxy",), ("<proxymatch",)):
-        return f"ProxySet can not find '{rest[0]}' {'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
+        return (
+            f"ProxySet can not find '{rest[0]}' "
+            f"{'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
+        )
     url = around.argument
     wrong = None if url.startswith("balancer:") else url_error(url, around)
     if wrong:

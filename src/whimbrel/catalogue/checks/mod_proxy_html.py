@@ -21,7 +21,8 @@ def before(loaded: Set[str]) -> CheckWarning | None:
         None
         if "xml2enc_module" in loaded
         else CheckWarning(
-            "I18n support in mod_proxy_html requires mod_xml2enc. Without it, non-ASCII characters in proxied pages are likely to display incorrectly.",
+            "I18n support in mod_proxy_html requires mod_xml2enc. Without it, non-ASCII characters in "
+            "proxied pages are likely to display incorrectly.",
             "AH01425",
             "notice",
         )

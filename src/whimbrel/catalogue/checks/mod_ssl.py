@@ -26,12 +26,18 @@ from whimbrel.catalogue.checks.rules import (
 
 VERIFY = "none off on optional require optional_no_ca"
 FILES = (
-    "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
-    "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
+    "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile "
+    "SSLProxyCACertificateFile SSLProxyCARevocationFile "
+    "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile "
+    "SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
 ).split()
-DIRECTORIES = "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+DIRECTORIES = (
+    "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath "
+    "SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+)
 TIMES = (
-    "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout SSLStaplingResponderTimeout "
+    "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout "
+    "SSLStaplingResponderTimeout "
     "SSLStaplingResponseMaxAge SSLStaplingResponseTimeSkew SSLStaplingStandardCacheTimeout"
 )
 OPTIONS = "stdenvvars exportcertdata fakebasicauth strictrequire optrenegotiate"
@@ -40,7 +46,8 @@ PROTOCOLS = {
     "2.4": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2 tlsv1.3",
 }
 MUTEX = (
-    "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', `flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
+    "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', "
+    "`flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
     " `posixsem', `pthread', `file:/path/to/file', `sem' )"
 )
 CRL = ("none leaf chain", "no_crl_for_cert_ok")
@@ -104,7 +111,10 @@ def _random_seed(words: list[str], around: CheckContext) -> str | None:
     if source.startswith("egd:"):
         if around.version == "2.2":
             return "egd not supported with this SSL toolkit"
-        return f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support the Entropy Gathering Daemon (EGD)."
+        return (
+            f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support "
+            "the Entropy Gathering Daemon (EGD)."
+        )
     named = len(source) > 5 and source.startswith(("file:", "exec:"))
     path = around.path(source[5:] if named else source)
     if not os.path.exists(to_bytes(path)):
@@ -190,7 +200,8 @@ def _require(words: list[str], around: CheckContext) -> str | None:
 
 # Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of
 # directories.
-VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
+VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol
+    protocol options verifymode recordpadding numtickets
     cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
 OF_FILES = (
     "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
@@ -214,7 +225,10 @@ def _overriding(directive: str) -> Warner:
             if not sign and chosen:
                 lost.append(word)
             chosen = chosen - meant if sign == "-" else chosen | meant if sign else meant
-        template = f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix is missing."
+        template = (
+            f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix "
+            "is missing."
+        )
         warnings = [CheckWarning(template.format(word), "AH02532") for word in lost]
         return replace(warnings[0], more=tuple(warnings[1:])) if warnings else None
 
@@ -261,7 +275,8 @@ CHECKS: dict[str, Rule] = {
         "2.4",
         when(
             lambda words, around: words[0] == "on",
-            "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.",
+            "This version of OpenSSL does not have any compression methods available, cannot enable "
+            "SSLCompression.",
         ),
     ),
     "sslcryptodevice": only(

@@ -10,7 +10,8 @@ from whimbrel.base.lazy_re import compile
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
 _INTEGER = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _FLOAT = compile(
-    r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
+    r"[ "
+    r"\t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
     re.IGNORECASE,
 )
 DAY = 86_400

@@ -24,8 +24,8 @@ class CheckContext:
         root: the server root, against which relative paths are resolved
         loaded: the identifiers of the loaded modules
         providers: the authn provider names that <AuthnProviderAlias> and similar sections defined
-        folder: the directive is in a section or a .htaccess file
-        location: it is in a <Location>
+        is_per_directory: the directive is in a section or a .htaccess file
+        in_location: it is in a <Location>
         earlier: the arguments of the line's earlier calls (ITERATE)
         sections: the enclosing containers in lower case (``<directory``), innermost first
         argument: the argument of the innermost container

@@ -152,7 +152,9 @@ class Entries:
         return any(test is not None and test(r) for test, _ in self.tests(r.method_number))
 
     async def has_waiting(self, r: Request) -> bool:
-        """Return True if an entry matches the request; a name is looked up only if no earlier entry matched."""
+        """Return True if an entry matches the request; a name is looked up only if no earlier entry
+        matched.
+        """
         for test, hosts in self.tests(r.method_number):
             if test is not None:
                 if test(r):
@@ -211,7 +213,9 @@ async def _traced_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
 def traced_check(
     record: AllowDenyDirConfig, check: Callable[[Request], Any], watch: Tracer | None, waits: bool
 ) -> tuple[Any, bool]:
-    """Return *check* and whether it is async; with a *watch* it records the result of `traced_lists` first."""
+    """Return *check* and whether it is async; with a *watch* it records the result of `traced_lists`
+    first.
+    """
     if watch is None:
         return check, waits
 

@@ -289,7 +289,8 @@ MODULE = Module(
             "AuthBasicAuthoritative",
             Args.FLAG,
             set_flag("authoritative"),
-            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not "
+            "known to this module",
         ),
         _row(
             "AuthBasicFake",

@@ -284,7 +284,9 @@ def _forget(r: Request, realm: str) -> None:
 
 
 def _resume(r: Request, login: Login) -> None:
-    """Resume the request that the login interrupted: its body in this request, its method in a sub-request."""
+    """Resume the request that the login interrupted: its body in this request, its method in a
+    sub-request.
+    """
     is_complete = login.mimetype is not None and login.body is not None
     body = to_bytes(login.body or "") if is_complete else b""
     if is_complete:
@@ -477,14 +479,16 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_place("success", "login success"),
-            help="If set, redirect the browser to this URL when a login processed by the login handler is successful.",
+            help="If set, redirect the browser to this URL when a login processed by the login handler is "
+            "successful.",
         ),
         Directive(
             name="AuthFormLogoutLocation",
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_place("logout", "logout required"),
-            help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
+            help="The URL of the logout successful page. An attempt to access an URL handled by the handler "
+            "form-logout-handler will result in "
             "an redirect to this page after logout.",
         ),
         Directive(
@@ -492,7 +496,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_text("site"),
-            help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+            help="If set, use this passphrase to determine whether the user should be authenticated. "
+            "Bypasses the "
             "user authentication check on every website hit, and is useful for high traffic sites.",
         ),
         Directive(
@@ -500,22 +505,26 @@ MODULE = Module(
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
+            "not known to this module",
         ),
         Directive(
             name="AuthFormFakeBasicAuth",
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("fake"),
-            help="Set to 'On' to pass through authentication to the rest of the server as a basic authentication header.",
+            help="Set to 'On' to pass through authentication to the rest of the server as a basic "
+            "authentication header.",
         ),
         Directive(
             name="AuthFormDisableNoStore",
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("may_store"),
-            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. This allows the browser to cache "
-            "the credentials, but at the risk of it being possible for the login form to be resubmitted and revealed to the backend "
+            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. "
+            "This allows the browser to cache "
+            "the credentials, but at the risk of it being possible for the login form to be resubmitted and "
+            "revealed to the backend "
             "server through XSS. Use at own risk.",
         ),
     ),

@@ -104,7 +104,9 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
 
 
 def make_no_user(scope: Scope) -> CompiledHook:
-    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the type."""
+    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the
+    type.
+    """
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:

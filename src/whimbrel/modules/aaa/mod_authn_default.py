@@ -35,7 +35,8 @@ def make_check(scope: Scope) -> CompiledHook:
             return DECLINED
         r.log(
             "error",
-            f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not configured",
+            f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not "
+            "configured",
             module="authn_default",
         )
         return 401
@@ -54,7 +55,8 @@ MODULE = Module(
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module. "
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
+            "not known to this module. "
             "(default is On).",
         ),
     ),

@@ -61,7 +61,8 @@ def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> No
     name, _, rest = words[0].partition(":")
     if not has_socache(name, around):
         raise ConfigError(
-            f"AuthnCacheSOCache: Unknown socache provider '{words[0]}'. Maybe you need to load the appropriate socache module "
+            f"AuthnCacheSOCache: Unknown socache provider '{words[0]}'. Maybe you need to load the "
+            "appropriate socache module "
             f"(mod_socache_{words[0]}?)"
         )
     wrong = segment_error(rest, around) if name in ("shmcb", "default") else None
@@ -95,7 +96,8 @@ def check_chosen(finished: Any) -> None:
             (
                 "crit",
                 (
-                    "AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on this platform). Maybe you need to "
+                    "AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on "
+                    "this platform). Maybe you need to "
                     "load mod_socache_shmcb or another socache module first"
                 ),
             ),

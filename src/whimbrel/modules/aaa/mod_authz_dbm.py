@@ -84,7 +84,9 @@ def _refused(r: Request, reason: str, code: str) -> None:
 
 
 def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
-    """Return the user's groups, or the logged result if there are none; *codes*: no file set, no such user."""
+    """Return the user's groups, or the logged result if there are none; *codes*: no file set, no such
+    user.
+    """
     if not file.path:
         r.log("error", "No group file was specified in the configuration", code=codes[0], module=_MODULE)
         return DENIED
@@ -219,7 +221,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group required is not found or empty, or "
+            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group "
+            "required is not found or empty, or "
             "the user  is not in the required groups. (default is On.)",
         ),
     ),

@@ -229,7 +229,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require group' fails. (default is On).",
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
+            "group' fails. (default is On).",
         ),
     ),
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),

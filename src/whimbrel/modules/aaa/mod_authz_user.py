@@ -55,7 +55,8 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
     if logged:
         r.log(
             "debug",
-            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be allowed access",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be "
+            "allowed access",
             code="AH01663",
             module="authz_user",
         )
@@ -88,7 +89,8 @@ def make_check22(scope: Scope) -> CompiledHook | None:
             return DECLINED
         r.log(
             "error",
-            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user/valid-user to be allowed access",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for "
+            "user/valid-user to be allowed access",
             module="authz_user",
         )
         return 401
@@ -107,7 +109,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require user' or 'require valid-user' "
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
+            "user' or 'require valid-user' "
             "statement is not met. (default: On).",
         ),
     ),

@@ -53,7 +53,9 @@ async def query(r: Request, statement: str, *values: str) -> Result:
 
 
 async def prepared(r: Request, label: str, *values: str) -> Result:
-    """Run the statement that DBDPrepareSQL labels *label*, as `query` does; raises KeyError if there is none."""
+    """Run the statement that DBDPrepareSQL labels *label*, as `query` does; raises KeyError if there is
+    none.
+    """
     statement = r.server_conf(DbdServerConfig).statements.get(label)
     if not statement:
         raise KeyError(label)
@@ -153,7 +155,8 @@ MODULE = Module(
             where=Context.RSRC_CONF,
             record=ConfigScope.SERVER,
             apply=prepare,
-            help="SQL statement to prepare (or nothing, to override statement inherited from main server) and label",
+            help="SQL statement to prepare (or nothing, to override statement inherited from main server) "
+            "and label",
         ),
         Directive(
             name="DBDInitSQL",

@@ -35,7 +35,8 @@ def set_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
     if "=" in words[0] and cmd.dialect.messages_24:
         name, _, value = words[0].lstrip("=").partition("=")
         cmd.warn(
-            f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected instead?",
+            f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected "
+            "instead?",
             code="AH10032",
         )
     conf.values[words[0]] = words[1] if len(words) > 1 else ""

@@ -28,7 +28,8 @@ _WORDS: Final = {
     **dict.fromkeys("<html> <HTML> <head> <HEAD> <title> <TITLE> <h1> <H1> <!--".split(), "text/html"),
     **dict.fromkeys(
         (
-            "/* #include char The the double extern float real struct union CFLAGS LDFLAGS all: .PRECIOUS .ascii .asciiz .byte .even .globl clr "
+            "/* #include char The the double extern float real struct union CFLAGS LDFLAGS all: .PRECIOUS "
+            ".ascii .asciiz .byte .even .globl clr "
             "(input, dcl"
         ).split(),
         "text/plain",
@@ -173,7 +174,10 @@ def make_type(scope: Scope) -> CompiledHook | None:
         if found is None:
             return DECLINED
         if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", found["type"]):
-            text_of = f"Response header 'Content-Type' value of '{found['type']}' contains invalid characters, aborting request"
+            text_of = (
+                f"Response header 'Content-Type' value of '{found['type']}' contains invalid "
+                "characters, aborting request"
+            )
             r.log("error", text_of, code="AH02430", module="http")
             return 500
         encoding = found["encoding"]

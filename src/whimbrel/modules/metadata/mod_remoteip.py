@@ -253,7 +253,8 @@ MODULE = Module(
             "RemoteIPProxiesHeader",
             Args.TAKE1,
             set_text("proxies_header"),
-            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not record",
+            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not "
+            "record",
         ),
         _directive(
             "RemoteIPTrustedProxy",

@@ -13,7 +13,10 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import Module
 
-_BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
+_BAD_VERSION = (
+    "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, "
+    "minor and patch are numbers."
+)
 Version = tuple[int, int, int]
 _NUMBER = compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
 

@@ -118,7 +118,9 @@ def encode(session: Session) -> str:
 
 
 def decode(session: Session, encoded: str) -> None:
-    """Merge *encoded* into the session; a key without value removes it, pairs with bad escapes are ignored."""
+    """Merge *encoded* into the session; a key without value removes it, pairs with bad escapes are
+    ignored.
+    """
     for pair in encoded.split("&"):
         key, _, value = pair.lstrip("=").partition("=")
         name, plain = _unescaped(key), _unescaped(value)
@@ -159,7 +161,9 @@ def _providers(r: Request, group: str) -> list[Any]:
 
 
 def first_request(r: Request) -> Request:
-    """Return the request that the client sent: it holds the session note for its redirects and sub-requests."""
+    """Return the request that the client sent: it holds the session note for its redirects and
+    sub-requests.
+    """
     while (before := r.main or r.prev) is not None:
         r = before
     return r
@@ -296,7 +300,9 @@ async def save(r: Request, session: Session) -> None:
 
 # hooks --------------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Load the session, so that it is refused or created before the handler; set HTTP_SESSION for programs."""
+    """Load the session, so that it is refused or created before the handler; set HTTP_SESSION for
+    programs.
+    """
     conf = scope.dir_config(SessionDirConfig)
     if not conf.enabled:
         return None
@@ -402,7 +408,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=_ANYWHERE,
             apply=set_update,
-            help="time interval for which a session's expiry time may change without having to be rewritten. Zero to disable",
+            help="time interval for which a session's expiry time may change without having to be "
+            "rewritten. Zero to disable",
         ),
     ),
     hooks=(

@@ -97,7 +97,8 @@ MODULE = Module(
             args=Args.FLAG,
             where=_ANYWHERE,
             apply=set_flag("remove"),
-            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a backend server or process",
+            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a "
+            "backend server or process",
         ),
     ),
     providers=(Provider("session_store", "cookie", Store(load, save)),),

@@ -59,12 +59,17 @@ def library() -> Any:
 
 
 def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
-    """Return the settings; None without encryption.  Raises SessionError, logged, if the cipher is unknown."""
+    """Return the settings; None without encryption.  Raises SessionError, logged, if the cipher is
+    unknown.
+    """
     conf = r.dir_config(SessionCryptoDirConfig)
     if not conf.passphrases:
         return None
     if conf.cipher not in _CIPHERS:
-        line = f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, options: {', '.join(_CIPHERS)}"
+        line = (
+            f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, "
+            f"options: {', '.join(_CIPHERS)}"
+        )
         r.log("error", line, code="AH01824" if cause == "encryption" else "AH01834", module=_MODULE)
         raise SessionError(_BAD_CIPHER)
     return conf
@@ -173,7 +178,10 @@ def check_driver(finished: Any) -> None:
     try:
         library()
     except ImportError:
-        text = "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto"
+        text = (
+            "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra "
+            "session-crypto"
+        )
         raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True) from None
 
 
@@ -189,7 +197,8 @@ MODULE = Module(
             args=Args.ITERATE,
             where=_ANYWHERE,
             apply=add_passphrase,
-            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all phrases will be accepted for "
+            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all "
+            "phrases will be accepted for "
             "decryption",
         ),
         Directive(
@@ -197,7 +206,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.ACCESS_CONF | Context.RSRC_CONF,
             apply=add_file,
-            help="File containing passphrase(s) used to encrypt the session, one per line. First will be used for encryption, all phrases will "
+            help="File containing passphrase(s) used to encrypt the session, one per line. First will be "
+            "used for encryption, all phrases will "
             "be accepted for decryption",
         ),
         Directive(

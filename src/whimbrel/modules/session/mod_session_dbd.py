@@ -138,7 +138,8 @@ async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text
     if not result.changed:
         r.log(
             "error",
-            f"the session insert query did not cause any rows to be added to the database for session '{old}', session not inserted",
+            "the session insert query did not cause any rows to be added to the database for session "
+            f"'{old}', session not inserted",
             code="AH01861",
             module=_MODULE,
         )

@@ -270,4 +270,7 @@ def _ctime(seconds: int) -> str:
     from time import localtime
 
     t = localtime(seconds)
-    return f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:2} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {t.tm_year}"
+    return (
+        f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:2} "
+        f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {t.tm_year}"
+    )

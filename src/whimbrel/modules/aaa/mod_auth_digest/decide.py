@@ -227,7 +227,10 @@ class Digest:
             self.log(r, f"invalid nonce {nonce} received - user attempted time travel", "AH01777")
             return True
         if lifetime > 0 and age > lifetime:
-            text = f"user {r.user}: nonce expired ({age:.2f} seconds old - max lifetime {lifetime:.2f}) - sending new nonce"
+            text = (
+                f"user {r.user}: nonce expired ({age:.2f} seconds old - max lifetime {lifetime:.2f}) - "
+                "sending new nonce"
+            )
             self.log(r, text, "AH01778", "info")
             return True
         if not self.counting or first_request(r).notes.get(_COUNTED) == nonce:
@@ -255,7 +258,8 @@ class Digest:
         if known is not None:
             self.log(
                 r,
-                f"Warning, possible replay attack: nonce-count check failed: {uses} is not above {known} for nonce {nonce}",
+                f"Warning, possible replay attack: nonce-count check failed: {uses} is not above {known} "
+                f"for nonce {nonce}",
                 "AH01774",
             )
             return False

@@ -41,7 +41,9 @@ class AuthDigestDirConfig:
 
 @dataclass(slots=True)
 class AuthDigestServerConfig:
-    """Per-server settings, of the main server for all; *clients* is set once the configuration is complete."""
+    """Per-server settings, of the main server for all; *clients* is set once the configuration is
+    complete.
+    """
 
     memory: int = setting(1000)
     clients: Clients | None = setting(None)
@@ -89,7 +91,8 @@ def set_count(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> No
     set_flag("count")(cmd, record, words)
     if cmd.dialect.access_in_core and record.count:
         cmd.warn(
-            "Digest: WARNING: nonce-count checking is not supported on platforms without shared-memory support - disabling check"
+            "Digest: WARNING: nonce-count checking is not supported on platforms without shared-memory "
+            "support - disabling check"
         )
         record.count = False
 
@@ -105,7 +108,8 @@ def set_algorithm(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     if word != "md5-sess":
         raise ConfigError(f"Invalid algorithm in AuthDigestAlgorithm: {words[0]}")
     cmd.warn(
-        "Digest: WARNING: algorithm `MD5-sess' is not supported on platforms without shared-memory support - reverting to MD5"
+        "Digest: WARNING: algorithm `MD5-sess' is not supported on platforms without shared-memory support "
+        "- reverting to MD5"
     )
     record.algorithm = "MD5"
 

@@ -145,14 +145,18 @@ def _waiting(checks: list[AuthzCheck], join: Callable[[int, int], int], final: i
 
 
 def _all(result: int, found: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a grant."""
+    """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a
+    grant.
+    """
     if found == NEUTRAL:
         return result
     return found if found == DENIED_NO_USER or result == NEUTRAL else result
 
 
 def _any(result: int, found: int) -> int:
-    """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a refusal."""
+    """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a
+    refusal.
+    """
     if found == NEUTRAL:
         return result
     return found if (found == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result

@@ -153,7 +153,9 @@ def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) ->
 
 
 def alias(cmd: Command, _record: Any, words: list[str]) -> None:
-    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings inside."""
+    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings
+    inside.
+    """
     args, bracket, _ = words[0].rpartition(">")
     if not bracket:
         raise ConfigError(f"{cmd.name}> directive missing closing '>'")
@@ -164,7 +166,8 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
         raise ConfigError(f"{cmd.name}> directive requires additional arguments")
     if rest:
         cmd.warn(
-            f"When several arguments ({given} {rest}...) are passed to a {cmd.name} directive, they must be enclosed in quotation marks.  "
+            f"When several arguments ({given} {rest}...) are passed to a {cmd.name} directive, they must be "
+            "enclosed in quotation marks.  "
             "Otherwise, only the first one is taken into account",
             code="AH10142",
         )
@@ -277,7 +280,8 @@ DIRECTIVES: Final = (
         args=Args.TAKE1,
         where=Context.OR_AUTHCFG,
         apply=set_merging,
-        help="controls how a <Directory>, <Location>, or similar directive's authorization directives are combined with those of its "
+        help="controls how a <Directory>, <Location>, or similar directive's authorization directives are "
+        "combined with those of its "
         "predecessor",
     ),
     Directive(
@@ -285,7 +289,8 @@ DIRECTIVES: Final = (
         args=Args.FLAG,
         where=Context.OR_AUTHCFG,
         apply=set_forbidden,
-        help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of the HTTP-conforming "
+        help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of "
+        "the HTTP-conforming "
         "'401 UNAUTHORIZED'",
     ),
 )

@@ -44,7 +44,9 @@ COOKIES = '%{Cookie}n "%r" %t'
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default format."""
+    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default
+    format.
+    """
 
     sink: LogSink
     written: str

@@ -29,7 +29,7 @@ class ItemKind:
     Attributes:
         original: it reads the original request, not the final one after internal redirects
         dynamic: its text may differ between two requests served by one cached response
-        steady: its text is constant for one client, one second and one head
+        is_stable: its text is constant for one client, one second and one head
         sized: the same, for responses whose heads have the same length
     """
 

@@ -51,7 +51,7 @@ class LogItem:
     """One item of a format.
 
     *fn* gets the original or the final request.  The item is written for *statuses* only or, *negated*, for
-    all others.  *dynamic*, *steady* and *sized* as in ItemKind.
+    all others.  *dynamic*, *is_stable* and *sized* as in ItemKind.
     """
 
     fn: ItemFn
@@ -260,8 +260,9 @@ def _field(low: str) -> Slot:
 class CachedLine(NamedTuple):
     """The log line of a cached response; *fill* renders it for one use (a view of a request).
 
-    *steady*: all slots are steady; *sized*: some are sized.  *outline* (see engine/cache/key.py) has holes
-    for the logged parts of a request; None if these are more than request line and fields.
+    *is_stable*: all slots are stable; *shows_size*: some depend on sizes.  *outline* (see
+    engine/cache/key.py) has holes for the logged parts of a request; None if these are more than request line
+    and fields.
     """
 
     fill: Fill

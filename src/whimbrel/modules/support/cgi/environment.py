@@ -67,7 +67,9 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
 
 
 def environment(r: Any) -> dict[bytes, bytes]:
-    """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and TZ."""
+    """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and
+    TZ.
+    """
     zone = _system(r, "TZ")
     out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():

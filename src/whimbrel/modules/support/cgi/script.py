@@ -191,7 +191,9 @@ class Script:
         return bytes(self.held) if self.ended or self.program is None else None
 
     async def short_rest(self) -> bytes | None:
-        """Return the whole rest of the output, cut at the time limit; None if it exceeds `HELD_BACK` bytes."""
+        """Return the whole rest of the output, cut at the time limit; None if it exceeds `HELD_BACK`
+        bytes.
+        """
         try:
             while len(self.held) < HELD_BACK:
                 if not await self._more():
@@ -297,7 +299,9 @@ def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
 
 
 def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit: int) -> Any:
-    """Return the handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0: none)."""
+    """Return the handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0:
+    none).
+    """
 
     async def run(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
@@ -398,7 +402,9 @@ async def _send_to(r: Any, location: str) -> HookStatus:
 
 
 async def _respond(script: Script) -> HookStatus:
-    """Set the response body: whole if it is complete or a short part of another response, else as a stream."""
+    """Set the response body: whole if it is complete or a short part of another response, else as a
+    stream.
+    """
     r = script.r
     body = await script.short_rest() if r.main is not None else script.at_once()
     if body is None:

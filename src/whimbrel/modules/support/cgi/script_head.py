@@ -89,9 +89,8 @@ class ScriptHead:
 
     def timed_out(self) -> HookStatus:
         """Handle a timeout."""
-        self._log(
-            f"{'Premature end of script headers' if self._old else 'Script timed out before returning headers'}: {self.name}"
-        )
+        text = "Premature end of script headers" if self._old else "Script timed out before returning headers"
+        self._log(f"{text}: {self.name}")
         return 500 if self._old else 504
 
     def _log(self, text: str, level: str = "error") -> None:
