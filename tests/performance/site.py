@@ -18,8 +18,14 @@ from whimbrel.server.worker.worker import Worker
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 NOW = 1_790_000_000.5
-MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir include status autoindex rewrite env http2".split()
-SSI = '<!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" --><!--#endif -->\n'
+MODULES = (
+    "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir include status "
+    "autoindex rewrite env http2"
+).split()
+SSI = (
+    '<!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" '
+    "--><!--#endif -->\n"
+)
 UNCACHED_SSI = SSI + '<!--#echo var="DATE_LOCAL" -->\n'
 RULES = "".join(f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(1000))
 
@@ -124,4 +130,6 @@ def heads(path: str, *fields: str, varied: bool = False, host: str = "localhost"
     while True:
         number += 1
         extra = "".join(f"{field}\r\n" for field in (*fields, *([f"Cookie: n={number}"] if varied else ())))
-        yield f"GET {path.replace('#', str(number))} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: wrk\r\n{extra}\r\n".encode()
+        yield (
+            f"GET {path.replace('#', str(number))} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: wrk\r\n{extra}\r\n"
+        ).encode()

@@ -1,8 +1,8 @@
-"""The number of function calls that one request makes, case by case: it must not grow.
+"""Function calls of one request, case by case: a guard against regressions.
 
-`CALLS.tsv` holds what each case may make.  Where a figure has fallen by more than a tenth the lower one is to be written there, so that what was
-won stays won.  Calls of functions in Python and in C are counted, by the profiling hook of the interpreter: the same on every machine and under
-any load.
+`CALLS.tsv` holds the bound of each case.  If a figure falls by more than a tenth, write the lower one there,
+so that the gain is kept.  Calls of functions in Python and in C are counted by the profiling hook of the
+interpreter: the figures are the same on every machine and under any load.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
 
 
 def promised() -> dict[str, int]:
-    """The table."""
+    """Return the bounds of the table."""
     lines = TABLE.read_text().splitlines()
     return {
         case: int(count)
@@ -60,16 +60,18 @@ def promised() -> dict[str, int]:
     }
 
 
-def calls_per_request(site: BenchmarkWorker, feed: Iterator[bytes], status: int, *, forgets: bool = False) -> int:
-    """The calls of one request on a connection that lasts, each in a turn of the loop of its own; everything has been asked before.
+def calls_per_request(
+    site: BenchmarkWorker, feed: Iterator[bytes], status: int, *, forgets: bool = False
+) -> int:
+    """Return the calls of one request on a persistent connection, one request per tick, after a warm-up.
 
-    *forgets*: no answer is kept.
+    *forgets*: the response cache is cleared before.
     """
     connection, wire = site.accept()
     if forgets:
         connection._index.clear()
     for _ in range(6):
-        connection.connection.served = 1  # the first answer of a connection may offer other protocols
+        connection.connection.served = 1  # the first response of a connection may offer other protocols
         connection.data_received(next(feed))
         site.loop.tick()
     assert wire.out[9:12] == b"%d" % status, wire.out[:200]
@@ -83,13 +85,13 @@ def calls_per_request(site: BenchmarkWorker, feed: Iterator[bytes], status: int,
     count = count_calls(ask)
     assert wire.out[9:12] == b"%d" % status, wire.out[:200]
     assert not site.problems, site.problems
-    connection.connection_lost(None)  # the scoreboard tells of connections
+    connection.connection_lost(None)  # the scoreboard shows connections
     return count // ROUNDS
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[BenchmarkWorker]:
-    # Not pytest's folder: how deep a document lies counts.
+    # Not pytest's directory: the depth of a document counts.
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
         for module in (state, writer):
             patch.setattr(module, "time", lambda: NOW)
@@ -109,7 +111,7 @@ def test_calls(site: BenchmarkWorker, case: str, monkeypatch: pytest.MonkeyPatch
 
 
 def http2_requests() -> Iterator[bytes]:
-    """Requests on streams of one connection, as a client sends them that has asked before: the same fields, ever shorter written."""
+    """Yield requests on streams of one connection with the same fields, compressed by the dynamic table."""
     encoder = Encoder()
     fields = [
         (":method", "GET"),

@@ -1,6 +1,7 @@
-"""What a check of a configuration imports and how much it does: neither may grow unnoticed.
+"""Imports and function calls of a configuration check: neither may grow unnoticed.
 
-Start-up time is made of imports.  Counts of modules and of calls are the same on every machine and under any load, times are not.
+Imports dominate the start-up time.  Counts of modules and of calls are the same on every machine and under
+any load, times are not.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
 from whimbrel.testing.ports import free_port
 
-# Each costs more than a millisecond, or brings others that do.
+# Each takes more than a millisecond, or imports others that do.
 HEAVY = frozenset(
-    "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd dis email h2 hashlib html http inspect "
-    "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal socket ssl subprocess tempfile threading "
+    "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd "
+    "dis email h2 hashlib html http inspect "
+    "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal "
+    "socket ssl subprocess tempfile threading "
     "tokenize traceback typer urllib urllib.parse uuid uvloop weakref zlib".split()
 )
-# Ours that only answer requests, or only serve.
+# Modules of this package that only respond to requests, or only serve.
 SERVING = (
     "whimbrel.http.syntax.head",
     "whimbrel.http.http2.protocol",
@@ -40,14 +43,17 @@ SERVING = (
     "whimbrel.server",
     "whimbrel.cli.signals",
 )
-MOST = 117  # of our modules
-MOST_TO_SERVE = 378  # of all modules, Python's own first ones not counted
+MOST = 117  # modules of this package
+MOST_TO_SERVE = 378  # all modules, without those that Python imports at its start
 NOT_TO_SERVE = frozenset(
-    "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random secrets shutil sqlite3 tempfile timeit "
+    "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random "
+    "secrets shutil sqlite3 tempfile timeit "
     "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2.connection".split()
 )
 CALLS_PER_HOST = 150
-MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status".split()
+MODULES = (
+    "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status"
+).split()
 PLAIN = """ServerName localhost
 Listen 127.0.0.1:8080
 LogFormat "%h %l %u %t \\"%r\\" %>s %b" common
@@ -75,7 +81,7 @@ CustomLog access_log common
 
 
 def written(root: Path, more: str = "") -> Path:
-    """A plain configuration, and *more*; its file."""
+    """Write a minimal configuration and *more*; return its file."""
     for folder in ("htdocs", "logs"):
         (root / folder).mkdir(exist_ok=True)
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in MODULES)
@@ -84,7 +90,7 @@ def written(root: Path, more: str = "") -> Path:
 
 
 def imported(root: Path, *, serves: bool = False) -> list[str]:
-    """The modules that ``-t``, or a server that is ready to fork, has imported, without those that Python itself begins with."""
+    """Return the modules that ``-t``, or a server that is ready to fork, imports beyond Python's own."""
     path, ready = written(root), ""
     if serves:
         ready = "from whimbrel.server import alone; alone.serve = lambda master: 0; "
@@ -93,7 +99,8 @@ def imported(root: Path, *, serves: bool = False) -> list[str]:
         path.write_text(path.read_text().replace(":8080", f":{free_port()}") + more)
     code = (
         f"import os, sys; before = set(sys.modules); from whimbrel.cli.httpd import run; {ready}"
-        f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(path)!r}, {'-X' if serves else '-t'!r}]); "
+        f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(path)!r}, "
+        f"{'-X' if serves else '-t'!r}]); "
         "print(status, *sorted(set(sys.modules) - before))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(whimbrel.__file__).parent.parent)}
@@ -127,7 +134,7 @@ def check(options: LoadOptions) -> None:
 
 
 def hosts(count: int) -> str:
-    """That many virtual hosts."""
+    """Return *count* virtual hosts."""
     return "".join(
         f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "htdocs"\n</VirtualHost>\n'
         for n in range(count)
@@ -135,7 +142,7 @@ def hosts(count: int) -> str:
 
 
 def test_what_a_virtual_host_costs(tmp_path: Path) -> None:
-    """The calls of a thousand hosts more, for each of them; the second reading counts, when everything is imported and compiled."""
+    """Compare the calls of a thousand more hosts; the second reading counts, when everything is compiled."""
     counts = []
     for count in (500, 500, 1500):
         options = LoadOptions(

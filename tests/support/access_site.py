@@ -1,4 +1,6 @@
-"""A site with users and groups behind an engine in this process: for tests of authentication and authorization."""
+"""A site with users and groups behind an engine in this process: for tests of authentication and
+authorization.
+"""
 
 from __future__ import annotations
 

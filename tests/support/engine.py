@@ -32,7 +32,9 @@ def start_engine(
 def build_engine(
     root: Path, conf: str, files: Mapping[str, str] | None = None, version: str = "2.4"
 ) -> Engine:
-    """Lay out *files*, write *conf* (``@`` is the server root) behind a preamble that grants all, and start."""
+    """Lay out *files*, write *conf* (``@`` is the server root) behind a preamble that grants all, and
+    start.
+    """
     write_files(root, {"conf/mime.types": TYPES, "htdocs/.keep": "", "logs/.keep": "", **(files or {})})
     for directory, _, _ in os.walk(root / "htdocs", topdown=False):
         os.utime(directory, (MTIME, MTIME))

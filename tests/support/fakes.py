@@ -79,7 +79,9 @@ class LastWriteTransport(FakeTransport):
 
 
 class FakeLoop:
-    """An event loop whose ticks are run by hand; timers never fire. *ready* holds the calls of the next tick."""
+    """An event loop whose ticks are run by hand; timers never fire. *ready* holds the calls of the next
+    tick.
+    """
 
     def __init__(self) -> None:
         self.ready: list[Any] = []

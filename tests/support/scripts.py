@@ -32,7 +32,9 @@ def build_cgi_engine(
     root: Path, files: dict[str, str], conf: str = "", version: str = "2.4", base: str = CGI
 ) -> Engine:
     """Return an engine on *files*; those that end in .cgi are executable."""
-    engine = build_engine(root, base + conf, {f"htdocs/{name}": text for name, text in files.items()}, version)
+    engine = build_engine(
+        root, base + conf, {f"htdocs/{name}": text for name, text in files.items()}, version
+    )
     for path in (root / "htdocs").rglob("*.cgi"):
         os.chmod(path, 0o755)
     return engine

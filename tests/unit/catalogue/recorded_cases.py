@@ -1,4 +1,4 @@
-"""Recorded answers about contexts and arguments, and the catalogue rows that they are about."""
+"""Recorded responses about contexts and arguments, and their rows of the catalogue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED = {
 
 
 def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
-    """The recorded cases of one file that have an answer of *version*, with that answer's text as "text"."""
+    """Yield the recorded cases of one file that have a response of *version*, with its text as "text"."""
     with lzma.open(CASES / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
         for case in map(json.loads, file):
             if version in case["answers"]:
@@ -33,7 +33,7 @@ def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
-    """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
+    """Return the rows of *name* in the modules that the case loads, or in any if none of those has it."""
     sources = {
         m.source
         for m in catalogue(version).modules
@@ -44,5 +44,8 @@ def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
 
 
 def refused_here(row: DirectiveEntry, place: str) -> bool:
-    """Whether the bits forbid the row in *place*; what is executed while reading is judged as if it stood outside all sections."""
+    """Return True if the bits forbid the row in *place*.
+
+    A directive that is executed while reading is checked as if it were outside all sections.
+    """
     return not row.where & (SERVER if row.where & Context.EXEC_ON_READ else ALLOWED.get(place, SECTION))

@@ -1,4 +1,4 @@
-"""Order, Allow, Deny, Satisfy beside Require: the recorded tables of httpd 2.4.71 and 2.2.34."""
+"""Order, Allow, Deny, Satisfy with Require: the recorded tables of httpd 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def test_satisfy_any_logs_what_ends_well(tmp_path: Path) -> None:
 
 
 def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
-    conf = f'<Directory "@DOCROOT@">\n{DENY}</Directory>\n<Directory "@DOCROOT@/in">\nSatisfy All\n</Directory>\n'
+    conf = (
+        f'<Directory "@DOCROOT@">\n{DENY}</Directory>\n<Directory "@DOCROOT@/in">\nSatisfy '
+        "All\n</Directory>\n"
+    )
     assert AccessSite(tmp_path / "new", conf, "2.4").status("/in/f.html") == 200
     assert AccessSite(tmp_path / "old", conf, "2.2").status("/in/f.html") == 403
 
@@ -82,13 +85,19 @@ def test_an_inner_section_drops_the_whole_record(tmp_path: Path) -> None:
     ],
 )
 def test_orders(tmp_path: Path, order: str, statuses: list[int]) -> None:
-    conf = f"<Location />\nOrder {order}\nAllow from 127.0.0.1 127.0.0.2\nDeny from 127.0.0.1 127.0.0.3\n</Location>\n"
+    conf = (
+        f"<Location />\nOrder {order}\nAllow from 127.0.0.1 127.0.0.2\nDeny from 127.0.0.1 "
+        "127.0.0.3\n</Location>\n"
+    )
     site = AccessSite(tmp_path, conf)
     assert [site.status(source=source) for source in ("127.0.0.1", "127.0.0.2", "127.0.0.3")] == statuses
 
 
 def test_environment_and_limit(tmp_path: Path) -> None:
-    conf = "SetEnvIf User-Agent Good good\n<Location />\n<Limit GET>\nOrder deny,allow\nDeny from all\nAllow from ENV=Good\n</Limit>\n</Location>\n"
+    conf = (
+        "SetEnvIf User-Agent Good good\n<Location />\n<Limit GET>\nOrder deny,allow\nDeny from "
+        "all\nAllow from ENV=Good\n</Limit>\n</Location>\n"
+    )
     site = AccessSite(tmp_path, conf)
     assert [site.status(), site.status(headers="User-Agent: Good\r\n")] == [DENIED, ALLOWED]
     assert [site.status(method="POST"), site.status(method="HEAD")] == [ALLOWED, DENIED]

@@ -1,4 +1,4 @@
-"""mod_allowmethods.  Expected answers are those of httpd 2.4.71."""
+"""mod_allowmethods.  Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ AllowMethods reset
 
 def test_methods(tmp_path: Path) -> None:
     serving = build_engine(tmp_path, CONF, {"htdocs/a/x.txt": "x", "htdocs/a/r/x.txt": "x"})
-    assert [fetch(serving, "/a/x.txt", method=m).status for m in ("GET", "HEAD", "POST", "OPTIONS", "PUT")] == [
+    assert [
+        fetch(serving, "/a/x.txt", method=m).status for m in ("GET", "HEAD", "POST", "OPTIONS", "PUT")
+    ] == [
         200,
         200,
         200,

@@ -1,4 +1,4 @@
-"""Logins by a form: statuses, fields and codes as the installed httpd gives them."""
+"""Logins by a form: statuses, fields and codes of the installed httpd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from whimbrel.base.errors import ConfigError
 
 LOADED = MODULES["2.4"] + " auth_form session session_cookie request alias"
 AREA = (
-    "LogLevel auth_form:debug\nSession On\nSessionCookieName sess path=/\n<Location />\nAuthUserFile conf/users\n{}</Location>\n"
+    "LogLevel auth_form:debug\nSession On\nSessionCookieName sess path=/\n<Location />\nAuthUserFile "
+    "conf/users\n{}</Location>\n"
     "<Location /f.html>\nAuthType form\nAuthName zone\nRequire valid-user\n{}</Location>\n"
 )
 GOOD, BAD = "httpd_username=alice&httpd_password=wonder", "httpd_username=alice&httpd_password=x"
@@ -116,7 +117,8 @@ def test_only_forms_are_read(tmp_path: Path) -> None:
 def test_a_login_leads_on(tmp_path: Path) -> None:
     form = Form(
         tmp_path,
-        "AuthFormLoginSuccessLocation http://h/ok\nAuthFormLoginRequiredLocation http://h/in?%{REQUEST_URI}\n",
+        "AuthFormLoginSuccessLocation http://h/ok\nAuthFormLoginRequiredLocation "
+        "http://h/in?%{REQUEST_URI}\n",
     )
     for answer, place in (
         (form.post(GOOD), "http://h/ok"),
@@ -177,13 +179,17 @@ def test_a_login_under_a_passphrase_says_so(tmp_path: Path) -> None:
 
 
 def test_a_realm_is_needed(tmp_path: Path) -> None:
-    conf = "Session On\nSessionCookieName sess\n<Location />\nAuthType form\nAuthUserFile conf/users\nRequire valid-user\n</Location>\n"
+    conf = (
+        "Session On\nSessionCookieName sess\n<Location />\nAuthType form\nAuthUserFile "
+        "conf/users\nRequire valid-user\n</Location>\n"
+    )
     site = AccessSite(tmp_path, conf, "2.4", LOADED)
     assert (site.status(headers=f"Cookie: {KEPT}\r\n"), site.codes()) == (500, ["AH01810"])
 
 
 LOGIN = (
-    "<Location /in/go>\nSetHandler form-login-handler\nAuthType form\nAuthName zone\nRequire all granted\n{}</Location>\n"
+    "<Location /in/go>\nSetHandler form-login-handler\nAuthType form\nAuthName zone\nRequire all "
+    "granted\n{}</Location>\n"
     "<Location /in/out>\nSetHandler form-logout-handler\nAuthName zone\n{}</Location>\n"
 )
 

@@ -13,7 +13,8 @@ def test_a_list_of_aliases_is_asked_in_turn(tmp_path: Path) -> None:
     conf = (
         "<AuthnProviderAlias file one>\nAuthUserFile conf/users\n</AuthnProviderAlias>\n"
         "<AuthnProviderAlias file two>\nAuthUserFile conf/more\n</AuthnProviderAlias>\n"
-        "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider one two\nRequire valid-user\n</Location>\n"
+        "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider one two\nRequire "
+        "valid-user\n</Location>\n"
     )
     site = AccessSite(tmp_path, conf, "2.2", MODULES["2.2"] + " authn_alias")
     assert [site.status(user=user) for user in ("alice:wonder", "zoe:zz", "zoe:wonder", "kim:zz")] == [

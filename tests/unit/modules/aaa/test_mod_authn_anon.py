@@ -1,4 +1,4 @@
-"""Anonymous users: answers as recorded from httpd."""
+"""Anonymous users: responses recorded from httpd."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 from tests.support.access_site import MODULES, AccessSite
 from tests.support.statuses import ALLOWED, CHALLENGED
 
-AREA = "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nRequire valid-user\n{}</Location>\n"
+AREA = (
+    "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nRequire "
+    "valid-user\n{}</Location>\n"
+)
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])

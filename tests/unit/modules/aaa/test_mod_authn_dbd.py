@@ -1,4 +1,4 @@
-"""Users and groups in an SQLite file: answers as the installed httpd gives them."""
+"""Users and groups in an SQLite file: responses of the installed httpd."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from whimbrel.modules.database import dbd_drivers
 from whimbrel.modules.database.mod_dbd import environment_name
 
 AREA = (
-    "DBDriver sqlite3\nDBDParams @DOCROOT@/../conf/u.db\n<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbd\n"
+    "DBDriver sqlite3\nDBDParams @DOCROOT@/../conf/u.db\n<Location />\nAuthType Basic\nAuthName "
+    "x\nAuthBasicProvider dbd\n"
     'AuthDBDUserPWQuery "SELECT password, mail FROM authn WHERE user = %s"\n{}</Location>\n'
 )
 GROUPS = 'AuthzDBDQuery "SELECT grp FROM g WHERE user = %s"\n'
@@ -83,7 +84,8 @@ def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_login_changes_a_row_and_leads_on(tmp_path: Path) -> None:
     body = (
-        'AuthzDBDQuery "UPDATE s SET n = n + 1 WHERE user = %s"\nAuthzDBDRedirectQuery "SELECT \'/to/\' || grp FROM g WHERE user = %s"\n'
+        'AuthzDBDQuery "UPDATE s SET n = n + 1 WHERE user = %s"\nAuthzDBDRedirectQuery "SELECT \'/to/\' || '
+        'grp FROM g WHERE user = %s"\n'
         "Require dbd-login\n"
     )
     answer = site_of(tmp_path, body).fetch(user="alice:wonder")

@@ -1,4 +1,4 @@
-"""Users in DBM files: statuses and codes as recorded, and as the installed httpd answers."""
+"""Users in DBM files: statuses and codes recorded, and of the installed httpd."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tests.support.access_site import MODULES, AccessSite
 from tests.support.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
 from tests.support.statuses import ALLOWED, CHALLENGED
 
-AREA = "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire valid-user\n{}</Location>\n"
+AREA = (
+    "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire "
+    "valid-user\n{}</Location>\n"
+)
 
 
 def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
@@ -56,7 +59,7 @@ def test_users_of_a_gdbm_file(tmp_path: Path) -> None:
 def test_files_cut_short_let_nobody_in(tmp_path: Path, kind: str, cut: int) -> None:
     site = site_of(tmp_path, f"AuthDBMType {kind}\n")
     (tmp_path / "conf/db").write_bytes((gdbm() if kind == "GDBM" else berkeley())[:cut])
-    # httpd reads a GDBM file as long as what it asks for lies in it
+    # httpd reads a GDBM file if the key's data is inside the file
     assert site.status(user="alice:wonder") == (200 if kind == "GDBM" and cut < 0 else 500)
 
 

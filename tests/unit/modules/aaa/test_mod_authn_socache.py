@@ -1,4 +1,4 @@
-"""Cached credentials: what the manual says of AuthnCacheProvideFor, AuthnCacheTimeout and AuthnCacheContext."""
+"""Cached credentials: the manual's AuthnCacheProvideFor, AuthnCacheTimeout and AuthnCacheContext."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.support.statuses import ALLOWED, CHALLENGED
 from whimbrel.base.errors import StartError
 
 AREA = (
-    "<Location />\nAuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthBasicProvider socache file\nAuthnCacheProvideFor file\n"
+    "<Location />\nAuthType Basic\nAuthName x\nAuthUserFile conf/users\nAuthBasicProvider socache "
+    "file\nAuthnCacheProvideFor file\n"
     "Require valid-user\n{}</Location>\n"
 )
 LOADED = MODULES["2.4"] + " authn_socache socache_shmcb"

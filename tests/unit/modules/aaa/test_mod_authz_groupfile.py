@@ -1,4 +1,4 @@
-"""Require group and file-group: what is logged of users who are refused, as httpd 2.4.71 logs it."""
+"""Require group and file-group: log lines about refused users, as in httpd 2.4.71."""
 
 from __future__ import annotations
 

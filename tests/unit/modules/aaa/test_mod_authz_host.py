@@ -1,4 +1,4 @@
-"""Require forward-dns: what is logged about names, as httpd 2.4.71 logs it."""
+"""Require forward-dns: log lines about names, as in httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tests.support.access_site import AccessSite
 def test_names_without_an_address_are_told(tmp_path: Path) -> None:
     site = AccessSite(
         tmp_path,
-        "LogLevel warn authz_host:debug\n<Location />\nRequire forward-dns nosuch.invalid localhost other.invalid\n</Location>\n",
+        "LogLevel warn authz_host:debug\n<Location />\nRequire forward-dns nosuch.invalid localhost "
+        "other.invalid\n</Location>\n",
     )
     assert site.status() == 200
     assert site.codes() == ["AH03356", "AH03355"]

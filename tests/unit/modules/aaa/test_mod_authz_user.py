@@ -1,4 +1,4 @@
-"""Require as 2.2 ran it, module by module (recorded: FINDINGS "Access control, merging" and the authoritative cases)."""
+"""Require in 2.2, module by module: the recorded cases about merging and authoritative modules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_what_22_logs(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, f"<Location />\n{BASIC}Require user bob\n</Location>\n", "2.2", USER_FIRST)
     assert site.status(user="alice:wonder") == 401
     assert site.codes() == [
-        "access to /f.html failed, reason: user 'alice' does not meet 'require'ments for user/valid-user to be allowed access"
+        "access to /f.html failed, reason: user 'alice' does not meet 'require'ments for user/valid-user to "
+        "be allowed access"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Databases of mod_dbd.  The packages of PostgreSQL and MySQL are stood in for by modules of the same names that note what is asked of them."""
+"""Databases of mod_dbd.  Fake modules replace the packages of PostgreSQL and MySQL and record the calls."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_sqlite_gives_text(tmp_path: Path) -> None:
 
 
 class Cursor:
-    """Notes statements; answers with one row."""
+    """Records statements; returns one row."""
 
     description, rowcount = [("a",), ("b",)], 1
 
@@ -107,7 +107,7 @@ class Cursor:
 
 
 class Package:
-    """A stand-in for psycopg or pymysql."""
+    """A fake of psycopg or pymysql."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         self.asked: list[Any] = []
@@ -184,7 +184,7 @@ def test_a_server_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
     with here, there:
         cut = dbd_drivers._CutOff(here.fileno())
         here.settimeout(5)
-        assert here.recv(1) == b""  # the end, without a word of the other side
+        assert here.recv(1) == b""  # the end, without a word from the peer
         cut.stop()
 
 

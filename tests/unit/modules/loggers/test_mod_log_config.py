@@ -1,4 +1,6 @@
-"""Access logs: lines as 2.4.71 and 2.2.34 wrote them, and the same lines from templates of kept answers."""
+"""Access logs: lines as 2.4.71 and 2.2.34 wrote them, and the same lines from templates of cached
+responses.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ FILES = {"htdocs/a.txt": "A\n", "htdocs/err.html": "E\n"}
 
 
 def lines(serving: Engine, name: str = "log") -> list[str]:
-    """The lines of one access log."""
+    """Return the lines of one access log."""
     return (
         b"".join(next((v for k, v in serving.runtime.logs.items() if k.endswith("/" + name)), []))
         .decode("latin-1")
@@ -39,7 +41,7 @@ def logged(
     conf: str = "",
     version: str = "2.4",
 ) -> str:
-    """The line that one request makes."""
+    """Return the line of one request."""
     serving = build_engine(root, f"{conf}\nLogFormat '{form}' f\nCustomLog logs/log f", FILES, version)
     fetch(serving, path, *headers, method=method)
     return lines(serving)[0]
@@ -107,7 +109,9 @@ def test_conditions(tmp_path: Path) -> None:
 
 
 def test_the_line_of_a_kept_answer(tmp_path: Path) -> None:
-    serving = build_engine(tmp_path, 'CustomLog logs/log "%h %t \\"%r\\" %>s %b 100%% %k %{User-Agent}i"', FILES)
+    serving = build_engine(
+        tmp_path, 'CustomLog logs/log "%h %t \\"%r\\" %>s %b 100%% %k %{User-Agent}i"', FILES
+    )
     fetch(serving, "/a.txt", "User-Agent: u%s")
     fetch(serving, "/a.txt", "User-Agent: other")
     assert [line[line.index('"') :] for line in lines(serving, "log")] == [
@@ -143,7 +147,10 @@ def test_items_of_24_alone(tmp_path: Path, item: str) -> None:
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
     text = Site(tmp_path, "CustomLog /nosuch/a x\nTransferLog /nosuch/b\n").check()
-    missing = "(2)No such file or directory: AH02297: Cannot access directory '/nosuch/' for log file '/nosuch/{}' defined at @/conf/httpd.conf:{}"
+    missing = (
+        "(2)No such file or directory: AH02297: Cannot access directory '/nosuch/' for log file "
+        "'/nosuch/{}' defined at @/conf/httpd.conf:{}"
+    )
     assert text.splitlines() == [
         missing.format("a", 1),
         missing.format("b", 2),
@@ -207,7 +214,7 @@ def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
 def test_a_password_in_a_target_that_is_understood_is_not_shown(
     tmp_path: Path, sent: str, logged: str
 ) -> None:
-    """As 2.4.71 logs them."""
+    """Lines as 2.4.71 logs them."""
     serving = build_engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
     TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(f"{sent}Host: x\r\n\r\n".encode())
     assert lines(serving) == [logged]

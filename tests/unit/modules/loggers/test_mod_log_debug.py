@@ -14,14 +14,19 @@ LOAD = "LoadModule log_debug_module modules/mod_log_debug.so\nLogLevel info\n"
 
 
 def lines(root: Path, conf: str, path: str) -> list[str]:
-    """What mod_log_debug says of one request."""
+    """Return the messages of mod_log_debug for one request."""
     serving = build_engine(root, LOAD + conf, {"htdocs/x": "", "htdocs/loc": ""})
     fetch(serving, path)
-    return [line.rpartition("] ")[2] for line in error_log(serving).splitlines() if "[log_debug:info]" in line]
+    return [
+        line.rpartition("] ")[2] for line in error_log(serving).splitlines() if "[log_debug:info]" in line
+    ]
 
 
 def test_hooks(tmp_path: Path) -> None:
-    conf = 'LogMessage "plain"\nLogMessage "%{REQUEST_URI} %{REQUEST_STATUS}" hook=all\nLogMessage x hook=handler "expr=%{REQUEST_URI} =~ /x/"'
+    conf = (
+        'LogMessage "plain"\nLogMessage "%{REQUEST_URI} %{REQUEST_STATUS}" hook=all\nLogMessage x '
+        'hook=handler "expr=%{REQUEST_URI} =~ /x/"'
+    )
     assert lines(tmp_path, conf, "/x") == [*["/x 200"] * 10, "x", "plain", "/x 200"]
     assert lines(tmp_path, conf, "/nope") == [*["/nope 200"] * 10, "plain", "/nope 404"]
 

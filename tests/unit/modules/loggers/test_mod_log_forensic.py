@@ -14,7 +14,7 @@ CONF = "LoadModule log_forensic_module modules/mod_log_forensic.so\nForensicLog 
 
 
 def written(root: Path, conf: str = CONF) -> list[str]:
-    """The log of one request."""
+    """Return the log of one request."""
     serving = build_engine(root, conf, {"htdocs/a.txt": ""})
     fetch(serving, "/a.txt?a|b%20", 'X-Y: a|b:c%d\te;\xe9"\\')
     logs: dict[str, list[bytes]] = serving.runtime.logs  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Header fields from meta files, as 2.4.71 sends them."""
+"""Response fields from meta files, as 2.4.71 sends them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ CONF = 'LoadModule cern_meta_module m/mod_cern_meta.so\n<Directory "@">\nMetaFil
 
 def asked(root: Path, meta: str, conf: str = "") -> Reply:
     return fetch(
-        build_engine(root, f"{CONF}\n{conf}", {"htdocs/a.txt": "A\n", "htdocs/.web/a.txt.meta": meta}), "/a.txt"
+        build_engine(root, f"{CONF}\n{conf}", {"htdocs/a.txt": "A\n", "htdocs/.web/a.txt.meta": meta}),
+        "/a.txt",
     )
 
 

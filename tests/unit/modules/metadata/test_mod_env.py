@@ -1,4 +1,4 @@
-"""mod_env and what of it reaches a header.  Every expected value is what httpd 2.4.71 gave."""
+"""mod_env, observed in response fields.  Every expected value is that of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ SHOWN = 'Header always set X "%{A}e|%{B}e"\n'
             "(null)|(null)",
         ),
         (
-            "SetEnv A 1\n<Location />\nUnsetEnv A\nSetEnv A 3\n</Location>\n<Location /d>\nSetEnv B 2\n</Location>",
+            "SetEnv A 1\n<Location />\nUnsetEnv A\nSetEnv A 3\n</Location>\n<Location /d>\nSetEnv B "
+            "2\n</Location>",
             "3|2",
             "3|(null)",
         ),
@@ -45,7 +46,10 @@ def test_what_is_set(tmp_path: Path, conf: str, inner: str, outer: str) -> None:
 
 
 def test_documents_that_are_included_have_them_too(tmp_path: Path) -> None:
-    conf = "LoadModule include_module modules/mod_include.so\nSetEnv A 1\nOptions +Includes\nAddOutputFilter INCLUDES .txt"
+    conf = (
+        "LoadModule include_module modules/mod_include.so\nSetEnv A 1\nOptions "
+        "+Includes\nAddOutputFilter INCLUDES .txt"
+    )
     files = {
         "htdocs/d/a.txt": '<!--#include virtual="/d/b.txt" -->',
         "htdocs/d/b.txt": '(<!--#echo var="A" -->)',

@@ -1,4 +1,4 @@
-"""mod_expires.  Expected answers are those of httpd 2.4.71."""
+"""mod_expires.  Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ def test_wildcards_count_in_their_own_section_only(tmp_path: Path) -> None:
 
 def test_own_expires_stays(tmp_path: Path) -> None:
     reply = fetch(
-        build_engine(tmp_path, CONF + 'ExpiresDefault A60\nHeader set Cache-Control "public"', FILES), "/a.txt"
+        build_engine(tmp_path, CONF + 'ExpiresDefault A60\nHeader set Cache-Control "public"', FILES),
+        "/a.txt",
     )
     assert reply.all("Cache-Control") == ["public"]

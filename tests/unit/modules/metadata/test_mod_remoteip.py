@@ -1,4 +1,4 @@
-"""mod_remoteip.  Every expected address is what httpd 2.4.71 found."""
+"""mod_remoteip.  Every expected address is that of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 
-CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
+CONF = (
+    "LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "
+    '"expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,9 @@ def test_the_address_ends_with_its_request(tmp_path: Path) -> None:
 
 def test_lists(tmp_path: Path) -> None:
     conf = CONF + "RemoteIPInternalProxyList conf/list"
-    serving = build_engine(tmp_path, conf, {"conf/list": "# ours\n10.0.0.1 127.0.0.0/8\n", "htdocs/a.txt": ""})
+    serving = build_engine(
+        tmp_path, conf, {"conf/list": "# ours\n10.0.0.1 127.0.0.0/8\n", "htdocs/a.txt": ""}
+    )
     assert fetch(serving, "/a.txt", "X-F: 10.9.9.9").get("A") == "10.9.9.9"
 
 
@@ -57,7 +62,8 @@ def test_lists(tmp_path: Path) -> None:
     [
         (
             "RemoteIPTrustedProxy 10.0.0.0/99",
-            "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for RemoteIPTrustedProxy",
+            "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for "
+            "RemoteIPTrustedProxy",
         ),
         (
             "RemoteIPInternalProxy a.test/8",
@@ -91,8 +97,8 @@ def test_who_must_begin_with_a_proxy_header(tmp_path: Path) -> None:
 
 def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -> None:
     conf = (
-        CONF
-        + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' who\nCustomLog logs/who who"
+        CONF + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' "
+        "who\nCustomLog logs/who who"
     )
     serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
     for proxied in (("10.1.2.3", 5555), None, ("10.1.2.4", 5556)):
@@ -106,8 +112,11 @@ def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -
 
 
 def test_what_one_client_of_a_proxy_got_is_not_kept_for_another(tmp_path: Path) -> None:
-    """Not even where the virtual host that answers has nothing to do with the proxy's header: the connection still is the proxy's."""
-    conf = 'LoadModule authz_host_module modules/mod_authz_host.so\n<Location "/a.txt">\nRequire ip 10.1.2.3\n</Location>\n'
+    """Not even if the virtual host has no RemoteIP directives: the connection is still the proxy's."""
+    conf = (
+        'LoadModule authz_host_module modules/mod_authz_host.so\n<Location "/a.txt">\nRequire ip '
+        "10.1.2.3\n</Location>\n"
+    )
     serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
     for path in tmp_path.rglob("*"):
         os.utime(path, (1_600_000_000, 1_600_000_000))

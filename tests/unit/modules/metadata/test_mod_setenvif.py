@@ -1,4 +1,6 @@
-"""mod_setenvif.  Every expected value is what httpd 2.4.71 gave to the same lines and the same two requests."""
+"""mod_setenvif.  Every expected value is that of httpd 2.4.71 for the same lines and the same two
+requests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""mod_unique_id.  The shape of ids is that of httpd 2.4.71 (awGVhjMAHFPWwCOwOO2dnQAAAAE) and of 2.2's manual."""
+"""mod_unique_id.  The shape of ids is that of httpd 2.4.71 (awGVhjMAHFPWwCOwOO2dnQAAAAE) and of 2.2's
+manual.
+"""
 
 from __future__ import annotations
 

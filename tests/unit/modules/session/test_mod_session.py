@@ -1,4 +1,4 @@
-"""Sessions: what the installed httpd keeps, sends and logs."""
+"""Sessions: stored, sent and logged as by the installed httpd."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COOKIE = "Session On\nSessionCookieName sess path=/\n"
 def asked(
     root: Path, conf: str, cookie: str = "", path: str = "/f.html"
 ) -> tuple[list[str], list[str], list[str]]:
-    """Set-Cookie, Cache-Control and the codes logged."""
+    """Return Set-Cookie, Cache-Control and the codes logged."""
     site = AccessSite(root, conf, "2.4", LOADED)
     answer = site.fetch(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
     return session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control"), site.codes()
@@ -79,7 +79,10 @@ def test_a_header_changes_the_session(tmp_path: Path) -> None:
         "X-Sess: A=7&b=&c=d%20e&=8&zz\nContent-Type: text/plain\n\nbody\n"
     )
     answer = site.fetch(headers="Cookie: sess=q=r&a=5&b=1\r\n")
-    assert (session_fields(answer, "X-Sess"), session_fields(answer, "Set-Cookie")) == ([], ["sess=q=r&a=7&c=d+e;path=/"])
+    assert (session_fields(answer, "X-Sess"), session_fields(answer, "Set-Cookie")) == (
+        [],
+        ["sess=q=r&a=7&c=d+e;path=/"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,9 @@ TWO = LOGOUT + "SessionCookieName sess\nSessionCookieName2 s2 path=/;Secure\n"
 def test_cookies_of_a_changed_session(
     tmp_path: Path, cookie: str, sent: list[str], second: list[str]
 ) -> None:
-    answer = AccessSite(tmp_path, TWO, "2.4", LOADED).fetch("/out", headers=f"Cookie: {cookie}\r\n" if cookie else "")
+    answer = AccessSite(tmp_path, TWO, "2.4", LOADED).fetch(
+        "/out", headers=f"Cookie: {cookie}\r\n" if cookie else ""
+    )
     assert (session_fields(answer, "Set-Cookie"), session_fields(answer, "Set-Cookie2")) == (sent, second)
 
 

@@ -1,4 +1,4 @@
-"""Settings of sealed sessions, and what happens to cookies that nobody sealed."""
+"""Settings of encrypted sessions, and cookies that were not encrypted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONF = "Session On\nSessionCookieName sess\nSessionMaxAge 60\n"
 
 
 class Reversed:
-    """Stands in for the ciphers: a sealed text is `!` and the text from behind, under the passphrase's first letter."""
+    """A fake cipher: the encrypted text is `!` and the reversed text, under the passphrase's first letter."""
 
     @staticmethod
     def seal(text: bytes, passphrase: str, _cipher: str) -> str:

@@ -1,4 +1,4 @@
-"""Sessions in a database, as the installed httpd keeps them in an SQLite file."""
+"""Sessions in a database, as the installed httpd stores them in an SQLite file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ USER = "SessionDBDPerUser On\nAuthType Basic\nAuthName x\nAuthUserFile conf/user
 
 
 class Kept:
-    """A site, its database, and the last answer."""
+    """A site, its database, and the last response."""
 
     def __init__(self, root: Path, conf: str, header: str) -> None:
         (root / "conf").mkdir()
@@ -86,7 +86,9 @@ def test_under_a_cookie(
 ) -> None:
     kept = Kept(tmp_path, COOKIE + conf, header)
     answer = kept.fetch(cookie)
-    assert [mask(value) for value in session_fields(answer, "Set-Cookie")] == ([f"sid={sent}"] * 2 if sent else [])
+    assert [mask(value) for value in session_fields(answer, "Set-Cookie")] == (
+        [f"sid={sent}"] * 2 if sent else []
+    )
     assert (kept.rows(), session_fields(answer, "Cache-Control"), kept.site.codes()) == (
         rows,
         ["no-cache, private"],

@@ -24,7 +24,7 @@ def request_with(root: Path, field: str) -> Request:
     return r
 
 
-# The Cookie field, the value of "sess", and what programs see of the field when it is taken out.
+# The Cookie field, the value of "sess", and the field as programs see it after the removal.
 @pytest.mark.parametrize(
     ("field", "value", "rest"),
     [

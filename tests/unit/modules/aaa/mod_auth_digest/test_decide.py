@@ -1,4 +1,4 @@
-"""Digest authentication from the client's side: answers as the installed httpd and the recordings give them."""
+"""Digest authentication by a client: responses of the installed httpd and of the recordings."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class Browser:
         response = hashed(
             hashed(user, values["realm"], password), values["nonce"], *middle, hashed(method, uri)
         )
-        line = f'Digest username="{user}", realm="{values["realm"]}", nonce="{values["nonce"]}", uri="{uri}", response="{response}"'
+        line = (
+            f'Digest username="{user}", realm="{values["realm"]}", nonce="{values["nonce"]}", '
+            f'uri="{uri}", response="{response}"'
+        )
         line += f', qop={qop}, nc={nc}, cnonce="c0"' if qop else ""
         line += f', opaque="{values["opaque"]}"' if "opaque" in values else ""
         line += f", algorithm={values['algorithm']}"

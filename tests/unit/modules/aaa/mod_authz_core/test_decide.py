@@ -77,12 +77,14 @@ def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
             ["AH01626", "AH01625", "AH01626", "AH01626"],
         ),
         (
-            "<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env Z\n</RequireAny>\n",
+            "<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env "
+            "Z\n</RequireAny>\n",
             403,
             ["AH01626"] * 4 + ["AH01630"],
         ),
         (
-            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
+            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env "
+            "Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
             "</RequireAny>\n</RequireAll>\n",
             200,
             ["AH01626"] * 7,
@@ -99,7 +101,8 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     ("body", "steps"),
     [
         (
-            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env A\n</RequireNone>\n</RequireAll>\n",
+            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env "
+            "A\n</RequireNone>\n</RequireAll>\n",
             [
                 "Require all granted: granted",
                 "Require env A: denied",
@@ -109,7 +112,8 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
             ],
         ),
         (
-            "<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all granted\n</RequireAll>\n",
+            "<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all "
+            "granted\n</RequireAll>\n",
             [
                 "Require all granted: granted",
                 "Require not env B: neutral",
@@ -130,7 +134,10 @@ def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: l
 
 
 def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
-    none = "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\n"
+    none = (
+        "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env "
+        "C\n</RequireAll>\n</RequireNone>\n"
+    )
     site = AccessSite(
         tmp_path,
         "LogLevel authz_core:debug\n"
@@ -206,8 +213,8 @@ MANY = [f"10.{number // 200}.{number % 200}.0/25" for number in range(2000)]
 
 
 def _calls(site: AccessSite, source: str) -> int:
-    """Function calls of a request to plans that are ready."""
-    for _ in range(4):  # what is compiled at its first uses is compiled then
+    """Return the function calls of a request whose plan is compiled."""
+    for _ in range(4):  # warm-up: compiled at first use
         site.status(source=source)
         site.engine.response_cache.clear()
     counts = []

@@ -1,4 +1,4 @@
-"""Header and RequestHeader, as they are read.  Every message is what httpd 2.4.71 said to the same line."""
+"""Header and RequestHeader, parsed.  Every message is that of httpd 2.4.71 for the same line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
-ACTIONS = "first argument must be 'add', 'set', 'setifempty', 'append', 'merge', 'unset', 'echo', 'note', 'edit', or 'edit*'."
+ACTIONS = (
+    "first argument must be 'add', 'set', 'setifempty', 'append', 'merge', 'unset', 'echo', 'note', "
+    "'edit', or 'edit*'."
+)
 OLD_ACTIONS = "first argument must be 'add', 'set', 'append', 'merge', 'unset', 'echo', 'edit', or 'edit*'."
 
 

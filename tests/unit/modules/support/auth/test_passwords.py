@@ -28,7 +28,7 @@ def test_right_and_wrong(kind: str) -> None:
     ],
 )
 def test_apr1_of_all_lengths(password: str, stored: str) -> None:
-    """As ``openssl passwd -apr1`` makes them."""
+    """Hashes made by ``openssl passwd -apr1``."""
     assert verify(password, stored)
     assert not verify(f"{password}\0", stored)
     assert not verify(password, stored[:-1])

@@ -1,4 +1,4 @@
-"""A GDBM file that htdbm made, whole and damaged; several buckets as the format says."""
+"""A GDBM file that htdbm made, whole and damaged; several buckets as the format defines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SDBM pages, built as the format says; damaged ones hold nothing."""
+"""SDBM pages, built as the format defines them; damaged ones hold nothing."""
 
 from __future__ import annotations
 
