@@ -51,7 +51,7 @@ CASES: dict[str, tuple[int, Callable[[], Iterator[bytes]]]] = {
 }
 
 
-def promised() -> dict[str, int]:
+def call_bounds() -> dict[str, int]:
     """Return the bounds of the table."""
     lines = TABLE.read_text().splitlines()
     return {
@@ -102,11 +102,11 @@ def site() -> Iterator[BenchmarkWorker]:
 @pytest.mark.parametrize("case", CASES)
 def test_calls(site: BenchmarkWorker, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     status, feed = CASES[case]
-    forgets, limit = case.startswith("unkept"), promised()[case]
+    forgets, limit = case.startswith("unkept"), call_bounds()[case]
     if forgets:
         monkeypatch.setattr(Engine, "_admit", lambda _engine, _r: False)
     count = calls_per_request(site, feed(), status, forgets=forgets)
-    assert count <= limit, f"{case}: {count} calls, {limit} promised"
+    assert count <= limit, f"{case}: {count} calls, the bound is {limit}"
     assert count >= limit * 0.9, f"{case}: {count} calls: write that in CALLS.tsv"
 
 
@@ -140,11 +140,11 @@ def test_calls_of_http2(site: BenchmarkWorker) -> None:
             session.data_received(one)
             site.loop.tick()
 
-    count, limit = count_calls(ask) // ROUNDS, promised()["h2c"]
+    count, limit = count_calls(ask) // ROUNDS, call_bounds()["h2c"]
     assert wire.out.endswith(b"x" * 1024)
     assert not site.problems, site.problems
-    assert limit * 0.9 <= count <= limit, f"h2c: {count} calls, {limit} promised"
+    assert limit * 0.9 <= count <= limit, f"h2c: {count} calls, the bound is {limit}"
 
 
 def test_the_table_names_every_case() -> None:
-    assert set(promised()) == {*CASES, "h2c"}
+    assert set(call_bounds()) == {*CASES, "h2c"}

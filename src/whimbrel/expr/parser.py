@@ -214,6 +214,7 @@ class Builder:
         return _NOTHING
 
     def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
+        """Concatenate two words; nested concatenations become one."""
         pieces = [
             part
             for word in (left, right)

@@ -21,6 +21,8 @@ __all__ = ["TestClient", "HeadLimits", "ParserOptions"]
 class TestClient:
     """A client connection: `send` feeds bytes and returns the responses to every complete request in them."""
 
+    __test__ = False  # the name does not make it a test class of pytest
+
     def __init__(self, engine: Engine, connection: Connection) -> None:
         self.engine, self.connection = engine, connection
         self.buffer = b""
