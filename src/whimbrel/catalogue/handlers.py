@@ -24,10 +24,10 @@ def handler_table(version: str) -> dict[str, tuple[str, ...]]:
 def modules_of(name: str, version: str) -> tuple[str, ...]:
     """Return the files of the modules that implement the handler *name* (lower case); () if none is known."""
     table = handler_table(version)
-    found = table.get(name)
-    if found is None:
-        found = next(
+    files = table.get(name)
+    if files is None:
+        files = next(
             (modules for pattern, modules in table.items() if "*" in pattern and fnmatchcase(name, pattern)),
             (),
         )
-    return found
+    return files

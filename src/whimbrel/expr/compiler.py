@@ -110,8 +110,8 @@ class CodeGenerator:
         final = kind is tree.Either
 
         def joined(e: Evaluation) -> bool:
-            for one in tests:
-                if one(e) is final:
+            for test in tests:
+                if test(e) is final:
                     return final
             return not final
 

@@ -66,7 +66,7 @@ def _untracked_field(e: Evaluation, name: str) -> str | None:
 # texts --------------------------------------------------------------------------------------------
 def escape(value: str) -> str:
     """Return the percent-encoded path, in lower-case digits (ap_escape_uri)."""
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", value)
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02x}", value)
 
 
 def unescape(value: str) -> tuple[str, str]:
@@ -75,14 +75,14 @@ def unescape(value: str) -> tuple[str, str]:
     """
     bad = forbidden = False
 
-    def decoded(found: re.Match[str]) -> str:
+    def decoded(match: re.Match[str]) -> str:
         nonlocal bad, forbidden
-        digits = found[1]
+        digits = match[1]
         if digits is None:
             bad = True
             return "%"
         if digits.lower() == "2f":
-            return found[0]
+            return match[0]
         forbidden = forbidden or digits == "00"
         return chr(int(digits, 16))
 
@@ -102,15 +102,15 @@ def decode_base64(value: str) -> str:
     """Decode the longest base64 prefix of *value*; padding is optional (apr_base64_decode), and a NUL ends
     the text.
     """
-    found = _BASE64.match(value)
-    good = found[0] if found else ""
+    match = _BASE64.match(value)
+    good = match[0] if match else ""
     if len(good) % 4 == 1:
         good = good[:-1]
     return to_text(binascii.a2b_base64(good + "=" * (-len(good) % 4))).partition("\0")[0]
 
 
 def _ldap(value: str) -> str:
-    return _LDAP.sub(lambda found: f"\\{ord(found[0]):02x}", value)
+    return _LDAP.sub(lambda match: f"\\{ord(match[0]):02x}", value)
 
 
 # files --------------------------------------------------------------------------------------------

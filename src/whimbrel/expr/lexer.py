@@ -105,23 +105,23 @@ class Lexer:
 
     def _plain(self) -> Token:
         while True:
-            found = _PLAIN.match(self.text, self._at)
-            if found is None or found.lastgroup != "space":
+            match = _PLAIN.match(self.text, self._at)
+            if match is None or match.lastgroup != "space":
                 break
-            self._at = found.end()
-        if found is None:
+            self._at = match.end()
+        if match is None:
             return (
                 self._failed(f"Parse error near '{self.text[self._at]}'")
                 if self._at < len(self.text)
                 else (END, "")
             )
-        self._at = found.end()
-        kind, text = found.lastgroup, found[0]
+        self._at = match.end()
+        kind, text = match.lastgroup, match[0]
         if kind is None or kind == "delimiter":
             return self._regex(text[-1])
-        return self._token(kind, text, found)
+        return self._token(kind, text, match)
 
-    def _token(self, kind: str, text: str, found: re.Match[str]) -> Token:
+    def _token(self, kind: str, text: str, match: re.Match[str]) -> Token:
         if kind == "quote":
             self._stack[-1], self._quote = _State.STRING, text
             return ("T_STR_BEGIN", text)
@@ -129,7 +129,7 @@ class Lexer:
             self._stack.append(_State.NAME)
             return ("T_VAR_BEGIN", text)
         if kind == "group":
-            return ("T_REGEX_BACKREF", found["group"])
+            return ("T_REGEX_BACKREF", match["group"])
         if kind == "operator":
             return (_OPERATORS[text], text)
         if kind == "single":
@@ -160,10 +160,10 @@ class Lexer:
         c = self.text[self._at : self._at + 1]
         if not c or c == "\n":
             return self._failed(UNTERMINATED)
-        found = _NAME.match(self.text, self._at)
-        if found is not None:
-            self._at = found.end()
-            return ("T_ID", found[0])
+        match = _NAME.match(self.text, self._at)
+        if match is not None:
+            self._at = match.end()
+            return ("T_ID", match[0])
         self._at += 1
         if c == "}":
             self._stack.pop()
@@ -177,32 +177,32 @@ class Lexer:
         """Return the text up to a delimiter or a substitution, or the substitution itself."""
         out: list[str] = []
         while True:
-            found = _PIECE.match(self.text, self._at)
-            if found is None:
+            match = _PIECE.match(self.text, self._at)
+            if match is None:
                 c = self.text[self._at : self._at + 1]
                 if state is _State.ARGUMENT or c in ("", "\\", "\n") or c == self._quote:
                     return self._edge(state, c, out)
                 self._at += 1
                 out.append(c)
                 continue
-            kind = found.lastgroup
+            kind = match.lastgroup
             if kind in ("variable", "group") and out:
                 return _string(out)
-            self._at = found.end()
+            self._at = match.end()
             if kind == "variable":
                 self._stack.append(_State.NAME)
-                return ("T_VAR_BEGIN", found[0])
+                return ("T_VAR_BEGIN", match[0])
             if kind == "group":
-                return ("T_REGEX_BACKREF", found["group"])
-            if kind == "digits" or (kind == "octal" and int(found["octal"], 8) > 0xFF):
+                return ("T_REGEX_BACKREF", match["group"])
+            if kind == "digits" or (kind == "octal" and int(match["octal"], 8) > 0xFF):
                 return self._failed(
                     "Bad escape sequence" if kind == "digits" else "Escape sequence out of bound"
                 )
             if kind == "octal":
-                out.append(chr(int(found["octal"], 8)))
+                out.append(chr(int(match["octal"], 8)))
             else:
                 out.append(
-                    _ESCAPES.get(found["escaped"], found["escaped"]) if kind == "escaped" else found[0]
+                    _ESCAPES.get(match["escaped"], match["escaped"]) if kind == "escaped" else match[0]
                 )
 
     def _edge(self, state: _State, c: str, out: list[str]) -> Token:

@@ -61,8 +61,8 @@ def _url_allowed(e: Evaluation, target: str) -> bool:
 
 
 def _file_allowed(e: Evaluation, path: str) -> bool:
-    status, found = e.view.subrequest_status(path, by_file=True)
-    return status < 300 and found
+    status, is_file = e.view.subrequest_status(path, by_file=True)
+    return status < 300 and is_file
 
 
 # addresses ----------------------------------------------------------------------------------------

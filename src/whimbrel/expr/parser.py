@@ -38,18 +38,18 @@ def parse_condition(
     *restricted*: for a .htaccess file; *in_document*: for a page, where tests of files are undefined;
     *lookup*: finds names of modules.
     """
-    found: tree.TestNode = _parse(
+    node: tree.TestNode = _parse(
         Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document)
     )
-    return found
+    return node
 
 
 def parse_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None) -> tree.Word:
     """Parse a string to its tree; raises ExprError."""
     if not text:
         return _NOTHING
-    found: tree.Word = _parse(Lexer(text, string=True), Builder(restricted, lookup))
-    return found
+    node: tree.Word = _parse(Lexer(text, string=True), Builder(restricted, lookup))
+    return node
 
 
 def _parse(lexer: Lexer, builder: Builder) -> Any:
@@ -227,30 +227,30 @@ class Builder:
 
     def variable(self, name: str) -> tree.Word:
         """Resolve a variable; the core's come before those of modules."""
-        found: ExprVariable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
-        if found is None:
+        entry: ExprVariable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
+        if entry is None:
             self._refuse(f"Variable '{name}' does not exist")
             return _UNKNOWN
-        return tree.Var(found)
+        return tree.Var(entry)
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
         """Resolve a function in either spelling; restricted ones are refused in .htaccess files and
         documents.
         """
-        found: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
+        function: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
             "expr_function", name.lower()
         )
-        if found is None:
+        if function is None:
             self._refuse(f"Function '{name}' does not exist")
             return _UNKNOWN
-        if found.restricted and self._restricted:
+        if function.restricted and self._restricted:
             self._refuse(f"{name} not available in restricted context")
-        return tree.Call(name, found, argument)
+        return tree.Call(name, function, argument)
 
     def list_call(self, name: str, argument: tree.Word) -> Any:
         """Resolve a function after ``in``: only modules have them."""
-        found: ListFunction | None = self._lookup("expr_list", name.lower())
-        if found is None:
+        function: ListFunction | None = self._lookup("expr_list", name.lower())
+        if function is None:
             self._refuse(f"List-returning function '{name}' does not exist")
             return ()
-        return tree.ListCall(name, found, argument)
+        return tree.ListCall(name, function, argument)

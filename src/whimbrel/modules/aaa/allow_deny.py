@@ -139,13 +139,13 @@ class Entries:
 
     def tests(self, method: int) -> list[tuple[Test | None, list[str]]]:
         """Return the compiled list for a method number."""
-        found = self._by_method.get(method)
-        if found is None:
+        compiled = self._by_method.get(method)
+        if compiled is None:
             mine = [e for e in self._entries if e.methods >> method & 1]
-            found = self._by_method[method] = [
+            compiled = self._by_method[method] = [
                 _test(kind, [e.value for e in run]) for kind, run in groupby(mine, key=lambda e: e.kind)
             ]
-        return found
+        return compiled
 
     def has(self, r: Request) -> bool:
         """Return True if an entry matches the request; for lists without host names."""

@@ -89,8 +89,8 @@ def decode_base64(value: str) -> str:
     """Decode *value* as APR's base64 decoder does: up to the first character outside the alphabet."""
     from binascii import a2b_base64
 
-    found = _BASE64.match(value)
-    digits = found[0] if found else ""
+    match = _BASE64.match(value)
+    digits = match[0] if match else ""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
     return to_text(a2b_base64(digits + "=" * (-len(digits) % 4)))
@@ -132,14 +132,14 @@ def make_authenticate(scope: Scope) -> CompiledHook:
         reads |= check.reads
 
     async def authenticate(r: Request) -> HookStatus:
-        found = kind(r)
-        if found is None or found.lower() != "basic":
+        auth_type_name = kind(r)
+        if auth_type_name is None or auth_type_name.lower() != "basic":
             return DECLINED
         realm = realm_of(r)
         if not realm:
             r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
             return 500
-        r.auth_type = found
+        r.auth_type = auth_type_name
         given = credentials(r)
         if given is None:
             challenge(r, realm)

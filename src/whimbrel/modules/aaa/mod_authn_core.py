@@ -58,14 +58,14 @@ def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], N
 def find_provider(cmd: Command, name: str) -> AuthnProvider:
     """Return the authentication provider or alias *name* (case-sensitive).  Raises ConfigError."""
     aliases = cmd.main_server(AuthnCoreServerConfig).aliases
-    found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
+    provider: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
         "authn", name
     )
-    if found is None:
+    if provider is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)):
             raise ConfigError(f"Unknown Authn provider: {name}")
         return AuthnProvider(lambda scope: BoundAuthn(_unknown))
-    return replace(found, name=name, place=cmd.place)
+    return replace(provider, name=name, place=cmd.place)
 
 
 # Providers of modules that may be loaded although they are not implemented.
@@ -110,12 +110,12 @@ def make_no_user(scope: Scope) -> CompiledHook:
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:
-        found = kind(r)
-        if found is None:
+        auth_type_name = kind(r)
+        if auth_type_name is None:
             return OK
         r.log(
             "error",
-            f"AuthType {found} configured without corresponding module",
+            f"AuthType {auth_type_name} configured without corresponding module",
             code="AH01796",
             module="authn_core",
         )

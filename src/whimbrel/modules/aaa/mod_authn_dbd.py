@@ -60,21 +60,21 @@ def make_dbd(scope: Scope) -> BoundAuthn:
     settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
-        found, stored = await _lookup(
+        status, stored = await _lookup(
             r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user
         )
-        if found != AUTH_USER_FOUND:
-            return found
+        if status != AUTH_USER_FOUND:
+            return status
         store(r, user, "", stored)
         return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        found = await _lookup(
+        status = await _lookup(
             r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
         )
-        if found[0] == AUTH_USER_FOUND:
-            store(r, user, realm, found[1])
-        return found
+        if status[0] == AUTH_USER_FOUND:
+            store(r, user, realm, status[1])
+        return status
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 

@@ -142,8 +142,8 @@ def make_cached(scope: Scope) -> BoundAuthn:
 
     def find(r: Request, user: str, realm: str) -> str | None:
         r.set_uncacheable()
-        found = entries.get(_key(r, settings.context, user, realm)) if settings.providers else None
-        return None if found is None or found[1] <= r.engine.runtime.now() else found[0]
+        entry = entries.get(_key(r, settings.context, user, realm)) if settings.providers else None
+        return None if entry is None or entry[1] <= r.engine.runtime.now() else entry[0]
 
     async def password(r: Request, user: str, given: str) -> int:
         stored = find(r, user, "")

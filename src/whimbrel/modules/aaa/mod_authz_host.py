@@ -32,14 +32,14 @@ def parse_ip(_cmd: Command, args: str) -> Networks:
     words = require_words(args)
     if not words:
         raise ConfigError("'require ip' requires an argument")
-    found = []
+    networks = []
     for word in words:
         try:
-            found.append(parse_written(word))
+            networks.append(parse_written(word))
         except InvalidNetwork as problem:
             reason = f": {problem.reason}" if problem.reason else ""
             raise ConfigError(f"ip address '{word}' appears to be invalid{reason}") from None
-    return Networks(found)
+    return Networks(networks)
 
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
@@ -92,15 +92,15 @@ def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> Auth
     """Require forward-dns: grant clients whose address one of the names resolves to."""
 
     async def check(r: Request) -> int:
-        own = numeric_address(client_address(r))
+        client = numeric_address(client_address(r))
         r.set_uncacheable()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
         for name in require_words((text or "").partition("#")[0]):
-            found = await r.engine.runtime.resolve(name)
-            if not found:
+            addresses = await r.engine.runtime.resolve(name)
+            if not addresses:
                 r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
                 continue
-            matches = own in map(numeric_address, found)
+            matches = client in map(numeric_address, addresses)
             verdict = "yes" if matches else "no"
             r.log(
                 "debug",

@@ -194,12 +194,12 @@ def mysql_options(params: str) -> dict[str, Any]:
     """Return PyMySQL's options for apr_dbd_mysql's ``host=... user=... pass=... dbname=... port=...
     sock=...``; raises ValueError.
     """
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in _PAIR.findall(params):
         option = _NAMES.get(name.lower())
         if option is not None and value:
-            found[option] = int(value) if option == "port" else to_bytes(value).decode("utf-8", "replace")
-    return found
+            options[option] = int(value) if option == "port" else to_bytes(value).decode("utf-8", "replace")
+    return options
 
 
 def query_mysql(query: Query) -> Result:

@@ -96,10 +96,10 @@ def add_type(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
 # filter -------------------------------------------------------------------------------------------
 def _code_for(conf: ExpiresDirConfig, content_type: str | None) -> Code | None:
     kind = strip((content_type or "").split(";", 1)[0]).lower()
-    found = conf.types.get(kind)
-    if found is None and conf.wildcards is True and "/" in kind:
-        found = conf.types.get(kind.partition("/")[0] + "/*")
-    return conf.default if found is None else found
+    code = conf.types.get(kind)
+    if code is None and conf.wildcards is True and "/" in kind:
+        code = conf.types.get(kind.partition("/")[0] + "/*")
+    return conf.default if code is None else code
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:

@@ -124,8 +124,8 @@ def make_type(scope: Scope) -> CompiledHook | None:
         r.log("error", words, code=code, module="mime_magic", cause=cause)
 
     def described(r: Any, data: bytes, rules: list[Rule]) -> str | None:
-        found = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
-        return found if found is not None else by_words(data)
+        description = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
+        return description if description is not None else by_words(data)
 
     def detect(r: Any) -> str | None:
         """Return the type by the file's content, "" if unknown."""
@@ -158,9 +158,9 @@ def make_type(scope: Scope) -> CompiledHook | None:
                 "(70014)End of file found",
             )
             return described(r, data, conf.rules or [])
-        found = described(r, inner, conf.rules or [])
+        description = described(r, inner, conf.rules or [])
         r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
-        return found
+        return description
 
     async def find(r: Any) -> HookStatus:
         if r.finfo is None or not r.filename or r.content_type:
@@ -170,18 +170,18 @@ def make_type(scope: Scope) -> CompiledHook | None:
             return OK
         if await _without_revision(r):
             return OK
-        found = _RESULT.match(detect(r) or "")
-        if found is None:
+        description = _RESULT.match(detect(r) or "")
+        if description is None:
             return DECLINED
-        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", found["type"]):
+        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", description["type"]):
             text_of = (
-                f"Response header 'Content-Type' value of '{found['type']}' contains invalid "
+                f"Response header 'Content-Type' value of '{description['type']}' contains invalid "
                 "characters, aborting request"
             )
             r.log("error", text_of, code="AH02430", module="http")
             return 500
-        encoding = found["encoding"]
-        r.content_type = found["type"].lower() + (found["blank"] if encoding else "")
+        encoding = description["encoding"]
+        r.content_type = description["type"].lower() + (description["blank"] if encoding else "")
         if encoding:
             r.content_encodings = [encoding.lower()]
         return OK
@@ -191,10 +191,10 @@ def make_type(scope: Scope) -> CompiledHook | None:
 
 async def _without_revision(r: Any) -> bool:
     """Give ``NAME@12`` the type of NAME; return True if it has one."""
-    found = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
+    if match is None:
         return False
-    sub = await r.engine.lookup_file(r, found[1])
+    sub = await r.engine.lookup_file(r, match[1])
     if not sub.content_type:
         return False
     r.content_type = sub.content_type

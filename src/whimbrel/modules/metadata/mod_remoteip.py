@@ -53,14 +53,14 @@ def _networks(word: str, where: str) -> list[Network]:
     if slash:
         raise ConfigError(f"RemoteIP: Error parsing IP {word} the subnet /{mask} is invalid for {where}")
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except socket.gaierror as lost:
         raise ConfigError(f"RemoteIP: Error parsing IP {word} ({lost.strerror} error) for {where}") from None
     except (OSError, UnicodeError):
         raise ConfigError(
             f"RemoteIP: Error parsing IP {word} (Name or service not known error) for {where}"
         ) from None
-    return [parse_network(str(one[4][0])) for one in found]
+    return [parse_network(str(address[4][0])) for address in addresses]
 
 
 def _add_proxy(internal: bool) -> Setter:
@@ -80,13 +80,13 @@ def _add_list(internal: bool) -> Setter:
             raise ConfigError(
                 f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}"
             ) from None
-        found = []
+        networks = []
         for number, line in enumerate(lines, 1):
             for word in split_words(strip(line)):
                 if word.startswith("#"):
                     break
-                found += _networks(word, f"{cmd.name} at line {number} of {path}")
-        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in found)]
+                networks += _networks(word, f"{cmd.name} at line {number} of {path}")
+        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in networks)]
 
     return apply
 

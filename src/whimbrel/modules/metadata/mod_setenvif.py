@@ -97,10 +97,10 @@ def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
     if not expression:
         raise ConfigError(f"Missing expression for {cmd.name}")
     test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
-    one = Condition("", None, "", False, test=test)
+    condition = Condition("", None, "", False, test=test)
     record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
-    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
-    _add_variables(cmd, one, rest)
+    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), condition]
+    _add_variables(cmd, condition, rest)
 
 
 def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
@@ -109,18 +109,18 @@ def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
         raise ConfigError(f"Missing regular expression for {cmd.name}")
     record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
     known = record.conditions if isinstance(record.conditions, list) else []
-    one = _condition(cmd, name, pattern, ignore_case)
+    condition = _condition(cmd, name, pattern, ignore_case)
     same = known[-1] if known else None
     if same is None or (same.attribute.lower(), same.text, same.ignore_case, same.regex) != (
         name.lower(),
-        one.text,
+        condition.text,
         ignore_case,
-        one.regex,
+        condition.regex,
     ):
-        record.conditions = [*known, one]
+        record.conditions = [*known, condition]
     else:
-        one = same
-    _add_variables(cmd, one, rest)
+        condition = same
+    _add_variables(cmd, condition, rest)
 
 
 def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Condition:
@@ -146,16 +146,16 @@ def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Cond
     )
 
 
-def _add_variables(cmd: Command, one: Condition, text: str) -> None:
+def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
     word, text = getword(text)
     if not word:
         raise ConfigError(f"Missing envariable expression for {cmd.name}")
     while word:
         name, equals, value = word.partition("=")
         if name.startswith("!"):
-            one.variables.append((name[1:], None))
+            condition.variables.append((name[1:], None))
         else:
-            one.variables.append((name, value if equals else "1"))
+            condition.variables.append((name, value if equals else "1"))
         word, text = getword(text)
 
 
@@ -183,20 +183,20 @@ def env_value(r: Any, name: str) -> str | None:
     value: str | None = r.env.get(name)
     if value is None and r.env and not getattr(r.env, "folded", False):
         low = name.lower()
-        for key, found in r.env.items():
+        for key, text in r.env.items():
             if key.lower() == low:
-                return str(found)
+                return str(text)
     return value
 
 
-def _source(one: Condition) -> tuple[Source, Reads]:
+def _source(condition: Condition) -> tuple[Source, Reads]:
     """Return the reader of a line's part of the request, and what it reads."""
-    special = _SOURCES.get(one.attribute.lower())
+    special = _SOURCES.get(condition.attribute.lower())
     if special is not None:
         return special
-    if one.names is not None:
-        return _by_pattern(one.names), Reads.HEAD
-    name = one.attribute
+    if condition.names is not None:
+        return _by_pattern(condition.names), Reads.HEAD
+    name = condition.attribute
 
     def header_or_variable(r: Any) -> str | None:
         value: str | None = r.headers_in.get(name)
@@ -208,21 +208,21 @@ def _source(one: Condition) -> tuple[Source, Reads]:
 def _by_pattern(names: Regex) -> Source:
     def last_header(r: Any) -> str | None:
         """Return the last field whose name matches."""
-        found: str | None = None
+        text: str | None = None
         for name, value in r.headers_in.items():
             if names.search(name) is not None:
-                found = value
-        return found
+                text = value
+        return text
 
     return last_header
 
 
-def _matcher(one: Condition) -> Callable[[str], Any]:
+def _matcher(condition: Condition) -> Callable[[str], Any]:
     """Return a function that returns a match (for literal patterns True), or None or False."""
-    if one.regex is not None:
-        return one.regex.search  # type: ignore[no-any-return]
-    text = one.text
-    if one.ignore_case:
+    if condition.regex is not None:
+        return condition.regex.search  # type: ignore[no-any-return]
+    text = condition.text
+    if condition.ignore_case:
         return lambda value: text in value.lower()
     return lambda value: text in value
 
@@ -248,24 +248,26 @@ class _Step:
 
     __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
 
-    def __init__(self, one: Condition, source: Source, same: bool) -> None:
-        self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
-        plain = one.regex is None and one.test is None
+    def __init__(self, condition: Condition, source: Source, same: bool) -> None:
+        self.source, self.same, self.matches, self.test = source, same, _matcher(condition), condition.test
+        plain = condition.regex is None and condition.test is None
         self.variables: list[tuple[str, str | Substitution | None]] = [
-            (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand))
-            for name, value in one.variables
+            (name, value if value is None or plain else Substitution(value, ampersand=condition.ampersand))
+            for name, value in condition.variables
         ]
         quoting = any(
             isinstance(value, Substitution) and value.plain is None for _name, value in self.variables
         )
         self.header = (
             ""
-            if one.attribute.lower() in _SOURCES or one.names is not None or one.test is not None
-            else one.attribute
+            if condition.attribute.lower() in _SOURCES
+            or condition.names is not None
+            or condition.test is not None
+            else condition.attribute
         )
         self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
 
-    def set(self, env: dict[str, str], found: Any) -> None:
+    def set(self, env: dict[str, str], match: Any) -> None:
         for name, value in self.variables:
             if value is None:
                 env.pop(name, None)
@@ -273,8 +275,8 @@ class _Step:
                 env[name] = (
                     value
                     if isinstance(value, str)
-                    else value.apply(found)
-                    if found is not None
+                    else value.apply(match)
+                    if match is not None
                     else value.text
                 )
 
@@ -312,12 +314,14 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
     steps: list[_Step] = []
     reads, before = Reads.NOTHING, ""
     tested = any(
-        one.test is not None for one in conditions
+        condition.test is not None for condition in conditions
     )  # conditions may refer to groups of an earlier line's match
-    for one in conditions:
-        source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
-        step = _Step(one, source, one.attribute.lower() == before)
-        before = one.attribute.lower()
+    for condition in conditions:
+        source, depends = (
+            (_nothing, reads_of(condition.test.reads)) if condition.test is not None else _source(condition)
+        )
+        step = _Step(condition, source, condition.attribute.lower() == before)
+        before = condition.attribute.lower()
         if tested:
             step.values = None
         elif step.values is not None:
@@ -326,7 +330,9 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
         reads |= depends
     for step in steps:
         if step.header and step.values is not None:
-            alike = [one.values for one in steps if one.header.lower() == step.header.lower()]
+            alike = [
+                condition.values for condition in steps if condition.header.lower() == step.header.lower()
+            ]
             step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
 
     def set_variables(r: Any) -> HookStatus:
@@ -338,17 +344,17 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
                     step.set(env, last)
                 continue
             if step.values is not None and not step.header:
-                found, known = r.client_in(step.values), False
+                match, known = r.client_in(step.values), False
             else:
                 if not (step.same and known):
                     value, known = step.source(r) or "", True
                 elif step.header and step.values is None:
                     # the value is used in a variable: it is part of the cache key
                     r.headers_in.get(step.header)
-                found = step.matches(value)
-            if found:
-                last = last if found is True else found
-                step.set(env, found)
+                match = step.matches(value)
+            if match:
+                last = last if match is True else match
+                step.set(env, match)
         return DECLINED
 
     return CompiledHook(set_variables, reads)

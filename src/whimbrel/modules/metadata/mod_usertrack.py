@@ -107,9 +107,9 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     def fixup(r: Any) -> HookStatus:
         if r.main is not None:
             return DECLINED
-        found = known.search(r.headers_in.get("Cookie") or "")
-        if found is not None:
-            r.notes["cookie"] = found[1] or found[2]
+        match = known.search(r.headers_in.get("Cookie") or "")
+        if match is not None:
+            r.notes["cookie"] = match[1] or match[2]
             return DECLINED
         r.set_uncacheable()
         value = _value(r, old)

@@ -145,8 +145,8 @@ def _unescaped(value: str) -> str | None:
         bad = bad or not good
         return chr(int(digits, 16)) if good else ""
 
-    found = _ESCAPE.sub(one, value.replace("+", " "))
-    return None if bad else found
+    text = _ESCAPE.sub(one, value.replace("+", " "))
+    return None if bad else text
 
 
 def _number(value: str) -> int:
@@ -171,8 +171,8 @@ def first_request(r: Request) -> Request:
 
 def noted(r: Request, name: str) -> Session | None:
     """Return the session stored by `note`."""
-    found = cast(dict[str, Any], first_request(r).notes).get(name)
-    return found if isinstance(found, Session) else None
+    session = cast(dict[str, Any], first_request(r).notes).get(name)
+    return session if isinstance(session, Session) else None
 
 
 def note(r: Request, name: str, session: Session) -> None:

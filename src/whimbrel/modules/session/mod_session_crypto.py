@@ -109,8 +109,8 @@ def decode(r: Request, sealed: str) -> str:
 
 
 # directives ---------------------------------------------------------------------------------------
-def _add(cmd: Command, record: SessionCryptoDirConfig, found: list[str]) -> None:
-    record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *found]
+def _add(cmd: Command, record: SessionCryptoDirConfig, passphrases: list[str]) -> None:
+    record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *passphrases]
     if not cmd.in_htaccess:
         cmd.main_server(SessionCryptoServerConfig).wanted = True
 
@@ -129,12 +129,12 @@ def _printed(line: str) -> str:
     """Return the first line that a program prints; "" if it cannot be run."""
     argv = [to_bytes(word) for word in split_words(line)]
     try:
-        found = subprocess.run(
+        completed = subprocess.run(
             argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
         )
     except (OSError, subprocess.SubprocessError, IndexError):
         return ""
-    return to_text(found.stdout).partition("\n")[0].rstrip("\r")
+    return to_text(completed.stdout).partition("\n")[0].rstrip("\r")
 
 
 def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:

@@ -54,9 +54,9 @@ def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
         raise Sealed(authentic=False)
     for passphrase in passphrases:
         if hmac.compare_digest(mac, _mac(body, passphrase)):
-            found = _opened(body, passphrase, cipher, block)
-            if found is not None:
-                return found
+            text = _opened(body, passphrase, cipher, block)
+            if text is not None:
+                return text
     raise Sealed(authentic=True)
 
 

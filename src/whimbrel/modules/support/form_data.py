@@ -35,17 +35,17 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
         data += piece
         if len(data) > room:
             raise FormTooLarge
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     left = limit
     for pair in to_text(bytes(data)).split("&"):
         name, equals, value = pair.partition("=")
         name, value = _decoded(name), _decoded(value)
         left -= len(name) + len(value)
         if equals:
-            found.setdefault(_ended(name), _ended(value))
+            fields.setdefault(_ended(name), _ended(value))
         if left < 0:
             raise FormTooLarge
-    return found
+    return fields
 
 
 def _ended(text: str) -> str:

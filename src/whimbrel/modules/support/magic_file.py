@@ -61,14 +61,14 @@ class Rule:
 
 def _strtol(text: str) -> tuple[int, str]:
     """Return value and rest of C's strtol with base 0."""
-    found = _NUMBER.match(text)
-    if found is None:
+    match = _NUMBER.match(text)
+    if match is None:
         return 0, text
-    word = lower(strip(found[0]))
+    word = lower(strip(match[0]))
     digits = word.lstrip("+-")
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
     value = int(digits.removeprefix("0x") or "0", base)
-    return (-value if word.startswith("-") else value), text[found.end() :]
+    return (-value if word.startswith("-") else value), text[match.end() :]
 
 
 def _signed(rule: Rule, value: int) -> int:
@@ -110,13 +110,13 @@ def parse_rule(line: str, complain: Callable[[str, str], None]) -> Rule:
         complain("AH01521", f"mod_mime_magic: offset {rest} invalid")
     rest = after
     if points:
-        found = _INDIRECT.match(rest)
-        if found is None:
+        match = _INDIRECT.match(rest)
+        if match is None:
             complain("AH01523", "mod_mime_magic: missing ')' in indirect offset")
         rule.indirect = (
-            ((found["kind"] or "l").lower(), int(found["more"] or 0)) if found is not None else ("l", 0)
+            ((match["kind"] or "l").lower(), int(match["more"] or 0)) if match is not None else ("l", 0)
         )
-        rest = rest[found.end() :] if found is not None else rest
+        rest = rest[match.end() :] if match is not None else rest
     _compare(rule, rest.lstrip(_BLANK), complain)
     return rule
 
@@ -199,7 +199,7 @@ class Matcher:
             value, number = (other > rule.string) - (other < rule.string), 0
         else:
             number = rule.number
-        found: bool = {
+        result: bool = {
             "=": value == number,
             "!": value != number,
             ">": value > number,
@@ -207,7 +207,7 @@ class Matcher:
             "&": value & number == number,
             "^": value & number != number,
         }[rule.relation]
-        return found
+        return result
 
     def says(self, rules: Sequence[Rule]) -> str | None:
         """Return the texts of the first main rule that matches and of its continuations; None if none
@@ -247,20 +247,20 @@ class Matcher:
 def printed(rule: Rule, value: Any) -> str:
     """Return a rule's text with its value in place of the printf conversion."""
 
-    def put(found: re.Match[str]) -> str:
-        if found[1] == "%":
+    def put(match: re.Match[str]) -> str:
+        if match[1] == "%":
             return "%"
         if rule.kind == "string":
             return (
                 (rule.string if rule.relation == "=" else value.partition(b"\0")[0]).decode("latin-1")
-                if found[1] == "s"
+                if match[1] == "s"
                 else ""
             )
         if rule.kind.endswith("date"):
-            return _ctime(value) if found[1] == "s" else ""
-        if found[1] == "s":
+            return _ctime(value) if match[1] == "s" else ""
+        if match[1] == "s":
             return ""
-        letter = "d" if found[1] in "iu" else found[1]
+        letter = "d" if match[1] in "iu" else match[1]
         return format(value & 255 if letter == "c" else value, letter)
 
     return _PRINT.sub(put, rule.text)

@@ -37,9 +37,9 @@ async def confirmed_name(r: Request) -> str | None:
         return None
     known = notes.get(CONFIRMED_NOTE)
     if known is None:
-        own = numeric_address(client_address(r))
+        client = numeric_address(client_address(r))
         known = notes[CONFIRMED_NOTE] = (
-            "1" if own in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
+            "1" if client in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
         )
     return name if known else None
 

@@ -51,9 +51,9 @@ def check_context(cmd: Command, forbidden: Places) -> None:
         and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden)
     ):
         return  # at server level, as most directives are
-    found = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
-    if found:
-        raise ConfigError(message(cmd.name, found))
+    context = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
+    if context:
+        raise ConfigError(message(cmd.name, context))
 
 
 def not_in(forbidden: Places, setter: Setter) -> Setter:
@@ -184,9 +184,9 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
 
     Units are in lower case and only their first letters count.  A unit alone and a negative time are refused.
     """
-    found = _TIME.match(text)
-    assert found is not None
-    unit = found[2] or default_unit
+    match = _TIME.match(text)
+    assert match is not None
+    unit = match[2] or default_unit
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
-    value = strtol(found[1] or "0")[0] * factor if text and factor else 1 << 63
+    value = strtol(match[1] or "0")[0] * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None

@@ -39,13 +39,13 @@ class Substitution:
             else None
         )
 
-    def apply(self, found: Match) -> str:
-        """Return the text with the groups of *found*; groups that do not exist or did not match are empty."""
+    def apply(self, match: Match) -> str:
+        """Return the text with the groups of *match*; groups that do not exist or did not match are empty."""
         if self.plain is not None:
             return self.plain
-        count = len(found.groups())
+        count = len(match.groups())
         return "".join(
-            p if isinstance(p, str) else (found.group(p) or "") if p <= count else "" for p in self.pieces
+            p if isinstance(p, str) else (match.group(p) or "") if p <= count else "" for p in self.pieces
         )
 
 

@@ -35,10 +35,10 @@ def add_info(r: Request) -> HookStatus:
 def _digest(scope: Scope) -> Digest:
     """Return the one object for the hooks of one merged configuration."""
     notes: dict[Any, Any] = scope.notes  # type: ignore[attr-defined]
-    found: Digest | None = notes.get(Digest)
-    if found is None:
-        found = notes[Digest] = Digest(scope)
-    return found
+    digest: Digest | None = notes.get(Digest)
+    if digest is None:
+        digest = notes[Digest] = Digest(scope)
+    return digest
 
 
 MODULE = Module(

@@ -62,8 +62,12 @@ class Clients:
         if number <= 0:
             return None
         with self._locked():
-            found, uses, stamp, nonce = _ENTRY.unpack_from(self._memory, self._place(number))
-        return Client(number, uses, stamp, nonce.rstrip(b"\0").decode("latin-1")) if found == number else None
+            stored_number, uses, stamp, nonce = _ENTRY.unpack_from(self._memory, self._place(number))
+        return (
+            Client(number, uses, stamp, nonce.rstrip(b"\0").decode("latin-1"))
+            if stored_number == number
+            else None
+        )
 
     def save(self, client: Client) -> None:
         """Write the entry back, unless another client replaced it."""

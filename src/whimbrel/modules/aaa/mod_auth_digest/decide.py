@@ -72,8 +72,8 @@ class Digest:
 
     def concerns(self, r: Request) -> bool:
         """Return True if the request's authentication type is this module's."""
-        found = self.kind(r)
-        return found is not None and found.lower() == "digest"
+        auth_type_name = self.kind(r)
+        return auth_type_name is not None and auth_type_name.lower() == "digest"
 
     def log(self, r: Request, text: str, code: str, level: str = "error") -> None:
         """Write a line to the error log, with 2.2's prefix in that dialect."""
@@ -175,14 +175,14 @@ class Digest:
         if not self.checks:
             self.log(r, "No Authn provider configured", "AH01770")
             return AUTH_GENERAL_ERROR, ""
-        found: tuple[int, str] = AUTH_USER_NOT_FOUND, ""
+        result: tuple[int, str] = AUTH_USER_NOT_FOUND, ""
         for check in self.checks:
             if check.realm_hash is None:
                 return AUTH_GENERAL_ERROR, ""
-            found = await check.realm_hash(r, r.user or "", realm)
-            if found[0] != AUTH_USER_NOT_FOUND:
+            result = await check.realm_hash(r, r.user or "", realm)
+            if result[0] != AUTH_USER_NOT_FOUND:
                 break
-        return found
+        return result
 
     def _unknown(self, r: Request, realm: str, result: int) -> tuple[str, str] | None:
         if result == AUTH_USER_FOUND:

@@ -120,10 +120,10 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     def decide(r: Request) -> int:
         result = NEUTRAL
         for fn in functions:
-            found = fn(r)
-            if found in (final, GENERAL_ERROR):
-                return int(found)
-            result = join(result, found)
+            status = fn(r)
+            if status in (final, GENERAL_ERROR):
+                return int(status)
+            result = join(result, status)
         return result
 
     return AuthzCheck(decide, reads)
@@ -144,22 +144,22 @@ def _waiting(checks: list[AuthzCheck], join: Callable[[int, int], int], final: i
     return decide
 
 
-def _all(result: int, found: int) -> int:
+def _all(result: int, status: int) -> int:
     """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a
     grant.
     """
-    if found == NEUTRAL:
+    if status == NEUTRAL:
         return result
-    return found if found == DENIED_NO_USER or result == NEUTRAL else result
+    return status if status == DENIED_NO_USER or result == NEUTRAL else result
 
 
-def _any(result: int, found: int) -> int:
+def _any(result: int, status: int) -> int:
     """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a
     refusal.
     """
-    if found == NEUTRAL:
+    if status == NEUTRAL:
         return result
-    return found if (found == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result
+    return status if (status == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result
 
 
 def _is_loud(scope: Scope) -> bool:

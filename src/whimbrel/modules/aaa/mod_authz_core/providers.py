@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 def require_words(text: str) -> list[str]:
     """Split the arguments of a Require line; an empty argument ends them, as in all of httpd's providers."""
-    found = words(text)
-    return found[: found.index("")] if "" in found else found
+    args = words(text)
+    return args[: args.index("")] if "" in args else args
 
 
 def require_text(cmd: Command, args: str) -> StringExpression:

@@ -81,14 +81,14 @@ def _begin(cmd: Command, record: AuthzCoreDirConfig) -> None:
 def find_provider(cmd: Command, name: str) -> AuthzProvider:
     """Return the provider or alias *name* (case-sensitive).  Raises ConfigError."""
     aliases = cmd.main_server(AuthzCoreServerConfig).aliases
-    found: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
+    provider: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
         "authz", name
     )
-    if found is None:
+    if provider is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)) and cmd.dialect.unknown_require_word:
             raise ConfigError(f"Unknown Authz provider: {name}")
         return AuthzProvider(refuse(f"Require {name} has no behaviour here"))
-    return found
+    return provider
 
 
 def require(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:

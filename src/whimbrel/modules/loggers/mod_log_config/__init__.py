@@ -82,10 +82,10 @@ def kind_of(cmd: Command) -> KindOf:
         kind = KINDS.get(letter)
         if kind is not None:
             return kind if not old or kind.versions & Versions.V22 else None
-        found: ItemKind | None = cmd.provider("log_item", letter)
-        if found is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
+        item: ItemKind | None = cmd.provider("log_item", letter)
+        if item is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
             return _OF_TLS  # mod_ssl's items, which are empty on connections without TLS
-        return found
+        return item
 
     return find
 

@@ -181,8 +181,8 @@ def field_out(r: Any, argument: str) -> str | None:
     if low == "set-cookie":
         values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
         return escape_logitem(", ".join(dict.fromkeys(values))) if values else None
-    found = r.headers_out.get(argument)
-    return _escaped(r.err_headers_out.get(argument) if found is None else found)
+    value = r.headers_out.get(argument)
+    return _escaped(r.err_headers_out.get(argument) if value is None else value)
 
 
 def cookie(r: Any, argument: str) -> str | None:
@@ -242,8 +242,8 @@ def variable(r: Any, argument: str) -> str | None:
 
 def trailer_in(r: Any, argument: str) -> str | None:
     """%{Name}^ti: a request trailer."""
-    found = r.body_in.trailers
-    return _escaped(found.get(argument)) if found is not None else None
+    trailers = r.body_in.trailers
+    return _escaped(trailers.get(argument)) if trailers is not None else None
 
 
 _Q = ItemKind

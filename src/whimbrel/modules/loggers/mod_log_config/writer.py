@@ -67,8 +67,8 @@ class LogItem:
         """Return the item's text."""
         if self.statuses and (final.status in self.statuses) is self.negated:
             return "-"
-        found = self.fn(original if self.original else final, self.argument)
-        return "-" if found is None else found
+        value = self.fn(original if self.original else final, self.argument)
+        return "-" if value is None else value
 
 
 Slot = Callable[[Any], str]
@@ -119,15 +119,15 @@ def _plain(text: str, at: int) -> tuple[str, int]:
 
 
 def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
-    found = _FIELD.match(text, at)
-    if found is None:
+    match = _FIELD.match(text, at)
+    if match is None:
         raise ConfigError(RAN_OFF)
-    kind = kind_of(found["letter"])
+    kind = kind_of(match["letter"])
     if kind is None:
-        raise ConfigError(f"Unrecognized LogFormat directive %{found['letter'][0]}")
+        raise ConfigError(f"Unrecognized LogFormat directive %{match['letter'][0]}")
     original, argument, negated = kind.original, "", False
     statuses: set[int] = set()
-    for mark in _HEAD.findall(found["head"]):
+    for mark in _HEAD.findall(match["head"]):
         if mark[0] == "{":
             argument = mark[1:-1]
         elif mark == "!":
@@ -139,7 +139,7 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
     is_stable = kind.is_stable or (kind.fn is request_time and not argument)
     return LogItem(
         kind.fn, argument, original, kind.dynamic, is_stable, kind.sized, frozenset(statuses), negated
-    ), found.end()
+    ), match.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +248,10 @@ def _field(low: str) -> Slot:
     """Return the slot of %{Name}i for the name *low*, in lower case."""
 
     def slot(r: Any) -> str:
-        found = r.headers_in.entries().get(low)
-        if found is None:
+        values = r.headers_in.entries().get(low)
+        if values is None:
             return "-"
-        value: str = found[1]
+        value: str = values[1]
         return value if LOG_CHARS.search(value) is None else escape_logitem(value)
 
     return slot
@@ -295,10 +295,10 @@ class AccessLogger:
     def fields(self) -> frozenset[str]:
         """Return the request fields, in lower case, that the line logs."""
         items = [item for item in self.items if isinstance(item, LogItem)]
-        found = [item.argument.lower() for item in items if item.fn is field_in] + [
+        names = [item.argument.lower() for item in items if item.fn is field_in] + [
             "cookie" for item in items if item.fn is cookie
         ]
-        return frozenset(found + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
+        return frozenset(names + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
 
     @property
     def logs_response_fields(self) -> bool:
@@ -332,13 +332,13 @@ class AccessLogger:
         template, is_stable, sized, slots = "", True, False, list[Slot]()
         cuts: list[tuple[bytes, int, int]] | None = []
         for item in self.items:
-            own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
+            per_request = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
             if (
                 isinstance(item, LogItem)
-                and (own or item.dynamic or _is_own(item, final))
+                and (per_request or item.dynamic or _is_own(item, final))
                 and not _left_out(item, final)
             ):
-                if cuts is not None and (own or item.fn in (field_in, cookie)):
+                if cuts is not None and (per_request or item.fn in (field_in, cookie)):
                     hole = (
                         b""
                         if item.fn is request_line
@@ -350,8 +350,8 @@ class AccessLogger:
                         None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
                     )
                 template += "%s"
-                slots.append(_request if own and item.fn is request_line else self._slot(item))
-                is_stable, sized = is_stable and (own or item.is_stable), sized or item.sized
+                slots.append(_request if per_request and item.fn is request_line else self._slot(item))
+                is_stable, sized = is_stable and (per_request or item.is_stable), sized or item.sized
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
         template += "\n"

@@ -69,10 +69,10 @@ def _merge(line: Line, headers: Headers, r: Any) -> None:
         return
     at = 0
     while at < len(known):
-        found = _TOKEN.match(known, at)
-        if found is None or found[1] == value:
+        match = _TOKEN.match(known, at)
+        if match is None or match[1] == value:
             return
-        at = found.end()
+        at = match.end()
     headers.merge(line.header, value)
 
 
@@ -83,11 +83,11 @@ def _edited(line: Line, value: str, r: Any) -> str:
     out, rest = [], value
     template = Substitution(_text(line, r), ampersand=line.ampersand)
     while line.regex is not None:
-        found = line.regex.search(rest)
-        if found is None:
+        match = line.regex.search(rest)
+        if match is None:
             break
-        out += [rest[: found.start()], template.apply(found)]
-        end = found.end()
+        out += [rest[: match.start()], template.apply(match)]
+        end = match.end()
         if line.action == "edit" or end == 0:
             rest = rest[end:]
             break

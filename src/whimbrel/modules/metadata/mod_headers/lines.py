@@ -79,8 +79,8 @@ def _share(r: Any, states: str, letter: str) -> str:
 
 def _variable(name: str) -> Item:
     def value(r: Any) -> str:
-        found = env_value(r, name)
-        return "(null)" if found is None else found.replace("\n", " ").replace("\r", " ")
+        text = env_value(r, name)
+        return "(null)" if text is None else text.replace("\n", " ").replace("\r", " ")
 
     return value
 

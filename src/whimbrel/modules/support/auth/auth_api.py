@@ -92,10 +92,10 @@ def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
     )
     if hook.realm_hash is None:
         return replace(hook, password=password)
-    found = watch.wrap(
+    verify = watch.wrap(
         hook.realm_hash, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result[0]], "")
     )
-    return replace(hook, password=password, realm_hash=found)
+    return replace(hook, password=password, realm_hash=verify)
 
 
 CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
@@ -133,8 +133,8 @@ def cache_sink(scope: Scope, name: str) -> Callable[[Request, str, str, str], No
     password) in the cache of mod_authn_socache.
     """
     make = scope.provider("authn_cache", "storing")
-    found: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
-    return found if found is not None else lambda r, user, realm, stored: None
+    sink: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
+    return sink if sink is not None else lambda r, user, realm, stored: None
 
 
 def with_layer(scope: Scope, layer: Layer) -> Scope:
@@ -228,9 +228,9 @@ def auth_name(scope: Scope) -> Callable[[Request], str | None]:
 
 def environment(r: Request, name: str) -> str | None:
     """Return a variable of the request's environment; like APR's tables, it ignores case."""
-    found = r.env.get(name)
-    if found is not None or not r.env or getattr(r.env, "folded", False):
-        return found
+    text = r.env.get(name)
+    if text is not None or not r.env or getattr(r.env, "folded", False):
+        return text
     low = name.lower()
     return next((value for key, value in r.env.items() if key.lower() == low), None)
 

@@ -198,14 +198,14 @@ class Groups:
 
     def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
         """Return the groups of *user*; *default* if there are none."""
-        found = self._known.get(user)
-        if found is None:
+        groups = self._known.get(user)
+        if groups is None:
             lines = self._content if self._has_escapes or not user else "\n".join(self._lines_with(user))
-            found = parse_groups(lines, continued=self._continued).get(user, frozenset())
+            groups = parse_groups(lines, continued=self._continued).get(user, frozenset())
             if len(self._known) >= _MAX_USERS:
                 self._known.clear()
-            self._known[user] = found
-        return found or default
+            self._known[user] = groups
+        return groups or default
 
     def _lines_with(self, user: str) -> Iterator[str]:
         at = self._content.find(user)
@@ -223,11 +223,11 @@ def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
 
 def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:
     """Parse lines of the form ``group: user user ...``."""
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for line in config_lines(content, longest=0 if continued else _MAX_LINE, continued=continued):
         group, rest = getword_at(line, ":")
         group = group.rstrip(_BLANKS).lower()
         while rest:
             user, rest = getword(rest)
-            found.setdefault(user, set()).add(group)
-    return {user: frozenset(groups) for user, groups in found.items()}
+            names.setdefault(user, set()).add(group)
+    return {user: frozenset(groups) for user, groups in names.items()}

@@ -23,12 +23,12 @@ def _of_the_system() -> Any:
     """Return crypt_r, or None."""
     for name in (*_NAMES, None):
         try:
-            found: Any = ctypes.CDLL(name or _searched()).crypt_r
+            function: Any = ctypes.CDLL(name or _searched()).crypt_r
         except (OSError, AttributeError):
             continue
-        found.restype = ctypes.c_char_p
-        found.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-        return found
+        function.restype = ctypes.c_char_p
+        function.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+        return function
     return None
 
 

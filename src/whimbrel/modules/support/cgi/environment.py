@@ -23,17 +23,17 @@ DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 def add_common_vars(r: Any) -> None:
     """Add the variables common to all programs: fields of the request, client, server."""
-    found = _header_vars(r)
-    found.update(_system_vars(r))
-    found.update(_server_vars(r))
-    found.update(_client_vars(r))
-    found.update(_redirect_vars(r))
-    overlap(r.env, found)
+    variables = _header_vars(r)
+    variables.update(_system_vars(r))
+    variables.update(_server_vars(r))
+    variables.update(_client_vars(r))
+    variables.update(_redirect_vars(r))
+    overlap(r.env, variables)
 
 
 async def add_cgi_vars(r: Any) -> None:
     """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request."""
-    found = {
+    variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SERVER_PROTOCOL": r.protocol,
         "REQUEST_METHOD": r.method,
@@ -41,19 +41,19 @@ async def add_cgi_vars(r: Any) -> None:
         "REQUEST_URI": _request_uri(r),
     }
     if r.protocol == "INCLUDED":
-        found["SCRIPT_NAME"] = r.uri
+        variables["SCRIPT_NAME"] = r.uri
         if r.path_info:
-            found["PATH_INFO"] = r.path_info
+            variables["PATH_INFO"] = r.path_info
     elif not r.path_info:
-        found["SCRIPT_NAME"] = r.uri
+        variables["SCRIPT_NAME"] = r.uri
     else:
-        found["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
-        found["PATH_INFO"] = r.path_info
+        variables["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
+        variables["PATH_INFO"] = r.path_info
     if r.path_info and r.path_info.startswith("/"):
         sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
         if sub.filename is not None:
-            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
-    overlap(r.env, found)
+            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+    overlap(r.env, variables)
 
 
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
@@ -128,12 +128,12 @@ def _header_vars(r: Any) -> dict[str, str]:
 
 
 def _system_vars(r: Any) -> dict[str, str]:
-    own = (
+    server_variables = (
         None
         if r.plan.dialect.underscore_headers
         else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
     )
-    path = own if own is not None else _system(r, "PATH")
+    path = server_variables if server_variables is not None else _system(r, "PATH")
     out = {"PATH": DEFAULT_PATH if path is None else path}
     library = _system(r, "LD_LIBRARY_PATH")
     if library is not None:

@@ -423,6 +423,6 @@ def body_limit_of(scope: Any) -> int:
     return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
-def timeout_of(scope: Any, own: float) -> float:
+def timeout_of(scope: Any, module_timeout: float) -> float:
     """Return the module's own limit in seconds, or TimeOut."""
-    return own or scope.server_config(CoreServerConfig).timeout
+    return module_timeout or scope.server_config(CoreServerConfig).timeout

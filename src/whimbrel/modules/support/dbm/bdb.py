@@ -94,12 +94,12 @@ def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> b
 
 
 def _overflow(data: bytes, page: int, length: int, size: int, order: str) -> bytes:
-    found = b""
-    while page and len(found) < length:
+    content = b""
+    while page and len(content) < length:
         start = page * size
         page = unpack_from(order + "I", data, start + 16)[0]
         used = unpack_from(order + "H", data, start + 22)[0]
         if not used:
             raise Damaged
-        found += data[start + _HEADER : start + _HEADER + used]
-    return found
+        content += data[start + _HEADER : start + _HEADER + used]
+    return content

@@ -26,10 +26,10 @@ def _page(page: bytes) -> Iterator[tuple[bytes, bytes]]:
         return
     offsets = unpack_from(f"={count}h", page, 2)
     end = PAGE
-    found: list[tuple[bytes, bytes]] = []
+    pairs: list[tuple[bytes, bytes]] = []
     for key, value in zip(offsets[::2], offsets[1::2], strict=True):
         if not 2 * count + 2 <= value <= key <= end:
             return
-        found.append((page[key:end], page[value:key]))
+        pairs.append((page[key:end], page[value:key]))
         end = value
-    yield from found
+    yield from pairs
