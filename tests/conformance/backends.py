@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.conformance.site import Site
+from tests.conformance.site import RecordedSite
 
 START_TIMEOUT = 5.0
 
@@ -27,7 +27,7 @@ def is_listening(port: int) -> bool:
 
 
 @contextmanager
-def running_backends(site: Site) -> Iterator[None]:
+def running_backends(site: RecordedSite) -> Iterator[None]:
     """Run the backends of the case; each listens on its port before the next one starts."""
     with ExitStack() as stack:
         for backend in site.case.backends:

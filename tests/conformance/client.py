@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tests.conformance.case import Payload, Record, Request
-from tests.conformance.site import Site
+from tests.conformance.site import RecordedSite
 
 Fields = list[tuple[str, str]]
 CNONCE = "c0ffee"  # the recorded client's
@@ -63,7 +63,7 @@ class Transport(Protocol):
 class Client:
     """The client of one site: sends requests and keeps the persistent connections."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: RecordedSite) -> None:
         self.site = site
         self._connections: dict[int | str, Transport] = {}
 
@@ -134,7 +134,7 @@ class Client:
             self.site.tokens.setdefault(token, f"@TOKEN{len(self.site.tokens) + 1}@")
 
 
-def start_tls(plain: socket.socket, request: Request, site: Site) -> ssl.SSLSocket:
+def start_tls(plain: socket.socket, request: Request, site: RecordedSite) -> ssl.SSLSocket:
     """A TLS connection that accepts any certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -159,12 +159,12 @@ def is_closed(connection: Transport, timeout: float) -> bool:
         connection.settimeout(timeout)
 
 
-def payload_bytes(payload: Payload, site: Site) -> bytes:
+def payload_bytes(payload: Payload, site: RecordedSite) -> bytes:
     """The bytes of recorded data that is sent unchanged."""
     return payload if isinstance(payload, bytes) else site.expand(payload).encode("latin-1", "replace")
 
 
-def request_bytes(request: Request, site: Site) -> tuple[bytes, str]:
+def request_bytes(request: Request, site: RecordedSite) -> tuple[bytes, str]:
     """The bytes of a request and its method."""
     if request.raw is not None:
         data = payload_bytes(request.raw, site)

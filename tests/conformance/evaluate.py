@@ -24,7 +24,7 @@ from tests.conformance.compare import (
 from tests.conformance.masks import matches, sort_unordered
 from tests.conformance.process_steps import run_steps
 from tests.conformance.program import Program, ProgramServer, apache, run_utility
-from tests.conformance.site import Site
+from tests.conformance.site import RecordedSite
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Server(Protocol):
     log_delay: float
 
     @property
-    def site(self) -> Site: ...
+    def site(self) -> RecordedSite: ...
     @property
     def client(self) -> Client: ...
     def start(self) -> bool: ...
@@ -75,7 +75,7 @@ def evaluate(case: Case, program: Program, utilities: str = "{}") -> Result:
     """Run a case against a program; a command line for its utilities has {} for their name."""
     if case.kind == "command":
         return evaluate_command(case, utilities)
-    with Site(case, program.modules) as site, running_backends(site), ProgramServer(program, site) as server:
+    with RecordedSite(case, program.modules) as site, running_backends(site), ProgramServer(program, site) as server:
         if case.kind == "configtest":
             return evaluate_configtest(server)
         return evaluate_process(server) if case.kind == "process" else evaluate_site(server)
@@ -108,7 +108,7 @@ def evaluate_configtest(server: ProgramServer) -> Result:
 def evaluate_command(case: Case, utilities: str) -> Result:
     """Compare exit code, output and files of a utility such as htpasswd."""
     result, expected = Result(case), case.answer
-    with Site(case, apache().modules) as site:
+    with RecordedSite(case, apache().modules) as site:
         name, *arguments = [site.expand(word) for word in case.argv]
         done = run_utility([*shlex.split(utilities.replace("{}", name)), *arguments], site)
         mask = site.case_mask()

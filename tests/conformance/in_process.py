@@ -13,7 +13,7 @@ from tests.conformance.case import Case, Request, Version
 from tests.conformance.client import Client as RecordedClient
 from tests.conformance.evaluate import Result, evaluate_site
 from tests.conformance.program import MODULE_DIRECTORY
-from tests.conformance.site import BUILT_IN, Modules, Site
+from tests.conformance.site import BUILT_IN, Modules, RecordedSite
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import from_system
@@ -61,7 +61,7 @@ class EnginePipe:
 class EngineClient(RecordedClient):
     """The client of recorded requests, connected to an engine; it does not wait."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: RecordedSite) -> None:
         super().__init__(site)
         self.engine: Engine | None = None
         self.connections_opened = 0
@@ -81,7 +81,7 @@ class EngineServer:
 
     log_delay = 0.0
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: RecordedSite) -> None:
         self.site, self.client = site, EngineClient(site)
         self.runtime = FakeRuntime()
 
@@ -105,7 +105,7 @@ class EngineServer:
                 path.write_bytes(b"".join(parts))
 
 
-def load_engine(site: Site, runtime: FakeRuntime) -> Engine:
+def load_engine(site: RecordedSite, runtime: FakeRuntime) -> Engine:
     """The engine of a site; raises ConfigError or StartError as the program would."""
     options = LoadOptions(
         server_root=from_system(site.root),
@@ -131,7 +131,7 @@ def is_possible(case: Case) -> bool:
 
 def answer(case: Case) -> Result:
     """The result of asking an engine one case."""
-    with Site(case, modules(case.version)) as site:
+    with RecordedSite(case, modules(case.version)) as site:
         return evaluate_site(EngineServer(site))
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.conformance.backends import is_listening
 from tests.conformance.case import Version
 from tests.conformance.client import Client
-from tests.conformance.site import BUILT_IN, Modules, Site
+from tests.conformance.site import BUILT_IN, Modules, RecordedSite
 
 START_TIMEOUT = 20.0
 STOP_TIMEOUT = 8.0
@@ -72,7 +72,7 @@ class ProgramServer:
 
     log_delay = 0.2
 
-    def __init__(self, program: Program, site: Site) -> None:
+    def __init__(self, program: Program, site: RecordedSite) -> None:
         self.program, self.site = program, site
         self.client = Client(site)
         self.process: subprocess.Popen[bytes] | None = None
@@ -192,7 +192,7 @@ def kill_group(leader: int) -> None:
         pass
 
 
-def run_utility(argv: Sequence[str], site: Site) -> subprocess.CompletedProcess[bytes]:
+def run_utility(argv: Sequence[str], site: RecordedSite) -> subprocess.CompletedProcess[bytes]:
     """Run a utility in the server root with the standard input of the case."""
     environment = {**site.environment(), "HOME": site.root}
     return subprocess.run(

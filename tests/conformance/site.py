@@ -39,7 +39,7 @@ class Modules:
     built_in: frozenset[str]
 
 
-class Site:
+class RecordedSite:
     """A new server root on the loopback, filled from a case; a context manager that removes it.
 
     Attributes:
@@ -66,7 +66,7 @@ class Site:
         if case.topic == "modules":
             self._give_var_to_server()
 
-    def __enter__(self) -> Site:
+    def __enter__(self) -> RecordedSite:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -166,7 +166,7 @@ def load_module_lines(names: tuple[str, ...], directory: str) -> list[str]:
     return [f"LoadModule {name}_module {directory}/mod_{name}.so" for name in names]
 
 
-def preamble(site: Site) -> list[str]:
+def preamble(site: RecordedSite) -> list[str]:
     """The lines before the configuration, without the directives that the configuration has itself."""
     case, built_in = site.case, site.modules.built_in
     lines = load_module_lines(

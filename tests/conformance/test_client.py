@@ -9,12 +9,12 @@ import pytest
 
 from tests.conformance.case import case_of, request_of
 from tests.conformance.client import Client, Reply, ResponseReader, digest_authorization, request_bytes
-from tests.conformance.site import Modules, Site
+from tests.conformance.site import Modules, RecordedSite
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    with Site(
+def site() -> Iterator[RecordedSite]:
+    with RecordedSite(
         case_of({"id": "a-0001", "conf": "", "modules": [], "answers": {"2.4": {}}}, "2.4"),
         Modules("m", frozenset()),
     ) as built:
@@ -73,7 +73,7 @@ def read(*pieces: bytes, method: str = "GET", ends: bool = True) -> Reply:
         ({"raw": "OPTIONS *\r\n"}, "OPTIONS *\r\n"),
     ],
 )
-def test_bytes_of_a_request(site: Site, recorded: dict[str, Any], expected: str) -> None:
+def test_bytes_of_a_request(site: RecordedSite, recorded: dict[str, Any], expected: str) -> None:
     assert request_bytes(request_of(recorded), site)[0] == expected.encode()
 
 
@@ -126,7 +126,7 @@ def test_header_fields_in_order() -> None:
     assert (reply.status, reply.reason, reply.header("a")) == (200, "OK", "1")
 
 
-def test_persistent_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_persistent_connections(site: RecordedSite, monkeypatch: pytest.MonkeyPatch) -> None:
     response = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     opened: list[Canned] = []
     client = Client(site)
@@ -147,7 +147,7 @@ def test_persistent_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
     client.close()
 
 
-def test_lock_tokens_are_numbered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_tokens_are_numbered(site: RecordedSite, monkeypatch: pytest.MonkeyPatch) -> None:
     token = "12345678-1234-1234-1234-123456789abc"
     client = Client(site)
     monkeypatch.setattr(

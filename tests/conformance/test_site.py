@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.conformance.case import Version, case_of, family_of
-from tests.conformance.site import BUILT_IN, FILE_TIME, Modules, Site, has_directive
+from tests.conformance.site import BUILT_IN, FILE_TIME, Modules, RecordedSite, has_directive
 
 
-def site(version: Version = "2.4", **keys: Any) -> Site:
+def site(version: Version = "2.4", **keys: Any) -> RecordedSite:
     """A site whose modules lie in m/."""
     record = {"id": "a-0001", "conf": "", "modules": ["mime", "log_config"], "answers": {version: {}}, **keys}
-    return Site(case_of(record, version), Modules("m", BUILT_IN[version]))
+    return RecordedSite(case_of(record, version), Modules("m", BUILT_IN[version]))
 
 
 def test_files() -> None:

@@ -32,7 +32,7 @@ from tests.conformance.masks import Mask
 from tests.conformance.program import ProgramServer, absolute, apache
 from tests.conformance.report import TOTAL, percentage
 from tests.conformance.run import add_selection, missing, write_json
-from tests.conformance.site import Site, load_module_lines
+from tests.conformance.site import RecordedSite, load_module_lines
 
 FAMILIES = ("authz*", "config-htaccess", "config-vhost", "core-rewrite")
 """The packed families that are upgraded by default: those whose answers depend on what changed."""
@@ -73,7 +73,7 @@ class Outcome:
 class UpgradedServer(ProgramServer):
     """apache2 at a site whose one httpd.conf holds everything."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: RecordedSite) -> None:
         super().__init__(apache(), site)
 
     def argv(self, *more: str) -> list[str]:
@@ -85,9 +85,9 @@ def is_upgradable(case: Case) -> bool:
     return case.kind == "site" and bool(case.answer["started"]) and case.preamble and not case.strict
 
 
-def merged_site(case: Case) -> Site:
+def merged_site(case: Case) -> RecordedSite:
     """A site as 2.2 would have it: LoadModule lines, preamble and configuration in one conf/httpd.conf."""
-    site = Site(case, apache().modules)
+    site = RecordedSite(case, apache().modules)
     directory = site.modules.directory
     os.symlink(directory, site.path("modules"))
     built_in = tuple(name for name in case.modules if name in site.modules.built_in)
@@ -96,7 +96,7 @@ def merged_site(case: Case) -> Site:
     return site
 
 
-def remove_built_in(site: Site) -> None:
+def remove_built_in(site: RecordedSite) -> None:
     """Remove the LoadModule lines that apache2 refuses, since the modules are compiled in."""
     names = "|".join(site.modules.built_in)
     path = Path(site.path("conf/httpd.conf"))

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from tests.corpus.configurations import roots
-from tests.corpus.test_trees import (
+from tests.corpus.httpd_check import (
     APACHE,
     BUILT_IN,
     LINE,
     MODULES,
-    asked,
-    copied,
+    comment_out_culprit,
+    copy_tree,
     needs_apache,
-    without_the_culprit,
+    run_check,
 )
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
@@ -48,7 +48,7 @@ UNKNOWN = re.compile(r"Invalid command '([^']*)'")
 
 def laid_out(root: Path, main: str, to: Path) -> Path:
     """A copy in which ServerRoot is the copy's, users are those of this machine, and links that were kept as texts are links again."""
-    where = copied(root, main, to)
+    where = copy_tree(root, main, to)
     for path in list(where.rglob("*")):
         if path.is_symlink() or not path.is_file():
             continue
@@ -109,11 +109,11 @@ def test_an_upgraded_tree_starts(
         if path.is_file() and not path.is_symlink():
             path.write_bytes(BUILT_IN.sub(b"#", path.read_bytes()))
     for _ in range(STEPS):
-        status, text = asked([str(APACHE), *mpm], where, main)
+        status, text = run_check([str(APACHE), *mpm], where, main)
         text = UNSET.sub("", text)
         if status == 0 or ("AH02291" in text and not CHECKED.sub("", text)):
             return
         assert LINE.search(text), text
         assert of_this_machine(text, where), text
-        assert without_the_culprit(text, where), text
+        assert comment_out_culprit(text, where), text
     raise AssertionError(f"not started after {STEPS} lines were taken out")

@@ -48,10 +48,10 @@ class Answer:
     body: str
 
 
-class Wire(io.BytesIO):
+class ReceivedBytes(io.BytesIO):
     """Received bytes in the shape of a socket, for http.client to read."""
 
-    def makefile(self, *_: Any) -> Wire:
+    def makefile(self, *_: Any) -> ReceivedBytes:
         return self
 
 
@@ -107,7 +107,7 @@ def ask(port: int, request: Request) -> Answer:
     if request.digest:
         request = answered(port, request)
     data = fetch(port, request).replace(str(port).encode(), b"%PORT")
-    response = http.client.HTTPResponse(cast(socket.socket, Wire(data)), method=request.method)
+    response = http.client.HTTPResponse(cast(socket.socket, ReceivedBytes(data)), method=request.method)
     response.begin()
     headers = sorted(comparable(n, v) for n, v in response.getheaders() if n.lower() not in IGNORED)
     try:

@@ -8,10 +8,10 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tests.differential.cache_grammar import MODULES
-from tests.performance.site import Driving, Wire
+from tests.support.fakes import EagerTaskLoop, FakeTransport
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.config.configuration import Configuration
@@ -173,40 +173,26 @@ class Clock:
     now: float = BEGIN
 
 
-class Gathering(Wire):
-    """All that was written by a server to the client *source*; it may be closed."""
+class ClientTransport(FakeTransport):
+    """The transport of a client at *source*."""
 
     def __init__(self, source: str, port: int) -> None:
-        super().__init__(port)
-        self._extra = {"peername": (source, port), "sockname": SERVER}
-        self.closed = False
-
-    def write(self, data: Any) -> None:
-        self.out += bytes(data)
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def is_closing(self) -> bool:
-        return self.closed
+        super().__init__((source, port), SERVER)
 
 
 @dataclass
 class Pair:
     """A client's connections to both workers."""
 
-    kept: tuple[HttpProtocol, Gathering]
-    made: tuple[HttpProtocol, Gathering]
+    kept: tuple[HttpProtocol, ClientTransport]
+    made: tuple[HttpProtocol, ClientTransport]
     sent: list[bytes] = field(default_factory=list)
 
     @property
     def open(self) -> bool:
         """Return True if both accept one more request."""
         return all(
-            one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer
+            one[0]._state.name == "READY" and not one[1].is_closed and not one[0]._buffer
             for one in (self.kept, self.made)
         )
 
@@ -214,33 +200,33 @@ class Pair:
     def same(self) -> bool:
         """Return True if both are in the same state."""
         (one, first), (other, second) = self.kept, self.made
-        return (one._state, first.closed, one._buffer, one.connection.served) == (
+        return (one._state, first.is_closed, one._buffer, one.connection.served) == (
             other._state,
-            second.closed,
+            second.is_closed,
             other._buffer,
             other.connection.served,
         )
 
 
-class Server:
+class CachingWorker:
     """One worker."""
 
     def __init__(self, configuration: Configuration, clock: Clock) -> None:
         self.runtime = World(clock)
         self.engine = Engine(configuration, self.runtime)
-        self.loop = Driving()
+        self.loop = EagerTaskLoop()
         self.service = WorkerState(self.engine, self.loop, report=self.fail)  # type: ignore[arg-type]
 
     def fail(self, problem: BaseException) -> None:
         raise problem
 
-    def connect(self, source: str, port: int) -> tuple[HttpProtocol, Gathering]:
-        wire = Gathering(source, port)
+    def connect(self, source: str, port: int) -> tuple[HttpProtocol, ClientTransport]:
+        wire = ClientTransport(source, port)
         connection = HttpProtocol(self.service)
         connection.connection_made(wire)
         return connection, wire
 
-    def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
+    def ask(self, at: tuple[HttpProtocol, ClientTransport], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
         """Return the bytes written, and the lines of all logs."""
         connection, wire = at
         self.runtime.logs.clear()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.differential import guards
 from tests.differential.ask import Request
-from tests.differential.site import HTACCESS, Site
+from tests.differential.site import HTACCESS, GeneratedSite
 
 CONTAINERS = ("RequireAll", "RequireAny", "RequireAll", "RequireNone")
 ROOT_ONLY = ("Directory", "DirectoryMatch", "Location", "LocationMatch")
@@ -89,7 +89,7 @@ def hosts(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def guarded_sites(draw: st.DrawFn) -> Site:
+def guarded_sites(draw: st.DrawFn) -> GeneratedSite:
     """A main file that denies the file system and opens the document root, guards of every kind behind it, up
     to three .htaccess files.
     """
@@ -125,7 +125,7 @@ def guarded_sites(draw: st.DrawFn) -> Site:
     sections = "".join(draw(st.lists(section(), min_size=1, max_size=3)))
     files = draw(st.lists(st.sampled_from(HTACCESS), max_size=3, unique=True))
     text = st.one_of(body(), body(), body().map(lambda t: inside(guards.INNER[0], t)))
-    return Site(
+    return GeneratedSite(
         guards.ALIASES + base + server + sections + draw(hosts()), {name: draw(text) + "\n" for name in files}
     )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.differential.ask import Request
 from tests.differential.pools import pool
-from tests.differential.site import PARSED, Site
+from tests.differential.site import PARSED, GeneratedSite
 
 PATTERNS = pool(r"""
 ^a\.txt$
@@ -152,7 +152,7 @@ def block(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def rewritten_sites(draw: st.DrawFn) -> Site:
+def rewritten_sites(draw: st.DrawFn) -> GeneratedSite:
     """Rules at server level and in up to two .htaccess files; two documents of server-parsed elements."""
     server = "\n".join(draw(st.lists(rule(), max_size=2))) + "\n"
     files = {
@@ -161,7 +161,7 @@ def rewritten_sites(draw: st.DrawFn) -> Site:
     }
     files[PARSED[0]] = "".join(draw(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=5)))
     files[PARSED[1]] = '(<!--#echo var="QUERY_STRING" -->|<!--#echo var="v" -->)'
-    return Site(HEAD + server, files)
+    return GeneratedSite(HEAD + server, files)
 
 
 def rewritten_requests() -> st.SearchStrategy[Request]:

@@ -70,7 +70,7 @@ WHIMBREL = Program(
 
 
 @dataclass(frozen=True)
-class Site:
+class GeneratedSite:
     """Input of a comparison: the text of the main file (%ROOT% is the document root, %PORT% the port),
     .htaccess files and documents by name.
     """
@@ -106,12 +106,12 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
         os.utime(path, (MTIME, MTIME))
 
 
-class Running:
+class ServerProcess:
     """*program* serving *site*; a context manager.  `started` is False if it refused to start; `said` is its
     output.
     """
 
-    def __init__(self, program: Program, site: Site, root: Path) -> None:
+    def __init__(self, program: Program, site: GeneratedSite, root: Path) -> None:
         self.program, self.root, self.port = program, root, free_port()
         self.logs = root.parent / f"{program.name}-{self.port}"
         self.logs.mkdir(mode=0o755)
@@ -135,7 +135,7 @@ class Running:
             f'DocumentRoot "{self.root}/htdocs"\n'
         )
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> ServerProcess:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
         with (self.logs / "said").open("wb") as sink:
             self.process = subprocess.Popen(

@@ -22,7 +22,7 @@ from tests.differential.pools import (
     SECTIONS,
     SERVER,
 )
-from tests.differential.site import HTACCESS, Site
+from tests.differential.site import HTACCESS, GeneratedSite
 
 LINES = (ACCESS, REQUIRE, FILEINFO, INDEXES, OPTIONS, (AUTH,))
 any_line = st.one_of(*(st.sampled_from(lines) for lines in LINES))
@@ -73,7 +73,7 @@ def section(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def sites(draw: st.DrawFn) -> Site:
+def sites(draw: st.DrawFn) -> GeneratedSite:
     """A main file that denies the file system, opens the document root, and then does anything; with up to
     three .htaccess files.
     """
@@ -96,7 +96,7 @@ def sites(draw: st.DrawFn) -> Site:
     )
     sections = "".join(draw(st.lists(section(), max_size=4)))
     files = draw(st.lists(st.sampled_from(HTACCESS), max_size=2, unique=True))
-    return Site(base + server + sections, {name: draw(body(False)) + "\n" for name in files})
+    return GeneratedSite(base + server + sections, {name: draw(body(False)) + "\n" for name in files})
 
 
 @st.composite

@@ -14,8 +14,16 @@ from pathlib import Path
 import pytest
 
 from tests.differential.ask import Request, ask
-from tests.differential.site import APACHE, PASSWORDS, WHIMBREL, Running, Site, documents, htaccess
-from tests.unit.modules.dbm_samples import write_sdbm
+from tests.differential.site import (
+    APACHE,
+    PASSWORDS,
+    WHIMBREL,
+    GeneratedSite,
+    ServerProcess,
+    documents,
+    htaccess,
+)
+from tests.support.dbm_samples import write_sdbm
 
 NOISE = random.Random(4).randbytes(70_000)
 LINES = 1_000_000
@@ -109,7 +117,7 @@ def ports() -> Iterator[tuple[int, int]]:
         htaccess(root, {})
         spoiled(root)
         one, other = (
-            stack.enter_context(Running(program, Site(configuration()), root))
+            stack.enter_context(ServerProcess(program, GeneratedSite(configuration()), root))
             for program in (APACHE, WHIMBREL)
         )
         assert one.started and other.started, other.said

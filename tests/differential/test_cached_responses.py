@@ -16,9 +16,9 @@ from tests.differential.cache_engines import (
     BEGIN,
     FILES,
     MTIME,
+    CachingWorker,
     Clock,
     Pair,
-    Server,
     configured,
     ids,
     lay_out,
@@ -79,12 +79,12 @@ class Play:
             preamble = "".join(line for line in preamble.splitlines(keepends=True) if "unique_id" not in line)
         made = configured(root, dialect, preamble, self.texts.blocks())
         self.blocks: list[str] = []
-        self.servers: list[Server] = []
+        self.servers: list[CachingWorker] = []
         if made is not None:
             self.blocks = made[1]
             self.servers = [
-                Server(made[0], clock),
-                Server(
+                CachingWorker(made[0], clock),
+                CachingWorker(
                     again[0] if (again := configured(root, dialect, preamble, made[1])) else made[0], clock
                 ),
             ]
@@ -120,7 +120,7 @@ class Play:
         access again for a sub-request with the new ones.
         """
         for server in self.servers:
-            server.loop.turn()
+            server.loop.tick()
         if self.chance.random() < 0.2:
             self.clock.now += self.chance.choice((0.25, 1.0, 70.0))
         if self.chance.random() < 0.03:

@@ -15,7 +15,15 @@ from pathlib import Path
 import pytest
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
-from tests.differential.site import APACHE, WHIMBREL, Program, Running, Site, documents, htaccess
+from tests.differential.site import (
+    APACHE,
+    WHIMBREL,
+    GeneratedSite,
+    Program,
+    ServerProcess,
+    documents,
+    htaccess,
+)
 
 CONF = """HttpProtocolOptions {mode}
 LoadModule cgi_module %MODULES%/mod_cgi.so
@@ -76,7 +84,7 @@ def comparable(data: bytes, port: int) -> str:
 def asked(program: Program, mode: str, root: Path) -> Answers:
     """Return the responses of *program* to all requests."""
     conf = CONF.format(mode=mode).replace("%MODULES%", program.module_dir)
-    with Running(program, Site(conf), root) as running, ThreadPoolExecutor(8) as pool:
+    with ServerProcess(program, GeneratedSite(conf), root) as running, ThreadPoolExecutor(8) as pool:
         assert running.started, running.said
         found = {
             name: pool.submit(exchange, running.port, text.encode("latin-1"))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.differential.ask import Request
 from tests.differential.guarded import guarded_requests, guarded_sites
-from tests.differential.site import MODULES, Site, documents, htaccess
-from tests.differential.test_same_answers import Clock, bounded
+from tests.differential.site import MODULES, GeneratedSite, documents, htaccess
+from tests.differential.time_limit import TimeLimit, bounded
 from tests.unit.engine.explain.explaining import steps
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, StartError
@@ -34,7 +34,7 @@ NO_USER = "denied (no authenticated user yet)"
 NEGATED = {"granted": "denied", "denied": "neutral", NO_USER: "neutral"}
 
 
-def loaded(site: Site, root: Path) -> Configuration:
+def loaded(site: GeneratedSite, root: Path) -> Configuration:
     """The configuration of *site* without a server; raises ConfigError or StartError where it is refused."""
     documents(root)
     htaccess(root, site.htaccess)
@@ -102,12 +102,12 @@ def check_tree(root: Decision, status: int) -> None:
             assert step.place is not None and step.place.line > 0, step
 
 
-told_clock = Clock()
+told_clock = TimeLimit()
 
 
 @bounded(60)
 @given(guarded_sites(), st.lists(guarded_requests(), min_size=3, max_size=8))
-def test_a_told_answer_is_the_plain_one(site: Site, questions: list[Request]) -> None:
+def test_a_told_answer_is_the_plain_one(site: GeneratedSite, questions: list[Request]) -> None:
     if told_clock.over():
         return
     with tempfile.TemporaryDirectory(prefix="whimbrel-told-") as folder:

@@ -23,7 +23,8 @@ from tests.conformance.cases import load as load_cases
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.mutations import mutate
-from tests.hostile.server import WHIMBREL, Server, Site
+from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
+from tests.support.fakes import FakeTransport
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -134,51 +135,8 @@ CHANGING = rb"\r\nDate: [^\r]*|(?<=boundary=)\w+|(?<=\r\n--)\w+"
 MOST_BYTES = 20_000  # bytes of one input: a longer one is cut too rarely
 
 
-class Wire(asyncio.Transport):
-    """A transport that records what is sent."""
-
-    def __init__(self) -> None:
-        super().__init__({"peername": ("192.0.2.7", 4711), "sockname": ("127.0.0.1", 8080)})
-        self.out = bytearray()
-        self.protocol: Any = None
-        self.is_closed = False
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        self.protocol = protocol
-
-    def write(self, data: Any) -> None:
-        self.out += data
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def write_eof(self) -> None:
-        pass
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.is_closed = True
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-
-class Desk:
-    """One configuration behind a worker's state; `ask` sends pieces on a new connection."""
+class CuttingWorker:
+    """One configuration behind a worker's service; `ask` sends pieces on a connection of its own."""
 
     def __init__(self, root: Path, variant: str = "strict") -> None:
         self.runtime = FakeRuntime()
@@ -214,7 +172,7 @@ class Desk:
         lines.
         """
         self.runtime.logs.clear()
-        wire = Wire()
+        wire = FakeTransport(server=("127.0.0.1", 8080))
         wire.protocol = HttpProtocol(self.service)
         wire.protocol.connection_made(wire)
         for piece in pieces:
@@ -317,8 +275,8 @@ def pieces_of(data: bytes, choice: random.Random) -> list[bytes]:
     ]
 
 
-def compare(desk: Desk, pieces: list[bytes], *, warm: bool) -> str:
-    """Send the data in pieces and in one piece; return a sentence on the difference, "" for none."""
+def compare(desk: CuttingWorker, pieces: list[bytes], *, warm: bool) -> str:
+    """Ask in pieces and at one time; a sentence on how both differ, "" if they do not."""
     data = b"".join(pieces)
     expected = desk.whole(data)
     if warm:
@@ -345,7 +303,7 @@ def every_cut(data: bytes) -> Iterator[list[bytes]]:
 
 
 def exhaustive(
-    desk: Desk, inputs: list[bytes], is_spent: Callable[[], bool] = lambda: False
+    desk: CuttingWorker, inputs: list[bytes], is_spent: Callable[[], bool] = lambda: False
 ) -> tuple[int, list[str]]:
     """Cut each of *inputs* at every byte, warm; return the number of cuts and one line per difference."""
     count, failures = 0, []
@@ -380,7 +338,7 @@ def run_cuts(budget: Budget) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         lay_out(root)
-        desks = [Desk(root, variant) for variant in VARIANTS]
+        desks = [CuttingWorker(root, variant) for variant in VARIANTS]
         while count < budget.cases and not budget.is_spent and len(result.failures) < 50:
             data = b"".join(choice.choice(sources)() for _ in range(choice.choice((1, 1, 2))))[:MOST_BYTES]
             desk = choice.choice(desks)
@@ -400,7 +358,7 @@ def _statuses(data: bytes) -> tuple[bytes, ...]:
     return tuple(re.findall(rb"HTTP/1\.[01] (\d{3})|(plain a|front)", data))
 
 
-def _exchange(server: Server, pieces: list[bytes], pause: float) -> bytes:
+def _exchange(server: ServerProcess, pieces: list[bytes], pause: float) -> bytes:
     out = bytearray()
     with server.connect(10) as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -425,7 +383,7 @@ def run_wire(budget: Budget) -> Result:
     result, choice, count = Result(), budget.random, 0
     documents = {"index.html": b"front\n", "a.txt": b"plain a\n", "big.txt": b"x" * 40_000}
     inputs = [*CACHED, *(data.replace(b"/a.txt", b"/big.txt") for data in CACHED)]
-    with Server(WHIMBREL, Site(documents=documents)) as server:
+    with ServerProcess(WHIMBREL, HostileSite(documents=documents)) as server:
         wholes = {}
         while count < budget.cases and not budget.is_spent:
             data = choice.choice(inputs) + choice.choice((b"", b"", choice.choice(inputs)))

@@ -15,7 +15,7 @@ from itertools import count
 from tests.hostile.latency import HonestClient
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.memory_http1 import CONF, DOCUMENTS
-from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerProcess
 
 MULTIPLE = 10.0
 LEAST = 0.005  # seconds: a p99 below this is harmless, whatever apache2's is
@@ -133,13 +133,13 @@ def attacking(flood: Flood, port: int) -> Iterator[None]:
 
 def latency(program: Program, flood: Flood, seconds: float) -> tuple[float, int]:
     """Return the p99 of an honest client beside a flood, in seconds, and its number of requests."""
-    site = Site(
+    site = HostileSite(
         CONF
         + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers "
         "400\nMaxSpareThreads 400\n",
         DOCUMENTS,
     )
-    with Server(program, site) as server:
+    with ServerProcess(program, site) as server:
         for _ in range(3):
             server.get("/a.txt")
         client = HonestClient(server)

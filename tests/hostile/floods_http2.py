@@ -33,14 +33,14 @@ from tests.hostile.http2_frames import (
 )
 from tests.hostile.latency import HonestClient
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerProcess
 
 MOST: Final = 10.0  # times apache2's p99
 NOISE: Final = 0.002  # seconds of p99 that any server has on two cores with an attacker
 CONNECTIONS: Final = 4
 PAUSE: Final = 0.2  # seconds in which a server may close a connection after its flood
 BEGIN: Final = PREFACE + settings((4, MAX_WINDOW)) + frame(SETTINGS, ACK) + window(0, MAX_WINDOW - 65535)
-SITE: Final = Site(
+SITE: Final = HostileSite(
     "Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO}
 )
 NUMBERS: Final = range(1, 8000, 2)
@@ -125,7 +125,7 @@ def beside(program: Program, flood: bytes, seconds: float) -> HonestClient:
     """Run an honest client of *program* during an attack."""
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:1])  # of the server, which inherits it
-    with Server(program, SITE) as server:
+    with ServerProcess(program, SITE) as server:
         os.sched_setaffinity(0, cores[1:] or cores)
         honest = HonestClient(server)
         end = time.monotonic() + seconds

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.hostile.latency import HonestClient
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerProcess
 
 ENTRIES = 20_000
 MAX_FACTOR = 10.0  # of apache2's p99 beside the same load
@@ -53,7 +53,7 @@ def _documents() -> dict[str, bytes]:
     return {"a.txt": b"plain a\n", "slow.cgi": slow, "page.shtml": page, "secret/a.txt": b"secret\n"}
 
 
-def _fill(server: Server) -> None:
+def _fill(server: ServerProcess) -> None:
     """Write the directories of many files, and the users."""
     for name in ("list", "views"):
         folder = server.root / "htdocs" / name
@@ -93,7 +93,7 @@ FLOODS = (
 )
 
 
-def _send(server: Server, flood: Flood, seed: int, responses: Any) -> None:
+def _send(server: ServerProcess, flood: Flood, seed: int, responses: Any) -> None:
     """Run one client, which sends the next request after each response, until its process is ended."""
     choice = random.Random(seed)
     while True:
@@ -109,7 +109,7 @@ def _send(server: Server, flood: Flood, seed: int, responses: Any) -> None:
             time.sleep(0.01)
 
 
-def _attack(server: Server, flood: Flood, seed: int, responses: Any) -> None:
+def _attack(server: ServerProcess, flood: Flood, seed: int, responses: Any) -> None:
     for number in range(flood.clients):
         threading.Thread(target=_send, args=(server, flood, seed + number, responses), daemon=True).start()
     time.sleep(600)
@@ -118,7 +118,7 @@ def _attack(server: Server, flood: Flood, seed: int, responses: Any) -> None:
 class Attack:
     """Clients of *flood* in a separate process, which takes no time from the honest client."""
 
-    def __init__(self, server: Server, flood: Flood, seed: int) -> None:
+    def __init__(self, server: ServerProcess, flood: Flood, seed: int) -> None:
         context = multiprocessing.get_context("fork")
         self._responses = context.Value("l", 0)
         self._process = context.Process(
@@ -147,7 +147,7 @@ def latencies(
     responses.
     """
     p99, responses = {}, {}
-    with Server(program, Site(CONF, _documents(), processes=2)) as server:
+    with ServerProcess(program, HostileSite(CONF, _documents(), processes=2)) as server:
         _fill(server)
         server.get("/a.txt")
         with HonestClient(server).at_work() as honest:

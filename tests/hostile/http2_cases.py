@@ -37,10 +37,10 @@ from tests.hostile.http2_frames import (
     settings,
     window,
 )
-from tests.hostile.server import Program, Server, Site
+from tests.hostile.server import HostileSite, Program, ServerProcess
 
 SLOW = b"#!/bin/sh\nsleep 1\necho Content-Type: text/plain\necho\necho\n"
-SITE: Final = Site(
+SITE: Final = HostileSite(
     "Protocols h2c http/1.1\nTimeout 3\n",
     {"index.html": b"front\n", "a.txt": b"plain a\n", "echo.cgi": ECHO, "slow.cgi": SLOW},
 )
@@ -253,7 +253,7 @@ def recorded() -> dict[str, tuple[str, str]]:
 
 def verdicts(program: Program) -> tuple[dict[str, str], str]:
     """Return the verdicts of a server on all cases, and its log."""
-    with Server(program, SITE) as server, ThreadPoolExecutor(6) as pool:
+    with ServerProcess(program, SITE) as server, ThreadPoolExecutor(6) as pool:
         cases = dict(
             zip(
                 CASES, pool.map(lambda pieces: exchange(server, *pieces).verdict, CASES.values()), strict=True

@@ -10,7 +10,7 @@ from typing import Final
 
 from hpack import Decoder, Encoder
 
-from tests.hostile.server import Server, read_until_closed
+from tests.hostile.server import ServerProcess, read_until_closed
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
     range(10)
@@ -158,7 +158,7 @@ def outcome_of(data: bytes, closed: bool) -> Outcome:
 
 
 def exchange(
-    server: Server,
+    server: ServerProcess,
     *pieces: bytes,
     seconds: float = 3.0,
     begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),

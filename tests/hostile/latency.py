@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tests.hostile.server import Server
+from tests.hostile.server import ServerProcess
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -21,7 +21,7 @@ class HonestClient:
     latency.
     """
 
-    def __init__(self, server: Server, target: str = "/a.txt", interval: float = 0.01) -> None:
+    def __init__(self, server: ServerProcess, target: str = "/a.txt", interval: float = 0.01) -> None:
         self.server, self.interval, self.seconds, self.failures = server, interval, [0.0][:0], 0
         self._request = f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1")
         self._ended = threading.Event()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import WHIMBREL, Server, Site
+from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 
 MAX_GROWTH = 50.0  # MB that one worker may grow
 PATIENCE = 30.0  # seconds after the last response within which every program has ended
@@ -127,7 +127,7 @@ def _children(pid: int) -> list[str]:
     return found
 
 
-def _left_over(server: Server, seconds: float) -> list[str]:
+def _left_over(server: ServerProcess, seconds: float) -> list[str]:
     """Return the processes that the workers still have after *seconds*."""
     end = time.monotonic() + seconds
     while (
@@ -137,7 +137,7 @@ def _left_over(server: Server, seconds: float) -> list[str]:
     return left
 
 
-def _throw(server: Server, bomb: Bomb, seconds: float, result: Result) -> int:
+def _throw(server: ServerProcess, bomb: Bomb, seconds: float, result: Result) -> int:
     """Send the request and read for *seconds*; return the number of bytes received."""
     end, count = time.monotonic() + seconds, 0
     with server.connect(seconds) as wire:
@@ -164,7 +164,7 @@ def measure(seconds: float, size: int, timeout: int) -> Result:
     result = Result()
     files = documents(seconds, size)
     files.pop("top.html.cgi")
-    with Server(WHIMBREL, Site(CONF.format(timeout=timeout, root="%ROOT%"), files)) as server:
+    with ServerProcess(WHIMBREL, HostileSite(CONF.format(timeout=timeout, root="%ROOT%"), files)) as server:
         top = server.write("top.html", files["flood.cgi"])
         top.chmod(0o755)
         server.get("/a.txt")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerProcess
 
 MOST = 50.0  # MB
 # 260 kB: a page that is cached as bytes
@@ -28,11 +28,11 @@ CONF = (
 )
 ADDRESSES = 250  # loopback addresses that the server listens on
 GROUP = 50  # pipelined requests that a client sends before it reads
-Attack = Callable[[Server, Budget], int]
+Attack = Callable[[ServerProcess, Budget], int]
 
 
 def ask_all(
-    server: Server,
+    server: ServerProcess,
     requests: Iterator[bytes],
     host: str = "127.0.0.1",
     *,
@@ -68,7 +68,7 @@ def _taken(requests: Iterator[bytes], count: int) -> Iterator[bytes]:
         yield request
 
 
-def unique_agents(server: Server, budget: Budget) -> int:
+def unique_agents(server: ServerProcess, budget: Budget) -> int:
     """404s for some hundred paths, each repeated with unique User-Agents."""
     dice = random.Random(budget.seed)
     return ask_all(
@@ -82,7 +82,7 @@ def unique_agents(server: Server, budget: Budget) -> int:
     )
 
 
-def unique_heads(server: Server, budget: Budget) -> int:
+def unique_heads(server: ServerProcess, budget: Budget) -> int:
     """Heads of nearly 8 kB that all differ, each sent twice.
 
     They differ in the query, in a field that matters, in one that does not, in the host, in the path.
@@ -108,7 +108,7 @@ def unique_heads(server: Server, budget: Budget) -> int:
     return ask_all(server, heads(), end=lambda: budget.is_spent)
 
 
-def many_addresses(server: Server, budget: Budget) -> int:
+def many_addresses(server: ServerProcess, budget: Budget) -> int:
     """The same documents through every local address, with different heads."""
     return sum(
         ask_all(
@@ -125,7 +125,7 @@ def many_addresses(server: Server, budget: Budget) -> int:
     )
 
 
-def _unread(server: Server, connections: int, requests: bytes, seconds: float) -> int:
+def _unread(server: ServerProcess, connections: int, requests: bytes, seconds: float) -> int:
     """Send *requests* on many connections and read nothing for some seconds."""
     wires = []
     for _ in range(connections):
@@ -151,7 +151,7 @@ def _unread(server: Server, connections: int, requests: bytes, seconds: float) -
     return connections
 
 
-def pipelined(server: Server, budget: Budget) -> int:
+def pipelined(server: ServerProcess, budget: Budget) -> int:
     """35 kB of requests for a page of 260 kB, unread: some on one connection, then on many."""
     request = b"GET /page.shtml HTTP/1.1\r\nHost: x\r\n\r\n"
     server.get("/page.shtml")
@@ -159,7 +159,7 @@ def pipelined(server: Server, budget: Budget) -> int:
     return _unread(server, 1, request * 1000, 2) + _unread(server, 20, request * 1000, 3)
 
 
-def slow_readers(server: Server, budget: Budget) -> int:
+def slow_readers(server: ServerProcess, budget: Budget) -> int:
     """Three hundred clients that ask for pages and files and read nothing, or that pipeline without end."""
     done = 0
     for target in ("page.shtml", "file.txt", "a.txt", "none"):
@@ -168,7 +168,7 @@ def slow_readers(server: Server, budget: Budget) -> int:
     return done
 
 
-def dripped(server: Server, budget: Budget) -> int:
+def dripped(server: ServerProcess, budget: Budget) -> int:
     """Two hundred heads and trailers of many lines that never end."""
     line = b"X-%d: " + b"x" * 4000 + b"\r\n"
     lines = b"".join(line % number for number in range(90))
@@ -213,10 +213,10 @@ def growth(program: Program, attack: Attack, budget: Budget) -> tuple[float, int
 
 
 @contextmanager
-def _serving(program: Program, listens: str) -> Iterator[Server]:
-    server = Server(
+def _serving(program: Program, listens: str) -> Iterator[ServerProcess]:
+    server = ServerProcess(
         program,
-        Site(
+        HostileSite(
             CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild "
             "400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens,
             DOCUMENTS,

@@ -28,7 +28,7 @@ from tests.hostile.http2_frames import (
     window,
 )
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import WHIMBREL, Server, Site
+from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 
 MOST_MB: Final = 50.0
 MOST_BYTES: Final = 4 << 20
@@ -37,7 +37,7 @@ BIG: Final = 259_000  # bytes of a page
 # unlimited windows
 OPEN: Final = PREFACE + settings((4, MAX_WINDOW), (5, (1 << 24) - 1)) + window(0, MAX_WINDOW - 65535)
 SLEEP: Final = b"#!/bin/sh\nsleep 3\necho Content-Type: text/plain\necho\necho\n"
-SITE: Final = Site(
+SITE: Final = HostileSite(
     "Protocols h2c http/1.1\nTimeout 20\n",
     {
         "a.txt": b"plain a\n",
@@ -147,7 +147,7 @@ def made(name: str) -> bytes:
     return bytes(out)
 
 
-def _send(server: Server, bomb: bytes, seconds: float) -> None:
+def _send(server: ServerProcess, bomb: bytes, seconds: float) -> None:
     """Send as much of *bomb* as the server takes, read nothing, and hold the connection for *seconds*."""
     end = time.monotonic() + seconds
     with server.connect(seconds) as wire:
@@ -158,7 +158,7 @@ def _send(server: Server, bomb: bytes, seconds: float) -> None:
         time.sleep(max(0.0, end - time.monotonic()))
 
 
-def growth(server: Server, name: str, connections: int, seconds: float) -> float:
+def growth(server: ServerProcess, name: str, connections: int, seconds: float) -> float:
     """Return the growth of a worker in MB while *connections* send a bomb."""
     bomb = made(name)
     server.reset_peak()
@@ -171,7 +171,7 @@ def growth(server: Server, name: str, connections: int, seconds: float) -> float
     return server.peak_memory() - before
 
 
-def warm(server: Server) -> None:
+def warm(server: ServerProcess) -> None:
     """Let the worker import its modules and cache the pages."""
     for _ in range(2):
         for path in ("/a.txt", "/big.html", "/list/", "/none"):
@@ -187,7 +187,7 @@ def run(
         if budget.is_spent:
             result.failures.append(f"no time for {name}")
             continue
-        with Server(WHIMBREL, SITE) as server:
+        with ServerProcess(WHIMBREL, SITE) as server:
             warm(server)
             workers = server.workers()
             grown = result.figures[name] = round(growth(server, name, connections, seconds), 1)

@@ -8,7 +8,7 @@ import time
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import WHIMBREL, Server, Site
+from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 
 SEEDS = tuple(text.encode("latin-1") for group in (FRAMING, HEADS, LINES) for text in group.values())
 ALPHABET = (
@@ -85,7 +85,7 @@ def mutate(data: bytes, choice: random.Random) -> bytes:
     return data
 
 
-def _send(server: Server, data: bytes) -> socket.socket:
+def _send(server: ServerProcess, data: bytes) -> socket.socket:
     wire = server.connect(20)
     try:
         wire.sendall(data)
@@ -122,7 +122,7 @@ def run(budget: Budget) -> Result:
         "page.shtml": b"x\n",
         "e.cgi": b"#!/bin/sh\necho Content-Type: text/plain\necho\nwc -c\n",
     }
-    with Server(WHIMBREL, Site(conf, documents)) as server:
+    with ServerProcess(WHIMBREL, HostileSite(conf, documents)) as server:
         workers = set(server.workers())
         while sent < budget.cases and not budget.is_spent:
             group = [mutate(budget.random.choice(SEEDS), budget.random) for _ in range(AT_ONE_TIME)]

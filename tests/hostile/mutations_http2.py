@@ -10,7 +10,7 @@ from typing import Final
 from tests.hostile.http2_cases import BEGINNINGS, CASES, SITE
 from tests.hostile.http2_frames import ACK, PREFACE, SETTINGS, Outcome, exchange, frame, read_frames, settings
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Server
+from tests.hostile.server import APACHE, WHIMBREL, ServerProcess
 
 AT_ONE_TIME: Final = 32
 COMPARED: Final = 4  # one of this many is sent to apache2 as well
@@ -83,16 +83,16 @@ def _differs(ours: Outcome, theirs: Outcome) -> bool:
     return ours.goaway != theirs.goaway and (ours.goaway, theirs.goaway) not in IN_PIECES
 
 
-def _ask(server: Server, data: bytes) -> Outcome:
+def _ask(server: ServerProcess, data: bytes) -> Outcome:
     return exchange(server, data, seconds=8.0, begin=b"", pause=0.0)
 
 
 def run(budget: Budget) -> Result:
     """Send mutated sequences in groups, and a share of them to apache2."""
     result, sent, compared = Result(), 0, 0
-    theirs = Server(APACHE, SITE).__enter__() if APACHE.is_present else None
+    theirs = ServerProcess(APACHE, SITE).__enter__() if APACHE.is_present else None
     try:
-        with Server(WHIMBREL, SITE) as server, ThreadPoolExecutor(AT_ONE_TIME) as pool:
+        with ServerProcess(WHIMBREL, SITE) as server, ThreadPoolExecutor(AT_ONE_TIME) as pool:
             workers = server.workers()
             while sent < budget.cases and not budget.is_spent:
                 group = [

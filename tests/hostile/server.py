@@ -68,7 +68,7 @@ WHIMBREL = Program("whimbrel", (sys.executable, "-c", "from whimbrel.cli.httpd i
 
 
 @dataclass
-class Site:
+class HostileSite:
     """Served content: configuration after `FRAME` (%ROOT% is the server root), documents by name (executable:
     .cgi).
     """
@@ -80,10 +80,10 @@ class Site:
     processes: int = 1
 
 
-class Server:
+class ServerProcess:
     """*program* serving *site*; a context manager. `errors` is the error log, `access` the access log."""
 
-    def __init__(self, program: Program, site: Site) -> None:
+    def __init__(self, program: Program, site: HostileSite) -> None:
         self.program, self.port = program, free_port()
         self.root = Path(tempfile.mkdtemp(prefix="whimbrel-hostile-"))
         self.root.chmod(0o755)
@@ -121,7 +121,7 @@ class Server:
         os.utime(path, (seconds, seconds))
         return path
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> ServerProcess:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
         with (self.logs / "output").open("wb") as sink:
             self.process = subprocess.Popen(

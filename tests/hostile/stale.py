@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.differential.cache_engines import BEGIN, Clock, Server, masked
+from tests.differential.cache_engines import BEGIN, CachingWorker, Clock, Server, masked
 from tests.hostile.changes_on_disk import CHANGES, OLD, Ground
 from tests.hostile.measure import Budget, Measure, Result
 from whimbrel.base.dialect import V24
@@ -217,14 +217,14 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
             shutil.rmtree(elsewhere, ignore_errors=True)
 
 
-def _server(root: Path, clock: Clock) -> Server:
+def _server(root: Path, clock: Clock) -> CachingWorker:
     configuration = load(LoadOptions(server_root=str(root)), ALL, V24)
     import_everything(configuration)  # another user than root may be unable to read them later
     return Server(configuration, clock)
 
 
 def _ask(
-    server: Server, target: str, fields: tuple[str, ...], clock: Clock
+    server: CachingWorker, target: str, fields: tuple[str, ...], clock: Clock
 ) -> tuple[bytes, list[tuple[str, bytes]]]:
     clock.now += 0.001
     server_user = os.geteuid()
@@ -236,11 +236,11 @@ def _ask(
         os.seteuid(server_user)
 
 
-def _exchange(server: Server, target: str, fields: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
+def _exchange(server: CachingWorker, target: str, fields: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
     lines = (f"GET {target} HTTP/1.1", "Host: localhost", *fields, "", "")
     connection = server.connect("127.0.0.1", 4000)
     out, logs = server.ask(connection, "\r\n".join(lines).encode("latin-1"))
-    server.loop.turn()
+    server.loop.tick()
     out = connection[1].out or out
     return masked(out, logs)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.hostile.cuts import Desk, Wire, lay_out
+from tests.hostile.cuts import CuttingWorker, lay_out
+from tests.support.fakes import FakeTransport
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import Server
 from whimbrel.engine.cache import index
@@ -117,23 +118,23 @@ def hostile(count: int) -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CuttingWorker]:
     root = tmp_path_factory.mktemp("bounds")
     lay_out(root)
     smaller = pytest.MonkeyPatch()
     smaller.setattr(index, "MAX_BYTES", index.MAX_BYTES // SMALLER)
-    desk = Desk(root)
+    desk = CuttingWorker(root)
     wires: dict[int, Any] = {}
     for number, head in enumerate(hostile(HEADS)):
         address = f"127.0.{number // 3 % 400}.1" if number % 2 else "127.0.0.1"
         wire = wires.get(number % 40)
         if wire is None or wire.is_closed or wire.protocol._state.name != "READY":
-            wire = wires[number % 40] = Wire()
+            wire = wires[number % 40] = FakeTransport(server=("127.0.0.1", 8080))
             wire._extra["sockname"] = (address, 8080)
             wire.protocol = HttpProtocol(desk.service)
             wire.protocol.connection_made(wire)
         desk.turn(lambda data, to=wire: to.protocol.data_received(data), head)
-        wire.out.clear()
+        wire.out = b""
         if number % 500 == 0:
             wires.clear()
             desk.runtime.logs.clear()
@@ -142,11 +143,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     smaller.undo()
 
 
-def _of_engine(name: str) -> Callable[[Desk], object]:
+def _of_engine(name: str) -> Callable[[CuttingWorker], object]:
     return lambda desk: getattr(desk.engine, name)
 
 
-HELD: dict[str, Callable[[Desk], object]] = {
+HELD: dict[str, Callable[[CuttingWorker], object]] = {
     "Engine.response_cache: answers": lambda desk: [
         (b.by_head, b._old_by_head, b._young_generation, b._old_generation)
         for b in desk.engine.response_cache.indexes()
@@ -172,12 +173,12 @@ HELD: dict[str, Callable[[Desk], object]] = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_a_cache_stays_below_its_bound(filled: Desk, name: str) -> None:
+def test_a_cache_stays_below_its_bound(filled: CuttingWorker, name: str) -> None:
     most = bounds()[name] // (SMALLER if name == "Engine.response_cache: answers" else 1)
     assert deep_size(HELD[name](filled)) <= most
 
 
-def test_responses_were_cached(filled: Desk) -> None:
+def test_responses_were_cached(filled: CuttingWorker) -> None:
     indexes = list(filled.engine.response_cache.indexes())
     generations = [
         one
@@ -189,15 +190,15 @@ def test_responses_were_cached(filled: Desk) -> None:
     assert len(filled.service._listeners) == 2 or len(filled.service._listeners) == 1
 
 
-def test_the_books_are_bounded_in_number(filled: Desk) -> None:
+def test_the_books_are_bounded_in_number(filled: CuttingWorker) -> None:
     kept = ResponseCache()
     made = [kept.index(f"127.0.{n // 250}.{n % 250}", 80) for n in range(2000)]
     assert len(list(kept.indexes())) == 512 and made[0]._closed and not made[-1]._closed
 
 
-def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
+def test_what_a_client_sends_ahead_is_bounded(filled: CuttingWorker) -> None:
     """While a response is not read, reading pauses; a connection then holds the bound and one read."""
-    wire, stopped = Wire(), []
+    wire, stopped = FakeTransport(), []
     wire.pause_reading = lambda: stopped.append(True)  # type: ignore[method-assign]
     wire.protocol = HttpProtocol(filled.service)
     wire.protocol.connection_made(wire)
@@ -210,11 +211,11 @@ def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
     assert deep_size(wire.protocol._pattern) + deep_size(wire.protocol._last) <= bounds()["FastPath._pattern"]
 
 
-def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
+def test_no_more_is_answered_than_the_transport_takes(filled: CuttingWorker) -> None:
     """A transport that takes nothing gets the bound and one response."""
-    wire = Wire()
+    wire = FakeTransport()
     wire.write = lambda data: (
-        wire.out.extend(data),
+        FakeTransport.write(wire, data),
         len(wire.out) > 64 * 1024 and wire.protocol.pause_writing(),
     )  # type: ignore[method-assign,assign]
     wire.protocol = HttpProtocol(filled.service)
@@ -226,8 +227,8 @@ def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
     assert 64 * 1024 < len(wire.out) < bounds()["ResponseWriter: written ahead"]
 
 
-def test_a_head_that_never_ends_is_bounded(filled: Desk) -> None:
-    wire = Wire()
+def test_a_head_that_never_ends_is_bounded(filled: CuttingWorker) -> None:
+    wire = FakeTransport(server=("127.0.0.1", 8080))
     wire.protocol = HttpProtocol(filled.service)
     wire.protocol.connection_made(wire)
     filled.turn(wire.protocol.data_received, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n")

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
-from tests.hostile.cuts import CACHED, VARIANTS, Desk, compare, exhaustive, generated, lay_out, pieces_of
+from tests.hostile.cuts import (
+    CACHED,
+    VARIANTS,
+    CuttingWorker,
+    compare,
+    exhaustive,
+    generated,
+    lay_out,
+    pieces_of,
+)
 from tests.hostile.mutations import mutate
 
 RAW = [
@@ -41,20 +50,20 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=sorted(VARIANTS))
-def desk(root: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    made = Desk(root, request.param)
+def desk(root: Path, request: pytest.FixtureRequest) -> Iterator[CuttingWorker]:
+    made = CuttingWorker(root, request.param)
     yield made
     made.close()
 
 
 @pytest.mark.parametrize("name", CUT)
 @pytest.mark.parametrize("warm", [False, True])
-def test_the_rest_of_a_head_counts(desk: Desk, name: str, warm: bool) -> None:
+def test_the_rest_of_a_head_counts(desk: CuttingWorker, name: str, warm: bool) -> None:
     assert compare(desk, list(CUT[name]), warm=warm) == ""
 
 
 def test_every_cut_of_cached_requests(root: Path) -> None:
-    desk = Desk(root)
+    desk = CuttingWorker(root)
     inputs = [CACHED[1], CACHED[3] + CACHED[6], CACHED[13] + CACHED[2]]
     count, failures = exhaustive(desk, inputs)
     desk.close()
@@ -62,7 +71,7 @@ def test_every_cut_of_cached_requests(root: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_cuts(desk: Desk, seed: int) -> None:
+def test_random_cuts(desk: CuttingWorker, seed: int) -> None:
     choice = random.Random(seed)
     for _ in range(60):
         first, second = (

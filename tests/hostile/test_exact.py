@@ -6,7 +6,7 @@ import pytest
 
 from tests.hostile import regexes, stale, wire
 from tests.hostile.measure import Budget
-from tests.hostile.server import APACHE, WHIMBREL, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, ServerProcess
 from whimbrel.engine.deps.files import Dependencies
 
 
@@ -82,7 +82,7 @@ PINNED = {  # apache2 2.4.71: statuses, and the position of the sentinel's respo
 
 
 def test_pinned_requests() -> None:
-    with Server(WHIMBREL, Site(wire.CONF.format(options="Strict"), wire.DOCUMENTS)) as server:
+    with ServerProcess(WHIMBREL, HostileSite(wire.CONF.format(options="Strict"), wire.DOCUMENTS)) as server:
         found = {}
         for data in PINNED:
             outcomes = {wire.send(server, data.encode("latin-1")) for _ in range(3)}

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from tests.hostile.floods_work import CONF, FLOODS, Attack, _documents
 from tests.hostile.latency import HonestClient
-from tests.hostile.server import WHIMBREL, Server, Site
+from tests.hostile.server import WHIMBREL, HostileSite, ServerProcess
 
 
 def test_an_honest_client_is_served_beside_each_flood() -> None:
-    with Server(WHIMBREL, Site(CONF, _documents())) as server:
+    with ServerProcess(WHIMBREL, HostileSite(CONF, _documents())) as server:
         folder = server.root / "htdocs/list"
         folder.mkdir()
         for number in range(2000):

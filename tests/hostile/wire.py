@@ -16,7 +16,7 @@ from typing import Final
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Server, Site, read_until_closed
+from tests.hostile.server import APACHE, WHIMBREL, HostileSite, ServerProcess, read_until_closed
 
 SENTINEL: Final = b"GET /sentinel.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 MARK: Final = b"the sentinel\n"
@@ -397,7 +397,7 @@ class Outcome:
         )
 
 
-def send(server: Server, data: bytes) -> Outcome:
+def send(server: ServerProcess, data: bytes) -> Outcome:
     """Send *data* and the sentinel in one write, and read until the server closes."""
     with server.connect(PATIENCE) as wire:
         try:
@@ -470,7 +470,7 @@ def judge(data: bytes, apache: Outcome, ours: Outcome, used: set[str]) -> str:
     return "another status"
 
 
-def _compare(apache: Server, ours: Server, data: bytes) -> tuple[Outcome, list[Outcome]]:
+def _compare(apache: ServerProcess, ours: ServerProcess, data: bytes) -> tuple[Outcome, list[Outcome]]:
     return send(apache, data), [send(ours, data) for _ in range(3)]
 
 
@@ -478,11 +478,11 @@ def _run(budget: Budget, options: str) -> Result:
     if not APACHE.is_present:
         return Result(skipped="apache2 is not installed")
     result, used, sent, ends = Result(), set[str](), 0, 0
-    site = Site(CONF.format(options=options), DOCUMENTS)
+    site = HostileSite(CONF.format(options=options), DOCUMENTS)
     made = cases(budget.random)
     with (
-        Server(APACHE, site) as apache,
-        Server(WHIMBREL, site) as ours,
+        ServerProcess(APACHE, site) as apache,
+        ServerProcess(WHIMBREL, site) as ours,
         ThreadPoolExecutor(AT_ONE_TIME) as pool,
     ):
         while sent < budget.cases and not budget.is_spent:

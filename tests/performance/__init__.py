@@ -1,1 +1,1 @@
-"""How much work a request makes: counted, not timed."""
+"""The work of a request: counted, not timed."""

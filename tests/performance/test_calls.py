@@ -1,16 +1,14 @@
-"""The number of function calls that one request makes, case by case: it must not grow.
+"""Function calls of one request, case by case: a guard against regressions.
 
-`CALLS.tsv` holds what each case may make.  Where a figure has fallen by more than a tenth the lower one is to be written there, so that what was
-won stays won.  Calls of functions in Python and in C are counted, by the profiling hook of the interpreter: the same on every machine and under
-any load.
+`CALLS.tsv` holds the bound of each case.  If a figure falls by more than a tenth, write the lower one there,
+so that the gain is kept.  Calls of functions in Python and in C are counted by the profiling hook of the
+interpreter: the figures are the same on every machine and under any load.
 """
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +17,8 @@ from typing import Any
 import pytest
 from hpack import Encoder
 
-from tests.performance.site import NOW, Site, heads
+from tests.performance.counting import count_calls
+from tests.performance.site import NOW, BenchmarkWorker, heads
 from whimbrel.engine.engine import Engine
 from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.server.http1 import writer
@@ -65,66 +64,47 @@ def promised() -> dict[str, int]:
     }
 
 
-def calls_of(work: Callable[[], None]) -> int:
-    """How many calls *work* makes."""
-    count = 0
+def calls_per_request(
+    site: BenchmarkWorker, feed: Iterator[bytes], status: int, *, forgets: bool = False
+) -> int:
+    """Return the calls of one request on a persistent connection, one request per tick, after a warm-up.
 
-    def counted(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal count
-        if event in ("call", "c_call"):
-            count += 1
-
-    before = sys.getprofile()
-    gc.collect()
-    gc.disable()
-    try:
-        sys.setprofile(counted)
-        work()
-    finally:
-        sys.setprofile(before)
-        gc.enable()
-    return count
-
-
-def calls_per_request(site: Site, feed: Iterator[bytes], status: int, *, forgets: bool = False) -> int:
-    """The calls of one request on a connection that lasts, each in a turn of the loop of its own; everything has been asked before.
-
-    *forgets*: no answer is kept.
+    *forgets*: the response cache is cleared before.
     """
-    connection, wire = site.connect()
+    connection, wire = site.accept()
     if forgets:
         connection._index.clear()
     for _ in range(6):
-        connection.connection.served = 1  # the first answer of a connection may offer other protocols
+        connection.connection.served = 1  # the first response of a connection may offer other protocols
         connection.data_received(next(feed))
-        site.loop.turn()
+        site.loop.tick()
     assert wire.out[9:12] == b"%d" % status, wire.out[:200]
     data = [next(feed) for _ in range(ROUNDS)]
 
     def ask() -> None:
         for one in data:
             connection.data_received(one)
-            site.loop.turn()
+            site.loop.tick()
 
-    count = calls_of(ask)
+    count = count_calls(ask)
     assert wire.out[9:12] == b"%d" % status, wire.out[:200]
     assert not site.problems, site.problems
-    connection.connection_lost(None)  # the scoreboard tells of connections
+    connection.connection_lost(None)  # the scoreboard shows connections
     return count // ROUNDS
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    # Not pytest's folder: how deep a document lies counts.
+def site() -> Iterator[BenchmarkWorker]:
+    # Not pytest's directory: the depth of a document counts.
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
         for module in (state, writer):
             patch.setattr(module, "time", lambda: NOW)
         patch.setattr(os, "times", lambda: os.times_result((1.5, 0.5, 0.0, 0.0, 100.0)))
-        yield Site(Path(root))
+        yield BenchmarkWorker(Path(root))
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_calls(site: Site, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls(site: BenchmarkWorker, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     status, feed = CASES[case]
     forgets, limit = case.startswith("unkept"), promised()[case]
     if forgets:
@@ -135,7 +115,7 @@ def test_calls(site: Site, case: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def http2_requests() -> Iterator[bytes]:
-    """Requests on streams of one connection, as a client sends them that has asked before: the same fields, ever shorter written."""
+    """Yield requests on streams of one connection with the same fields, compressed by the dynamic table."""
     encoder = Encoder()
     fields = [
         (":method", "GET"),
@@ -149,25 +129,25 @@ def http2_requests() -> Iterator[bytes]:
         yield len(block).to_bytes(3) + b"\x01\x05" + number.to_bytes(4) + block
 
 
-def test_calls_of_http2(site: Site) -> None:
-    first, wire = site.connect()
+def test_calls_of_http2(site: BenchmarkWorker) -> None:
+    first, wire = site.accept()
     first.data_received(PREFACE + b"\0\0\0\x04\0\0\0\0\0")
     session: Any = wire.protocol
     feed = http2_requests()
     for _ in range(4):
         session.data_received(next(feed))
-        site.loop.turn()
+        site.loop.tick()
     data = [next(feed) for _ in range(ROUNDS)]
 
     def ask() -> None:
         for one in data:
             session.data_received(one)
-            site.loop.turn()
+            site.loop.tick()
 
-    count, limit = calls_of(ask) // ROUNDS, promised()["h2c"]
+    count, limit = count_calls(ask) // ROUNDS, promised()["h2c"]
     assert wire.out.endswith(b"x" * 1024)
     assert not site.problems, site.problems
-    assert limit * 0.9 <= count <= limit, f"h2c: {count} calls, {limit} promised"
+    assert limit * 0.9 <= count <= limit, f"h2c: {count} calls, the bound is {limit}"
 
 
 def test_the_table_names_every_case() -> None:

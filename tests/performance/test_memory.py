@@ -1,6 +1,7 @@
-"""What a line of a big configuration costs in memory while a server runs: bytes that its objects take, on every machine the same.
+"""Memory of the lines of a large configuration in a running server: bytes of objects, the same on every
+machine.
 
-Ten thousand such lines are what the benchmark asks of each server; every process has them.
+The benchmark has ten thousand such lines, and every process holds them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What a check of a configuration imports and how much it does: neither may grow unnoticed.
+"""Imports and function calls of a configuration check: neither may grow unnoticed.
 
-Start-up time is made of imports.  Counts of modules and of calls are the same on every machine and under any load, times are not.
+Imports dominate the start-up time.  Counts of modules and of calls are the same on every machine and under
+any load, times are not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import whimbrel
-from tests.performance.test_calls import calls_of
+from tests.performance.counting import count_calls
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
@@ -20,13 +21,15 @@ from whimbrel.modules import ALL
 from whimbrel.modules.core.spec import server_spec
 from whimbrel.testing.ports import free_port
 
-# Each costs more than a millisecond, or brings others that do.
+# Each takes more than a millisecond, or imports others that do.
 HEAVY = frozenset(
-    "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd dis email h2 hashlib html http inspect "
-    "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal socket ssl subprocess tempfile threading "
+    "_ctypes _hashlib _ssl asyncio bcrypt calendar concurrent.futures copy ctypes dataclasses datetime dd "
+    "dis email h2 hashlib html http inspect "
+    "ipaddress json linecache locale logging passlib pcre2 pickle random rich selectors shutil signal "
+    "socket ssl subprocess tempfile threading "
     "tokenize traceback typer urllib urllib.parse uuid uvloop weakref zlib".split()
 )
-# Ours that only answer requests, or only serve.
+# Modules of this package that only respond to requests, or only serve.
 SERVING = (
     "whimbrel.http.syntax.head",
     "whimbrel.http.http2.protocol",
@@ -40,14 +43,17 @@ SERVING = (
     "whimbrel.server",
     "whimbrel.cli.signals",
 )
-MOST = 140  # of our modules, with the packages that they stand in
-MOST_TO_SERVE = 435  # of all modules, Python's own first ones not counted
+MAX_MODULES = 140  # modules of this package
+MAX_MODULES_TO_SERVE = 420  # all modules, without those that Python imports at its start
 NOT_TO_SERVE = frozenset(
-    "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random secrets shutil sqlite3 tempfile timeit "
+    "bz2 copy cryptography dataclasses email h2 html html.entities http lzma passlib psycopg pymysql random "
+    "secrets shutil sqlite3 tempfile timeit "
     "unicodedata urllib uuid whimbrel.cli.dumps whimbrel.server.http2.connection".split()
 )
 CALLS_PER_HOST = 150
-MODULES = "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status".split()
+MODULES = (
+    "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status"
+).split()
 PLAIN = """ServerName localhost
 Listen 127.0.0.1:8080
 LogFormat "%h %l %u %t \\"%r\\" %>s %b" common
@@ -74,26 +80,27 @@ CustomLog access_log common
 """
 
 
-def written(root: Path, more: str = "") -> Path:
-    """A plain configuration, and *more*; its file."""
-    for folder in ("htdocs", "logs"):
-        (root / folder).mkdir(exist_ok=True)
+def write_configuration(root: Path, more: str = "") -> Path:
+    """Write a minimal configuration and *more*; return its file."""
+    for directory in ("htdocs", "logs"):
+        (root / directory).mkdir(exist_ok=True)
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in MODULES)
     (root / "httpd.conf").write_text(f"{loads}ServerRoot {root}\n{PLAIN.format(root=root)}{more}")
     return root / "httpd.conf"
 
 
-def imported(root: Path, *, serves: bool = False) -> list[str]:
-    """The modules that ``-t``, or a server that is ready to fork, has imported, without those that Python itself begins with."""
-    path, ready = written(root), ""
+def imported_modules(root: Path, *, serves: bool = False) -> list[str]:
+    """Return the modules that ``-t``, or a server that is ready to fork, imports beyond Python's own."""
+    path, ready = write_configuration(root), ""
     if serves:
-        ready = "from whimbrel.server.master import single_process; single_process.serve = lambda generation: 0; "
+        ready = "from whimbrel.server.master import single_process; single_process.serve = lambda master: 0; "
         (root / "mime.types").write_text("text/html html\n")
         more = f"TypesConfig mime.types\n{'User www-data' if os.getuid() == 0 else ''}\n"
         path.write_text(path.read_text().replace(":8080", f":{free_port()}") + more)
     code = (
         f"import os, sys; before = set(sys.modules); from whimbrel.cli.httpd import run; {ready}"
-        f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(path)!r}, {'-X' if serves else '-t'!r}]); "
+        f"status = run(['whimbrel-httpd', '-d', {str(root)!r}, '-f', {str(path)!r}, "
+        f"{'-X' if serves else '-t'!r}]); "
         "print(status, *sorted(set(sys.modules) - before))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(whimbrel.__file__).parent.parent)}
@@ -106,19 +113,19 @@ def imported(root: Path, *, serves: bool = False) -> list[str]:
 
 
 def test_a_check_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
-    names = imported(tmp_path)
+    names = imported_modules(tmp_path)
     assert "whimbrel.modules.filters.mod_include" in names
     assert not HEAVY & set(names)
     assert not [name for name in names if name.startswith(SERVING)]
-    ours = [name for name in names if name.startswith("whimbrel")]
-    assert len(ours) <= MOST
+    own_modules = [name for name in names if name.startswith("whimbrel")]
+    assert len(own_modules) <= MAX_MODULES
 
 
 def test_a_server_imports_nothing_that_its_configuration_cannot_ask_for(tmp_path: Path) -> None:
-    names = imported(tmp_path, serves=True)
+    names = imported_modules(tmp_path, serves=True)
     assert "whimbrel.engine.pipeline.process" in names
     assert not NOT_TO_SERVE & set(names)
-    assert len(names) <= MOST_TO_SERVE
+    assert len(names) <= MAX_MODULES_TO_SERVE
 
 
 def check(options: LoadOptions) -> None:
@@ -127,7 +134,7 @@ def check(options: LoadOptions) -> None:
 
 
 def hosts(count: int) -> str:
-    """That many virtual hosts."""
+    """Return *count* virtual hosts."""
     return "".join(
         f'<VirtualHost *>\nServerName h{n}.example.org\nDocumentRoot "htdocs"\n</VirtualHost>\n'
         for n in range(count)
@@ -135,11 +142,11 @@ def hosts(count: int) -> str:
 
 
 def test_what_a_virtual_host_costs(tmp_path: Path) -> None:
-    """The calls of a thousand hosts more, for each of them; the second reading counts, when everything is imported and compiled."""
+    """Compare the calls of a thousand more hosts; the second reading counts, when everything is compiled."""
     counts = []
     for count in (500, 500, 1500):
         options = LoadOptions(
-            server_root=str(tmp_path), file=str(written(tmp_path, hosts(count))), check_only=True
+            server_root=str(tmp_path), file=str(write_configuration(tmp_path, hosts(count))), check_only=True
         )
-        counts.append(calls_of(partial(check, options)))
+        counts.append(count_calls(partial(check, options)))
     assert 0 < (counts[2] - counts[1]) / 1000 <= CALLS_PER_HOST

@@ -1,4 +1,4 @@
-"""The time of a check and of an upgrade grows with the hosts of a server, and stays within bounds."""
+"""The time of a check and of an upgrade is linear in the number of hosts, and bounded."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 HOSTS = 300
 BOUND = 60.0
-"""Seconds of one process for 300 hosts, generous for a busy machine; a free one takes less than 10."""
-MODULES = "authz_host auth_basic authn_file authz_user dir mime alias rewrite log_config setenvif autoindex proxy proxy_http ssl headers"
+"""Seconds of one process for 300 hosts on a busy machine; an idle one takes less than 10."""
+MODULES = (
+    "authz_host auth_basic authn_file authz_user dir mime alias rewrite log_config setenvif autoindex "
+    "proxy proxy_http ssl headers"
+)
 MAIN = """ServerRoot "{root}"
 Listen 80
 NameVirtualHost *:80
@@ -65,7 +68,7 @@ HOST = """<VirtualHost *:80>
 
 
 def server(root: Path, hosts: int) -> LoadOptions:
-    """A server with that many virtual hosts, each with a .htaccess file."""
+    """Write a server with *hosts* virtual hosts, each with a .htaccess file."""
     (root / "conf/sites").mkdir(parents=True)
     lines = "\n".join(f"LoadModule {name}_module modules/mod_{name}.so" for name in MODULES.split())
     (root / "conf/httpd.conf").write_text(MAIN.format(root=root, modules=lines))

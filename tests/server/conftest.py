@@ -36,7 +36,7 @@ Include conf/extra.conf
 """
 
 
-class Running:
+class ServerProcess:
     """A server root and the process that serves it."""
 
     def __init__(self, root: Path, port: int) -> None:
@@ -134,7 +134,7 @@ def everything(wire: socket.socket) -> bytes:
 
 
 @pytest.fixture
-def server() -> Iterator[Running]:
+def server() -> Iterator[ServerProcess]:
     """A server that was not started; its directory is readable by all, since workers become www-data."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
     root.chmod(0o755)
@@ -149,7 +149,7 @@ def server() -> Iterator[Running]:
     (root / "htdocs/big.bin").write_bytes(bytes(range(256)) * 40_000)
     for path in (root / "htdocs").iterdir():
         os.utime(path, (1_600_000_000, 1_600_000_000))
-    running = Running(root, port)
+    running = ServerProcess(root, port)
     try:
         yield running
     finally:

@@ -27,7 +27,7 @@ from h2.events import (
     StreamEnded,
     StreamReset,
 )
-from tests.server.conftest import Running, everything
+from tests.server.conftest import ServerProcess, everything
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CONF = """\
@@ -49,7 +49,7 @@ SHOW = (
 class Peer:
     """A client that collects events by stream."""
 
-    def __init__(self, server: Running, *, begin: bool = True) -> None:
+    def __init__(self, server: ServerProcess, *, begin: bool = True) -> None:
         self.socket = server.connect()
         self.wire = H2Connection(
             H2Configuration(
@@ -120,7 +120,7 @@ class Peer:
 
 
 @pytest.fixture
-def site(server: Running) -> Iterator[Running]:
+def site(server: ServerProcess) -> Iterator[ServerProcess]:
     """A server with mod_http2 and three programs, not started yet."""
     folder = server.root / "cgi"
     folder.mkdir()
@@ -131,12 +131,12 @@ def site(server: Running) -> Iterator[Running]:
     yield server
 
 
-def add(server: Running, text: str) -> None:
+def add(server: ServerProcess, text: str) -> None:
     path: Path = server.root / "conf/extra.conf"
     path.write_text(path.read_text() + text)
 
 
-def test_consecutive_requests_and_cached_responses(site: Running) -> None:
+def test_consecutive_requests_and_cached_responses(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     for number in range(1, 21, 2):
@@ -149,7 +149,7 @@ def test_consecutive_requests_and_cached_responses(site: Running) -> None:
     assert set((site.root / "logs/lines").read_text().splitlines()) == {"GET /index.html HTTP/2.0 200 6 - 1"}
 
 
-def test_a_slow_response_delays_no_other(site: Running) -> None:
+def test_a_slow_response_delays_no_other(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/slow")
@@ -160,7 +160,7 @@ def test_a_slow_response_delays_no_other(site: Running) -> None:
     assert peer.body(1) == b"slow\n"
 
 
-def test_head_and_errors(site: Running) -> None:
+def test_head_and_errors(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/", method="HEAD")
@@ -170,7 +170,7 @@ def test_head_and_errors(site: Running) -> None:
     assert peer.fields(3)[":status"] == "404" and b"Not Found" in peer.body(3)
 
 
-def test_a_large_file_under_small_windows(site: Running) -> None:
+def test_a_large_file_under_small_windows(site: ServerProcess) -> None:
     site.start()
     (site.root / "htdocs/large.bin").write_bytes(bytes(range(256)) * 8_000)
     peer = Peer(site, begin=False)
@@ -183,7 +183,7 @@ def test_a_large_file_under_small_windows(site: Running) -> None:
     assert peer.body(1) == bytes(range(256)) * 8_000
 
 
-def test_a_body_larger_than_the_window_comes_back(site: Running) -> None:
+def test_a_body_larger_than_the_window_comes_back(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/echo", method="POST", end=False)
@@ -201,7 +201,7 @@ def test_a_body_larger_than_the_window_comes_back(site: Running) -> None:
     assert peer.body(1) == want
 
 
-def test_continue_and_variables(site: Running) -> None:
+def test_continue_and_variables(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/echo", ("expect", "100-continue"), method="POST", end=False)
@@ -214,7 +214,7 @@ def test_continue_and_variables(site: Running) -> None:
     assert peer.body(3) == b"HTTP/2.0 on on 3"
 
 
-def test_an_answer_that_needs_no_body_ends_the_stream(site: Running) -> None:
+def test_an_answer_that_needs_no_body_ends_the_stream(site: ServerProcess) -> None:
     """2.4.71 responds and resets with NO_ERROR."""
     site.start()
     peer = Peer(site)
@@ -227,7 +227,7 @@ def test_an_answer_that_needs_no_body_ends_the_stream(site: Running) -> None:
     ("more", "code"),
     [(("connection", "close"), 1), (("content-length", "5"), 1), (("X-A", "1"), 1), (("te", "gzip"), 1)],
 )
-def test_malformed_requests_end_their_stream_only(site: Running, more: tuple[str, str], code: int) -> None:
+def test_malformed_requests_end_their_stream_only(site: ServerProcess, more: tuple[str, str], code: int) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/", more)
@@ -238,7 +238,7 @@ def test_malformed_requests_end_their_stream_only(site: Running, more: tuple[str
 
 
 @pytest.mark.parametrize(("length", "data"), [("10", b"short"), ("3", b"longer")])
-def test_a_body_of_another_length_ends_its_stream_only(site: Running, length: str, data: bytes) -> None:
+def test_a_body_of_another_length_ends_its_stream_only(site: ServerProcess, length: str, data: bytes) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/echo", ("content-length", length), method="POST", end=False)
@@ -248,7 +248,7 @@ def test_a_body_of_another_length_ends_its_stream_only(site: Running, length: st
     assert peer.reset(1) == 1
 
 
-def test_streams_beyond_the_limit_are_refused(site: Running) -> None:
+def test_streams_beyond_the_limit_are_refused(site: ServerProcess) -> None:
     add(site, "H2MaxSessionStreams 2\n")
     site.start()
     peer = Peer(site)
@@ -259,7 +259,7 @@ def test_streams_beyond_the_limit_are_refused(site: Running) -> None:
     assert peer.body(1) == peer.body(3) == b"slow\n"
 
 
-def test_upgrade_and_its_announcement(site: Running) -> None:
+def test_upgrade_and_its_announcement(site: ServerProcess) -> None:
     site.start()
     got = site.ask(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     assert got.count(b"\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n") == 1
@@ -290,7 +290,7 @@ def test_upgrade_and_its_announcement(site: Running) -> None:
         b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: websocket\r\nHTTP2-Settings: AAMAAABk\r\n",
     ],
 )
-def test_what_is_no_upgrade_is_answered_in_http_1(site: Running, lines: bytes) -> None:
+def test_what_is_no_upgrade_is_answered_in_http_1(site: ServerProcess, lines: bytes) -> None:
     site.start()
     got = site.ask(
         b"GET / HTTP/1.1\r\nHost: a\r\n%b\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" % lines
@@ -298,13 +298,13 @@ def test_what_is_no_upgrade_is_answered_in_http_1(site: Running, lines: bytes) -
     assert got.startswith(b"HTTP/1.1 200 OK")
 
 
-def test_without_protocols_the_preface_is_a_bad_request(server: Running) -> None:
+def test_without_protocols_the_preface_is_a_bad_request(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("LoadModule http2_module m/mod_http2.so\n")
     server.start()
     assert server.ask(PREFACE).startswith(b"HTTP/1.1 400 ")
 
 
-def test_a_preface_in_pieces(site: Running) -> None:
+def test_a_preface_in_pieces(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site, begin=False)
     peer.wire.initiate_connection()
@@ -314,7 +314,7 @@ def test_a_preface_in_pieces(site: Running) -> None:
     assert peer.read(StreamEnded)
 
 
-def test_idle_connections_hear_goodbye(site: Running) -> None:
+def test_idle_connections_hear_goodbye(site: ServerProcess) -> None:
     add(site, "KeepAliveTimeout 1\n")
     site.start()
     peer = Peer(site)
@@ -324,7 +324,7 @@ def test_idle_connections_hear_goodbye(site: Running) -> None:
     assert (goodbye.error_code, goodbye.last_stream_id) == (0, 1)
 
 
-def test_a_graceful_restart_ends_streams_first(site: Running) -> None:
+def test_a_graceful_restart_ends_streams_first(site: ServerProcess) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/cgi/slow")
@@ -352,7 +352,7 @@ FLOODS = {
 }
 
 
-def sizes(server: Running) -> list[int]:
+def sizes(server: ServerProcess) -> list[int]:
     """Return the workers' memory in KB."""
     return [
         int(line.split()[1])
@@ -363,7 +363,7 @@ def sizes(server: Running) -> list[int]:
 
 
 @pytest.mark.parametrize("name", list(FLOODS))
-def test_attacks_end_their_own_connection_only(site: Running, name: str) -> None:
+def test_attacks_end_their_own_connection_only(site: ServerProcess, name: str) -> None:
     site.start()
     healthy = Peer(site)
     healthy.ask(1)
@@ -384,7 +384,7 @@ def test_attacks_end_their_own_connection_only(site: Running, name: str) -> None
     assert max(sizes(site)) < max(before) + 16_000
 
 
-def test_streams_that_are_given_up_at_once_start_nothing(site: Running) -> None:
+def test_streams_that_are_given_up_at_once_start_nothing(site: ServerProcess) -> None:
     """Rapid reset: a request that the same piece of data resets is never started."""
     site.start()
     peer = Peer(site)

@@ -9,13 +9,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 CONTENT = bytes(range(256)) * 40_000
 ASK = b"GET /big.bin HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-def begin(server: Running, window: int = 0) -> socket.socket:
+def begin(server: ServerProcess, window: int = 0) -> socket.socket:
     """Return a connection on which the file was requested; *window* bytes wait for the client at most."""
     wire = socket.socket()
     if window:
@@ -40,7 +40,7 @@ def answer(wire: socket.socket, length: int = len(CONTENT), pause: float = 0.0) 
     return bytes(body)
 
 
-def access_log(server: Running) -> list[str]:
+def access_log(server: ServerProcess) -> list[str]:
     return (server.root / "logs/access_log").read_text().splitlines()
 
 
@@ -52,7 +52,7 @@ def received(wire: socket.socket, count: int) -> int:
     return size
 
 
-def open_by_workers(server: Running) -> list[str]:
+def open_by_workers(server: ServerProcess) -> list[str]:
     """Return the files below the document root that a worker holds open."""
     links = []
     for worker in server.workers():
@@ -64,7 +64,7 @@ def open_by_workers(server: Running) -> list[str]:
     return [link for link in links if link.startswith(str(server.root / "htdocs"))]
 
 
-def test_twenty_at_a_time_arrive_completely(server: Running) -> None:
+def test_twenty_at_a_time_arrive_completely(server: ServerProcess) -> None:
     server.start()
 
     def download(_: int) -> bytes:
@@ -78,7 +78,7 @@ def test_twenty_at_a_time_arrive_completely(server: Running) -> None:
     server.wait_for(lambda: not open_by_workers(server))
 
 
-def test_slow_clients_get_all_of_it_and_delay_no_other(server: Running) -> None:
+def test_slow_clients_get_all_of_it_and_delay_no_other(server: ServerProcess) -> None:
     server.start()
     slow = [begin(server, window=1 << 16) for _ in range(20)]
     begun = time.monotonic()
@@ -91,7 +91,7 @@ def test_slow_clients_get_all_of_it_and_delay_no_other(server: Running) -> None:
         wire.close()
 
 
-def test_the_connection_goes_on_after_it(server: Running) -> None:
+def test_the_connection_goes_on_after_it(server: ServerProcess) -> None:
     server.start()
     with begin(server) as wire:
         wire.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -101,7 +101,7 @@ def test_the_connection_goes_on_after_it(server: Running) -> None:
         assert answer(wire) == CONTENT
 
 
-def test_a_client_that_leaves_in_the_middle(server: Running) -> None:
+def test_a_client_that_leaves_in_the_middle(server: ServerProcess) -> None:
     """%b is the size of the response whether it arrives or not, %O the bytes sent (mod/mod_log_config.html).
 
     The second response is a cached one.
@@ -128,7 +128,7 @@ def test_a_client_that_leaves_in_the_middle(server: Running) -> None:
     assert server.get().endswith(b"hello\n")
 
 
-def test_a_client_that_stops_reading_has_timeout_seconds(server: Running) -> None:
+def test_a_client_that_stops_reading_has_timeout_seconds(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("TimeOut 1\n")
     server.start()
     with begin(server, window=1 << 16) as wire:
@@ -143,7 +143,7 @@ def test_a_client_that_stops_reading_has_timeout_seconds(server: Running) -> Non
 MIDDLE = 100 * 1024
 
 
-def lay(server: Running, name: str, content: bytes, seconds: int) -> None:
+def lay(server: ServerProcess, name: str, content: bytes, seconds: int) -> None:
     """Replace a file atomically."""
     (server.root / "htdocs/part").write_bytes(content)
     os.utime(server.root / "htdocs/part", (1_600_000_000 + seconds,) * 2)
@@ -155,7 +155,7 @@ def ask_middle(wire: socket.socket, length: int) -> bytes:
     return answer(wire, length)
 
 
-def test_each_answer_is_what_the_file_is_by_then(server: Running) -> None:
+def test_each_answer_is_what_the_file_is_by_then(server: ServerProcess) -> None:
     lay(server, "mid.bin", b"a" * MIDDLE, 0)
     server.start()
     path = server.root / "htdocs/mid.bin"
@@ -178,7 +178,7 @@ def test_each_answer_is_what_the_file_is_by_then(server: Running) -> None:
     server.wait_for(lambda: not open_by_workers(server), 10)
 
 
-def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: Running) -> None:
+def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: ServerProcess) -> None:
     lay(server, "mid.bin", CONTENT[:MIDDLE], 0)
     server.start()
     small = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -191,7 +191,7 @@ def test_pipelined_answers_of_bytes_and_of_files_keep_their_order(server: Runnin
     server.wait_for(lambda: len(access_log(server)) == 70)
 
 
-def test_a_slow_client_gets_the_rest_of_a_cached_file(server: Running) -> None:
+def test_a_slow_client_gets_the_rest_of_a_cached_file(server: ServerProcess) -> None:
     lay(server, "mid.bin", CONTENT[: 5 * MIDDLE], 0)
     server.start()
     ask = ASK.replace(b"big", b"mid")

@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 import whimbrel
 
 
-def test_term_ends_everything(server: Running) -> None:
+def test_term_ends_everything(server: ServerProcess) -> None:
     server.start()
     workers = server.workers()
     assert server.get().endswith(b"hello\n")
@@ -31,7 +31,7 @@ def test_term_ends_everything(server: Running) -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
-def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> None:
+def test_notices_about_the_configuration_are_in_the_log_too(server: ServerProcess) -> None:
     """At any LogLevel: httpd repeats them when it reads the file for the second time."""
     (server.root / "conf/extra.conf").write_text("ErrorDocument 401 http://x.test/\n")
     server.start()
@@ -42,7 +42,7 @@ def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> 
     )
 
 
-def test_a_worker_that_dies_is_replaced_and_logged(server: Running) -> None:
+def test_a_worker_that_dies_is_replaced_and_logged(server: ServerProcess) -> None:
     server.start()
     victim = server.workers()[0]
     time.sleep(1.1)
@@ -52,7 +52,7 @@ def test_a_worker_that_dies_is_replaced_and_logged(server: Running) -> None:
     assert f"AH00052: child pid {victim} exit signal Killed (9)" in server.errors()
 
 
-def test_orphaned_workers_end(server: Running) -> None:
+def test_orphaned_workers_end(server: ServerProcess) -> None:
     server.start()
     workers = server.workers()
     server.signal(signal.SIGKILL)
@@ -61,7 +61,7 @@ def test_orphaned_workers_end(server: Running) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
-def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Running, number: int) -> None:
+def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: ServerProcess, number: int) -> None:
     server.start()
     server.get()
     (server.root / "logs/access_log").rename(server.root / "logs/old")
@@ -80,7 +80,7 @@ def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Runn
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
-def test_a_broken_configuration_at_a_restart_ends_the_parent(server: Running, number: int) -> None:
+def test_a_broken_configuration_at_a_restart_ends_the_parent(server: ServerProcess, number: int) -> None:
     server.start()
     (server.root / "conf/extra.conf").write_text("Bogus Directive\n")
     server.signal(number)
@@ -93,7 +93,7 @@ def test_a_broken_configuration_at_a_restart_ends_the_parent(server: Running, nu
     assert "Traceback" not in server.errors()
 
 
-def test_graceful_restarts_lose_no_request(server: Running) -> None:
+def test_graceful_restarts_lose_no_request(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("MaxKeepAliveRequests 50\n")
     server.start()
     answers: list[bytes] = []
@@ -131,7 +131,7 @@ def test_graceful_restarts_lose_no_request(server: Running) -> None:
     assert (server.root / "logs/access_log").read_text().count(" 200 6\n") == len(answers)
 
 
-def test_winch_lets_an_answer_finish(server: Running) -> None:
+def test_winch_lets_an_answer_finish(server: ServerProcess) -> None:
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -148,7 +148,7 @@ def test_winch_lets_an_answer_finish(server: Running) -> None:
     assert "AH00492: caught SIGWINCH, shutting down gracefully" in server.errors()
 
 
-def test_a_worker_that_served_its_connections_is_replaced(server: Running) -> None:
+def test_a_worker_that_served_its_connections_is_replaced(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("MaxConnectionsPerChild 2\nStartServers 1\n")
     server.start()
     first = server.workers()
@@ -158,7 +158,7 @@ def test_a_worker_that_served_its_connections_is_replaced(server: Running) -> No
     assert "exit signal" not in server.errors()
 
 
-def test_k_start_and_k_stop(server: Running) -> None:
+def test_k_start_and_k_stop(server: ServerProcess) -> None:
     assert (server.run("-k", "stop").stdout, server.run("-k", "stop").returncode) == (
         "httpd (no pid file) not running\n",
         0,
@@ -175,7 +175,7 @@ def test_k_start_and_k_stop(server: Running) -> None:
     server.wait_for(lambda: not Path(f"/proc/{number}").exists())
 
 
-def test_a_port_in_use(server: Running) -> None:
+def test_a_port_in_use(server: ServerProcess) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", server.port))
         taken.listen()
@@ -187,7 +187,7 @@ def test_a_port_in_use(server: Running) -> None:
     )
 
 
-def test_a_module_that_cannot_start_writes_to_the_log_only(server: Running) -> None:
+def test_a_module_that_cannot_start_writes_to_the_log_only(server: ServerProcess) -> None:
     """It precedes the check of User."""
     path = server.root / "conf/httpd.conf"
     path.write_text(
@@ -202,7 +202,7 @@ def test_a_module_that_cannot_start_writes_to_the_log_only(server: Running) -> N
     assert log.endswith("\nAH00016: Configuration Failed\n")
 
 
-def test_a_stale_pid_file_is_overwritten_with_a_warning(server: Running) -> None:
+def test_a_stale_pid_file_is_overwritten_with_a_warning(server: ServerProcess) -> None:
     (server.root / "logs/httpd.pid").write_text("999999\n")
     server.start()
     server.wait_for(lambda: "resuming" in server.errors())
@@ -213,7 +213,7 @@ def test_a_stale_pid_file_is_overwritten_with_a_warning(server: Running) -> None
     assert text in server.errors()
 
 
-def test_a_pid_file_that_cannot_be_written(server: Running) -> None:
+def test_a_pid_file_that_cannot_be_written(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("PidFile nodir/pid\n")
     server.start()
     assert server.process is not None
@@ -223,7 +223,7 @@ def test_a_pid_file_that_cannot_be_written(server: Running) -> None:
     )
 
 
-def test_x_is_one_process(server: Running) -> None:
+def test_x_is_one_process(server: ServerProcess) -> None:
     server.start("-X")
     assert server.workers() == []
     assert server.get().endswith(b"hello\n")
@@ -234,7 +234,7 @@ def test_x_is_one_process(server: Running) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
-def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running) -> None:
+def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: ServerProcess) -> None:
     """With the package in a directory that only root can read, www-data serves all kinds of responses."""
     hidden = server.root / "hidden"
     shutil.copytree(

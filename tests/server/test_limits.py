@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 
 def seconds_of(pid: int) -> float:
@@ -23,7 +23,7 @@ def seconds_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_a_worker_out_of_descriptors_does_not_spin_and_recovers(server: Running) -> None:
+def test_a_worker_out_of_descriptors_does_not_spin_and_recovers(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text(
         "StartServers 1\nServerLimit 1\nMaxRequestWorkers 25\nThreadsPerChild 25\n"
     )
@@ -48,14 +48,14 @@ def test_a_worker_out_of_descriptors_does_not_spin_and_recovers(server: Running)
     assert "(24)Too many open files" in server.errors()
 
 
-def _answers(server: Running) -> bool:
+def _answers(server: ServerProcess) -> bool:
     try:
         return server.get().endswith(b"hello\n")
     except OSError:
         return False
 
 
-def test_a_full_disk_under_the_access_log_costs_no_answer(server: Running) -> None:
+def test_a_full_disk_under_the_access_log_costs_no_answer(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("CustomLog /dev/full short\n")
     server.start()
     assert [server.get()[:15] for _ in range(30)] == [b"HTTP/1.1 200 OK"] * 30
@@ -63,7 +63,7 @@ def test_a_full_disk_under_the_access_log_costs_no_answer(server: Running) -> No
     assert "Traceback" not in server.errors()
 
 
-def test_a_full_disk_under_the_error_log_costs_no_answer(server: Running) -> None:
+def test_a_full_disk_under_the_error_log_costs_no_answer(server: ServerProcess) -> None:
     text = (
         (server.root / "conf/httpd.conf").read_text().replace("ErrorLog logs/error_log", "ErrorLog /dev/full")
     )
@@ -73,7 +73,7 @@ def test_a_full_disk_under_the_error_log_costs_no_answer(server: Running) -> Non
     assert server.get()[9:12] == b"200"
 
 
-def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: Running) -> None:
+def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: ServerProcess) -> None:
     """The lines wait while the program sleeps, and are complete when it reads again."""
     script = server.root / "slow.py"
     script.write_text(
@@ -109,7 +109,7 @@ def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: 
     assert lines == [f"GET /?{n} HTTP/1.1 {long}" for n in range(count)]
 
 
-def test_a_log_program_that_dies_is_started_again_and_loses_no_line(server: Running) -> None:
+def test_a_log_program_that_dies_is_started_again_and_loses_no_line(server: ServerProcess) -> None:
     """`|`, with httpd's message; the lines in between wait in the pipe."""
     script = server.root / "once.py"
     script.write_text(
@@ -131,7 +131,7 @@ def test_a_log_program_that_dies_is_started_again_and_loses_no_line(server: Runn
     )
 
 
-def test_a_global_log_is_written_beside_a_hosts_own(server: Running) -> None:
+def test_a_global_log_is_written_beside_a_hosts_own(server: ServerProcess) -> None:
     """GlobalLog (2.4.19): virtual hosts with their own CustomLog write to it, too."""
     (server.root / "conf/extra.conf").write_text(
         f'GlobalLog logs/all "%v %U"\n<VirtualHost 127.0.0.1:{server.port}>\nServerName '

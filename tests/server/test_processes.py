@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import Running, children, everything
+from tests.server.conftest import ServerProcess, children, everything
 
 ROOT = pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 QUICK_WATCH = """
@@ -34,15 +34,15 @@ Engine.respond = slow
 """
 
 
-def log_of(server: Running) -> str:
+def log_of(server: ServerProcess) -> str:
     return (server.root / "logs/error_log").read_text()
 
 
-def configure(server: Running, text: str) -> None:
+def configure(server: ServerProcess, text: str) -> None:
     (server.root / "conf/extra.conf").write_text(text)
 
 
-def program(server: Running, name: str, text: str) -> Path:
+def program(server: ServerProcess, name: str, text: str) -> Path:
     path = server.root / name
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -79,7 +79,7 @@ Worker.refresh = ruin
     ],
     ids=["garbage", "deep", "digits", "truncated", "random", "empty"],
 )
-def test_a_compromised_worker_stops_no_other_process(server: Running, data: str) -> None:
+def test_a_compromised_worker_stops_no_other_process(server: ServerProcess, data: str) -> None:
     server.changes = HOSTILE % data
     configure(
         server,
@@ -103,7 +103,7 @@ def test_a_compromised_worker_stops_no_other_process(server: Running, data: str)
     assert "Traceback" not in server.errors()
 
 
-def test_long_requests_are_cut_before_they_are_stored(server: Running) -> None:
+def test_long_requests_are_cut_before_they_are_stored(server: ServerProcess) -> None:
     """One unread GET with 7,000 bytes that JSON expands sixfold once ended the master."""
     server.start()
     with server.connect() as wire:
@@ -118,7 +118,7 @@ def test_long_requests_are_cut_before_they_are_stored(server: Running) -> None:
 
 
 @pytest.mark.parametrize("status", [0, 15])
-def test_workers_that_end_at_once_do_not_make_the_master_spin(server: Running, status: int) -> None:
+def test_workers_that_end_at_once_do_not_make_the_master_spin(server: ServerProcess, status: int) -> None:
     """15 is the status that ends httpd, from a worker that could not start: these have started."""
     server.changes = f"""
 import os
@@ -145,7 +145,7 @@ Worker._beat = end
 
 
 # a stuck event loop ------------------------------------------------------------------------------
-def test_a_blocked_worker_is_replaced_and_the_log_has_its_stack(server: Running) -> None:
+def test_a_blocked_worker_is_replaced_and_the_log_has_its_stack(server: ServerProcess) -> None:
     server.changes = QUICK_WATCH + BLOCKING
     configure(server, "StartServers 1\n")
     server.start()
@@ -165,7 +165,7 @@ def test_a_blocked_worker_is_replaced_and_the_log_has_its_stack(server: Running)
     assert "in slow" in log  # the blocking function
 
 
-def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Running) -> None:
+def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: ServerProcess) -> None:
     server.changes = QUICK_WATCH
     program(server, "slow.sh", "while read -r line; do sleep 3; echo $line; done")
     configure(
@@ -187,7 +187,7 @@ def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Runn
 
 
 # log programs ------------------------------------------------------------------------------------
-def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Running) -> None:
+def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: ServerProcess) -> None:
     logger = program(
         server,
         "logger.sh",
@@ -215,7 +215,7 @@ def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Ru
         server.wait_for(lambda: not Path(f"/proc/{master}").exists())
 
 
-def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(server: Running) -> None:
+def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(server: ServerProcess) -> None:
     logger = program(server, "logger.sh", f"echo x >> {server.root}/loggers")
     configure(server, f'CustomLog "|{logger}" short\n')
     server.start()
@@ -238,7 +238,7 @@ def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(
     server.wait_for(lambda: "GET /" in (server.root / "logs/piped").read_text())
 
 
-def test_log_programs_of_before_a_graceful_restart_end(server: Running) -> None:
+def test_log_programs_of_before_a_graceful_restart_end(server: ServerProcess) -> None:
     logger = program(
         server, "logger.sh", f"echo $$ >> {server.root}/loggers\nexec cat >> {server.root}/logs/piped"
     )
@@ -253,7 +253,7 @@ def test_log_programs_of_before_a_graceful_restart_end(server: Running) -> None:
 
 # ends of the master ------------------------------------------------------------------------------
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM])
-def test_a_signal_that_ends_the_master_is_logged(server: Running, number: signal.Signals) -> None:
+def test_a_signal_that_ends_the_master_is_logged(server: ServerProcess, number: signal.Signals) -> None:
     server.start()
     server.wait_for(server.workers)
     workers = server.workers()
@@ -264,7 +264,7 @@ def test_a_signal_that_ends_the_master_is_logged(server: Running, number: signal
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
 
-def test_a_crash_of_the_interpreter_is_logged(server: Running) -> None:
+def test_a_crash_of_the_interpreter_is_logged(server: ServerProcess) -> None:
     server.start()
     server.wait_for(server.workers)
     server.signal(signal.SIGSEGV)
@@ -273,7 +273,7 @@ def test_a_crash_of_the_interpreter_is_logged(server: Running) -> None:
     assert "Fatal Python error: Segmentation fault" in log_of(server)
 
 
-def test_a_fault_between_signals_is_logged_and_survived(server: Running) -> None:
+def test_a_fault_between_signals_is_logged_and_survived(server: ServerProcess) -> None:
     server.changes = """
 from whimbrel.server.master.worker_pool import WorkerPool
 reap, left = WorkerPool.reap, [None]
@@ -291,7 +291,7 @@ WorkerPool.reap = fail
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
-def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: Running, number: int) -> None:
+def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: ServerProcess, number: int) -> None:
     server.changes = """
 from whimbrel.cli.bootstrap import ConfigLoader
 def fail(self):
@@ -309,7 +309,7 @@ ConfigLoader.reload = fail
     assert not (server.root / "logs/httpd.pid").exists()
 
 
-def test_a_configuration_that_is_gone_at_a_restart(server: Running) -> None:
+def test_a_configuration_that_is_gone_at_a_restart(server: ServerProcess) -> None:
     """httpd: one line, exit status 1."""
     server.start()
     (server.root / "conf/httpd.conf").unlink()
@@ -322,7 +322,7 @@ def test_a_configuration_that_is_gone_at_a_restart(server: Running) -> None:
 
 
 @pytest.mark.parametrize("log", ["/dev/full", "|/bin/false", "|/bin/sleep 60"])
-def test_a_full_error_log_stops_no_process(server: Running, log: str) -> None:
+def test_a_full_error_log_stops_no_process(server: ServerProcess, log: str) -> None:
     configure(server, f'ErrorLog "{log}"\n')
     server.start()
     server.wait_for(server.workers)
@@ -337,7 +337,7 @@ def test_a_full_error_log_stops_no_process(server: Running, log: str) -> None:
     assert not server.ended()
 
 
-def test_descriptors_that_run_out_at_a_restart_are_logged(server: Running) -> None:
+def test_descriptors_that_run_out_at_a_restart_are_logged(server: ServerProcess) -> None:
     import resource
 
     server.start()
@@ -366,7 +366,7 @@ def test_descriptors_that_run_out_at_a_restart_are_logged(server: Running) -> No
     ],
 )
 def test_a_worker_that_cannot_become_its_user_ends_the_server(
-    server: Running, lines: str, alert: str
+    server: ServerProcess, lines: str, alert: str
 ) -> None:
     path = server.root / "conf/httpd.conf"
     path.write_text(path.read_text().replace("User www-data\nGroup www-data", lines))
@@ -381,7 +381,7 @@ def test_a_worker_that_cannot_become_its_user_ends_the_server(
 @pytest.mark.parametrize(
     ("how", "place"), [(["-k", "start"], "/"), (["-DNO_DETACH"], "/"), (["-DFOREGROUND"], "")]
 )
-def test_the_directory_of_the_master(server: Running, how: list[str], place: str) -> None:
+def test_the_directory_of_the_master(server: ServerProcess, how: list[str], place: str) -> None:
     if how[0] == "-k":
         assert server.run(*how).returncode == 0
     else:
@@ -406,14 +406,14 @@ def test_the_directory_of_the_master(server: Running, how: list[str], place: str
 STANDARD_SIGNALS = (1 << 31) - 1  # 1 to 31: the environment of the tests determines the others
 
 
-def start_as(server: Running, *how: str) -> None:
+def start_as(server: ServerProcess, *how: str) -> None:
     import subprocess
 
     server.process = subprocess.Popen(server.command(*how), cwd=server.root, env=server.environment)
     server.wait_for(lambda: (server.root / "logs/httpd.pid").exists() or server.ended())
 
 
-def test_cgi_programs_inherit_no_ignored_signals(server: Running) -> None:
+def test_cgi_programs_inherit_no_ignored_signals(server: ServerProcess) -> None:
     program(server, "s.cgi", "echo; grep -E 'Sig(Ign|Blk)' /proc/self/status")
     configure(server, f"LoadModule cgi_module m/mod_cgi.so\nScriptAlias /s {server.root}/s.cgi\n")
     server.start()
@@ -433,7 +433,7 @@ def test_cgi_programs_inherit_no_ignored_signals(server: Running) -> None:
 
 # -X ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH])
-def test_x_with_threads_has_no_use_for_restarts(server: Running, number: int) -> None:
+def test_x_with_threads_has_no_use_for_restarts(server: ServerProcess, number: int) -> None:
     """apache2 -X with mpm_event or mpm_worker ignores them."""
     server.start("-X")
     assert server.get().endswith(b"hello\n")
@@ -450,7 +450,7 @@ def test_x_with_threads_has_no_use_for_restarts(server: Running, number: int) ->
     ("number", "status"),
     [(signal.SIGUSR1, -signal.SIGUSR1), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGWINCH, 0)],
 )
-def test_x_with_prefork_ends(server: Running, number: int, status: int) -> None:
+def test_x_with_prefork_ends(server: ServerProcess, number: int, status: int) -> None:
     path = server.root / "conf/httpd.conf"
     path.write_text(path.read_text().replace("mpm_event", "mpm_prefork"))
     server.start("-X")
@@ -461,7 +461,7 @@ def test_x_with_prefork_ends(server: Running, number: int, status: int) -> None:
 
 
 # restarts under load -----------------------------------------------------------------------------
-def test_a_restart_under_load_resets_no_busy_connection(server: Running) -> None:
+def test_a_restart_under_load_resets_no_busy_connection(server: ServerProcess) -> None:
     """20 clients, 4 HUPs: apache2 with mpm_event cuts some 70 connections, with prefork 20."""
     server.start()
     answered: list[int] = []
@@ -506,7 +506,7 @@ def test_a_restart_under_load_resets_no_busy_connection(server: Running) -> None
     assert len(cut) <= 4, cut
 
 
-def test_a_restart_closes_idle_connections(server: Running) -> None:
+def test_a_restart_closes_idle_connections(server: ServerProcess) -> None:
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -524,7 +524,7 @@ PRG = (
 )
 
 
-def test_one_program_answers_all_workers(server: Running) -> None:
+def test_one_program_answers_all_workers(server: ServerProcess) -> None:
     program(server, "map.sh", f"id -u >> {server.root}/users\nwhile read -r line; do echo $$-$line; done")
     configure(server, PRG)
     server.start()
@@ -555,7 +555,7 @@ def test_one_program_answers_all_workers(server: Running) -> None:
     assert b"-again" in server.get("/p/again")
 
 
-def test_a_program_that_cannot_be_started_stops_the_start(server: Running) -> None:
+def test_a_program_that_cannot_be_started_stops_the_start(server: ServerProcess) -> None:
     (server.root / "map.sh").write_text("x")
     configure(server, PRG)
     assert server.run("-DFOREGROUND").returncode == 1

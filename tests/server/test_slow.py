@@ -5,13 +5,13 @@ from __future__ import annotations
 import socket
 import time
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 SLOW = "LoadModule reqtimeout_module m/mod_reqtimeout.so\nLogLevel info\nKeepAliveTimeout 3\n"
 BODY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n"
 
 
-def configure(server: Running, text: str) -> None:
+def configure(server: ServerProcess, text: str) -> None:
     (server.root / "conf/extra.conf").write_text(text)
 
 
@@ -23,7 +23,7 @@ def until_closed(connection: socket.socket) -> tuple[bytes, float]:
     return out, time.monotonic() - begun
 
 
-def test_a_head_that_is_not_finished_is_answered_with_408(server: Running) -> None:
+def test_a_head_that_is_not_finished_is_answered_with_408(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout header=1\n")
     server.start()
     with server.connect() as connection:
@@ -35,7 +35,7 @@ def test_a_head_that_is_not_finished_is_answered_with_408(server: Running) -> No
     assert "AH01382: Request header read timeout" in server.errors()
 
 
-def test_a_piece_of_a_request_line_gets_no_answer(server: Running) -> None:
+def test_a_piece_of_a_request_line_gets_no_answer(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout header=1\n")
     server.start()
     with server.connect() as connection:
@@ -44,7 +44,7 @@ def test_a_piece_of_a_request_line_gets_no_answer(server: Running) -> None:
     server.wait_for(lambda: "127.0.0.1 - 408 -" in (server.root / "logs/access_log").read_text())
 
 
-def test_a_body_that_does_not_come(server: Running) -> None:
+def test_a_body_that_does_not_come(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout body=1\n")
     server.start()
     with server.connect() as connection:
@@ -55,7 +55,7 @@ def test_a_body_that_does_not_come(server: Running) -> None:
     assert "AH01382: Request body read timeout" in server.errors()
 
 
-def test_bytes_at_the_least_rate_buy_time(server: Running) -> None:
+def test_bytes_at_the_least_rate_buy_time(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout body=1,MinRate=2\n")
     server.start()
     with server.connect() as connection:
@@ -66,7 +66,7 @@ def test_bytes_at_the_least_rate_buy_time(server: Running) -> None:
         assert connection.recv(12) == b"HTTP/1.1 200"
 
 
-def test_the_most_that_can_be_bought(server: Running) -> None:
+def test_the_most_that_can_be_bought(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout header=1-2,MinRate=1\n")
     server.start()
     with server.connect() as connection:
@@ -76,7 +76,7 @@ def test_the_most_that_can_be_bought(server: Running) -> None:
     assert 1.9 < seconds < 3.5
 
 
-def test_many_slow_clients_keep_no_other_client_out(server: Running) -> None:
+def test_many_slow_clients_keep_no_other_client_out(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout header=2\n")
     server.start()
     slow = [server.connect() for _ in range(300)]
@@ -92,7 +92,7 @@ def test_many_slow_clients_keep_no_other_client_out(server: Running) -> None:
         connection.close()
 
 
-def test_22_answers_400_to_a_slow_body(server: Running) -> None:
+def test_22_answers_400_to_a_slow_body(server: ServerProcess) -> None:
     configure(server, SLOW + "RequestReadTimeout body=1\n")
     main = server.root / "conf/httpd.conf"
     unknown = ("mpm_event", "authz_core", "LogFormat", "CustomLog")

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import signal
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 STATUS = (
     "LoadModule status_module m/mod_status.so\n<Location /server-status>\nSetHandler "
@@ -15,12 +15,12 @@ STATUS = (
 )
 
 
-def counts_of(server: Running) -> dict[str, str]:
+def counts_of(server: ServerProcess) -> dict[str, str]:
     body = server.get("/server-status?auto").partition(b"\r\n\r\n")[2].decode()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in body.splitlines())}
 
 
-def test_a_graceful_restart_goes_on_counting(server: Running) -> None:
+def test_a_graceful_restart_goes_on_counting(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text(STATUS)
     server.start()
     for _ in range(5):
@@ -36,7 +36,7 @@ def test_a_graceful_restart_goes_on_counting(server: Running) -> None:
     assert after["RestartTime"] == before["RestartTime"]
 
 
-def test_another_restart_begins_anew(server: Running) -> None:
+def test_another_restart_begins_anew(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text(STATUS)
     server.start()
     for _ in range(5):
@@ -49,7 +49,7 @@ def test_another_restart_begins_anew(server: Running) -> None:
     assert (after["ParentServerConfigGeneration"], after["ParentServerMPMGeneration"]) == ("2", "1")
 
 
-def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(server: Running) -> None:
+def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(server: ServerProcess) -> None:
     """httpd 2.4.71 (event) prints ServerLimit times ThreadsPerChild letters."""
     (server.root / "conf/extra.conf").write_text(
         STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n"
@@ -58,7 +58,7 @@ def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_
     assert len(counts_of(server)["Scoreboard"]) == 120
 
 
-def test_json_has_the_values_of_auto(server: Running) -> None:
+def test_json_has_the_values_of_auto(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text(STATUS)
     server.start()
     head, _, body = server.get("/server-status?json").partition(b"\r\n\r\n")

@@ -8,12 +8,12 @@ import socket
 import subprocess
 import sys
 
-from tests.server.conftest import Running
+from tests.server.conftest import ServerProcess
 
 LOAD = "LoadModule systemd_module m/mod_systemd.so\n"
 
 
-def test_a_life_as_the_manager_hears_it(server: Running) -> None:
+def test_a_life_as_the_manager_hears_it(server: ServerProcess) -> None:
     path = str(server.root / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as wire:
         wire.bind(path)
@@ -32,7 +32,7 @@ def test_a_life_as_the_manager_hears_it(server: Running) -> None:
     assert f"MAINPID={server.process.pid}" in heard[0].split("\n")
 
 
-def test_a_socket_that_the_manager_opened(server: Running) -> None:
+def test_a_socket_that_the_manager_opened(server: ServerProcess) -> None:
     """The program gets descriptor 3 already listening, as in sd_listen_fds(3); its own bind(2) would fail."""
     (server.root / "conf/extra.conf").write_text(LOAD)
     with socket.socket() as given:

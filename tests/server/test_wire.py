@@ -7,10 +7,10 @@ import re
 import time
 from pathlib import Path
 
-from tests.server.conftest import Running, everything
+from tests.server.conftest import ServerProcess, everything
 
 
-def test_keep_alive_until_the_client_sends_close(server: Running) -> None:
+def test_keep_alive_until_the_client_sends_close(server: ServerProcess) -> None:
     server.start()
     got = server.ask(
         b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 3 + b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -19,14 +19,14 @@ def test_keep_alive_until_the_client_sends_close(server: Running) -> None:
     assert got.count(b"Connection: close") == 1
 
 
-def test_head_has_the_length_and_no_body(server: Running) -> None:
+def test_head_has_the_length_and_no_body(server: ServerProcess) -> None:
     server.start()
     got = server.ask(b"HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     assert b"\r\nContent-Length: 6\r\n" in got
     assert got.endswith(b"\r\n\r\n")
 
 
-def test_a_large_file_arrives_completely_between_small_ones(server: Running) -> None:
+def test_a_large_file_arrives_completely_between_small_ones(server: ServerProcess) -> None:
     server.start()
     want = bytes(range(256)) * 40_000
     got = server.ask(
@@ -37,7 +37,7 @@ def test_a_large_file_arrives_completely_between_small_ones(server: Running) -> 
     assert want in got
 
 
-def test_large_files_and_cached_small_ones_are_sent_in_order(server: Running) -> None:
+def test_large_files_and_cached_small_ones_are_sent_in_order(server: ServerProcess) -> None:
     """Repeated and simultaneous requests: first uncached, then cached."""
     server.start()
     large, small = (server.root / "htdocs/big.bin").stat(), (server.root / "htdocs/index.html").stat()
@@ -61,7 +61,7 @@ def test_large_files_and_cached_small_ones_are_sent_in_order(server: Running) ->
         assert len(got) == heads + sum(sizes)
 
 
-def test_max_keep_alive_requests(server: Running) -> None:
+def test_max_keep_alive_requests(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("MaxKeepAliveRequests 3\n")
     server.start()
     for _ in range(3):
@@ -74,7 +74,7 @@ def test_max_keep_alive_requests(server: Running) -> None:
         ]
 
 
-def test_a_connection_stays_after_a_continued_body(server: Running) -> None:
+def test_a_connection_stays_after_a_continued_body(server: ServerProcess) -> None:
     """As recorded from 2.4.71: 100 Continue when the handler reads, then a response without Connection:
     close.
     """
@@ -88,7 +88,7 @@ def test_a_connection_stays_after_a_continued_body(server: Running) -> None:
     assert b"HTTP/1.1 404 " in got
 
 
-def test_idle_connections_are_closed_without_a_word(server: Running) -> None:
+def test_idle_connections_are_closed_without_a_word(server: ServerProcess) -> None:
     (server.root / "conf/extra.conf").write_text("KeepAliveTimeout 1\nTimeout 1\n")
     server.start()
     begun = time.monotonic()
@@ -97,14 +97,14 @@ def test_idle_connections_are_closed_without_a_word(server: Running) -> None:
     assert time.monotonic() - begun < 5
 
 
-def test_the_change_of_a_file_is_seen_by_the_next_request(server: Running) -> None:
+def test_the_change_of_a_file_is_seen_by_the_next_request(server: ServerProcess) -> None:
     server.start()
     for number in range(20):
         (server.root / "htdocs/index.html").write_text(f"{number}\n" * (1 + number % 2))
         assert server.get().endswith(b"\r\n\r\n" + f"{number}\n".encode() * (1 + number % 2))
 
 
-def test_the_error_page_reaches_a_client_that_sends_too_much(server: Running) -> None:
+def test_the_error_page_reaches_a_client_that_sends_too_much(server: ServerProcess) -> None:
     """Lingering close: further data from the client does not destroy the response."""
     server.start()
     with server.connect() as wire:
@@ -114,7 +114,7 @@ def test_the_error_page_reaches_a_client_that_sends_too_much(server: Running) ->
     assert got.startswith(b"HTTP/1.1 414 ")
 
 
-def test_every_request_has_one_complete_line_in_the_log(server: Running) -> None:
+def test_every_request_has_one_complete_line_in_the_log(server: ServerProcess) -> None:
     server.start()
     for number in range(50):
         server.get(f"/none{number}?" + "q" * number * 50)
@@ -125,7 +125,7 @@ def test_every_request_has_one_complete_line_in_the_log(server: Running) -> None
     )
 
 
-def test_a_worker_is_small(server: Running) -> None:
+def test_a_worker_is_small(server: ServerProcess) -> None:
     """Proportional set size under 45 MB after some work."""
     server.start()
     for _ in range(20):

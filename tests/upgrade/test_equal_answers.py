@@ -5,19 +5,18 @@ WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.t
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.case import Case
-from tests.conformance.cases import Exempt, exempt, families, load_cases, spread
+from tests.conformance.cases import Exempt, exempt, families, spread
 from tests.conformance.program import APACHE
 from tests.conformance.report import percentage
-from tests.conformance.upgrade_run import DEFECTS, SAME, Outcome, detail, is_upgradable, upgrade_all
+from tests.conformance.upgrade_run import DEFECTS, SAME, Outcome, detail, upgrade_all
+from tests.upgrade.upgradable import CASES, upgradable
 
-CASES = int(os.environ.get("WHIMBREL_CASES", "2"))
 FLOORS = {
     "authz-single": 99.5,
     "authz-nested": 97.0,
@@ -32,11 +31,6 @@ FLOORS = {
 ENTRIES = exempt(Path(__file__).with_name("EXCEPT.tsv"))
 
 needs_apache = pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")
-
-
-def upgradable(family: str) -> list[Case]:
-    """The packed cases of a family that can be upgraded."""
-    return [case for case in load_cases(family, "2.2") if is_upgradable(case)]
 
 
 def upgraded(cases: list[Case]) -> list[Outcome]:

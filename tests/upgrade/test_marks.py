@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.conformance.cases import packed, spread
 from tests.corpus.configurations import CONFIGURATIONS, LARGER_SET
 from tests.upgrade.marks import alone, marks, recorded, recorded_marks
-from tests.upgrade.test_equal_answers import CASES, upgradable
+from tests.upgrade.upgradable import CASES, upgradable
 from whimbrel.base.latin1 import from_system
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.source.reading import Sources

@@ -1,6 +1,8 @@
-"""What a directive's own function says about the place where it stands, beyond the bits of its row: "X cannot occur within ... section".
+"""Context checks by a directive's own function, beyond the bits of its row: "X cannot occur within ...
+section".
 
-The function of a directive runs after its words were counted, so this comes after "not allowed here" and "takes one argument".
+The function runs after the arguments were counted, so these messages come after "not allowed here" and "takes
+one argument".
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ CONTEXT_GROUPS = {"GLOBAL_ONLY": DIR_CONTEXT | {"VIRTUALHOST"}, "DIR_CONTEXT": D
 
 @dataclass(frozen=True, slots=True)
 class DirectiveContext:
-    """Where one directive stands.
+    """The context of one directive.
 
-    *sections* are the names of the containers around it (``<Directory``, echoed as they are), innermost first, .htaccess
-    having none of its own.  *limited*: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core.  *folder*: per-directory settings are
-    being read (any section but <VirtualHost>, or a .htaccess file).
+    Attributes:
+        sections: the enclosing containers (``<Directory``, echoed as written), innermost first; none for
+            .htaccess
+        in_limit: inside <Limit>, <LimitExcept> or, in 2.4, a container of mod_authz_core
+        is_per_directory: per-directory settings are being read (any section but <VirtualHost>, or a
+            .htaccess file)
     """
 
     sections: Sequence[str] = ()
@@ -38,13 +43,13 @@ class DirectiveContext:
 
 
 def refusal(row: DirectiveEntry, context: DirectiveContext, version: str) -> str | None:
-    """The message of *row*'s function about standing at *spot*, or None where it may."""
+    """Return the message of *row*'s function about *context*, or None if it is allowed."""
     forbidden = frozenset().union(*(CONTEXT_GROUPS.get(word, {word}) for word in row.forbidden_in))
     return message(row.name, violated(forbidden, context, version)) or None
 
 
 def message(name: str, context_name: str) -> str:
-    """The message about *place* (``directory context``), "" for none."""
+    """Return the message about *context_name* (``directory context``), "" for none."""
     return (
         f"{name}{'>' if name.startswith('<') else ''} cannot occur within {context_name}"
         if context_name
@@ -53,11 +58,13 @@ def message(name: str, context_name: str) -> str:
 
 
 def violated(forbidden: AbstractSet[str], context: DirectiveContext, version: str) -> str:
-    """The place around *spot* that is among *outside*, as httpd calls it; "" where none is.  The tests come in httpd's order."""
+    """Return the enclosing context that is *forbidden*, as httpd names it; "" if none is.  Tests are in
+    httpd's order.
+    """
     is_24 = version == "2.4"
     if context.in_virtual_host and "VIRTUALHOST" in forbidden:
         return "<VirtualHost> section"
-    # 2.4 names <Limit> for whoever minds any section at all.
+    # 2.4 names <Limit> for directives that are forbidden in any section.
     if context.in_limit and (forbidden & DIR_CONTEXT if is_24 else "LIMIT" in forbidden):
         return "<Limit> or <LimitExcept> section" if is_24 else "<Limit> section"
     if context.in_htaccess and "HTACCESS" in forbidden:
@@ -70,7 +77,7 @@ def violated(forbidden: AbstractSet[str], context: DirectiveContext, version: st
 
 
 def _section(forbidden: AbstractSet[str], context: DirectiveContext) -> str:
-    """The nearest section of a family that is minded, families in httpd's order."""
+    """Return the nearest section of a forbidden family, families in httpd's order."""
     for family, names in FAMILIES.items():
         if family in forbidden:
             for section in context.sections:

@@ -1,9 +1,10 @@
-"""Directives without behaviour that can be left out, since no answer changes: `ignorable.tsv`, with the reasons.
+"""Unimplemented directives that can be ignored without changing a response: `ignorable.tsv`, with the
+reasons.
 
-A line has a module, its directives (names between blanks, ``SSL*`` for all that begin so), the arguments that are meant (a regular expression for the
-whole text in any case, empty for any), the module files with whose behaviour the line no longer holds (names between blanks; ``server``: it holds in
-.htaccess files alone) and the reason.
-The first line that fits counts; a line without a reason takes directives out again.
+A line has five fields: module; directives (names between blanks, ``SSL*`` for a prefix); arguments (a regular
+expression for the whole text in any case, empty for any); module files; reason.  If one of the module files
+is implemented, the line does not apply (``server``: it applies in .htaccess files alone).
+The first line that matches counts; a line without a reason exempts its directives.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ SERVER: Final = "server"
 
 @dataclass(frozen=True, slots=True)
 class IgnorableDirective:
-    """One line: *names* in lower case, *args* compiled or None, *unless* base names of module files (``mod_proxy``)."""
+    """One line: *names* in lower case, *args* compiled or None, *unless* base names of module files
+    (``mod_proxy``).
+    """
 
     names: tuple[str, ...]
     args: re.Pattern[str] | None
@@ -33,9 +36,10 @@ class IgnorableDirective:
 def ignorable_reason(
     source: str, name: str, args: str, implemented: Collection[str] = (), *, in_htaccess: bool = False
 ) -> str:
-    """Why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be left out; "" when it can't.
+    """Return why the directive *name* of *source* (``mod_ssl.c``) with these arguments can be ignored; "" if
+    it cannot.
 
-    *built* are the base names of the module files that have behaviour.
+    *implemented* are the base names of the implemented module files.
     """
     low = name.lower()
     for line in ignorable_table().get(source, ()):
@@ -52,7 +56,7 @@ def ignorable_reason(
 
 @cache
 def ignorable_table() -> dict[str, tuple[IgnorableDirective, ...]]:
-    """The lines by source file."""
+    """Return the lines by source file."""
     ignorable: dict[str, tuple[IgnorableDirective, ...]] = {}
     with open(os.path.join(os.path.dirname(__file__), "ignorable.tsv"), encoding="utf-8") as file:
         for text in file.read().split("\n")[1:-1]:

@@ -17,7 +17,9 @@ SECTIONS = {"2.2": "<Directory>, <Files> or <Location>", "2.4": "<Directory>, <F
 
 
 def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
-    """What -L prints for the modules with these source files, in their order of loading; ends in a line end."""
+    """Return the output of -L for the modules with these source files, in their order of loading; it ends in
+    a line end.
+    """
     has_dir_config = {module.source: module.has_dir_config for module in catalogue.modules}
     return "".join(
         directive_text(row, catalogue.version, has_dir_config.get(source, True))
@@ -27,15 +29,18 @@ def listing(catalogue: Catalogue, sources: Iterable[str]) -> str:
 
 
 def directive_text(row: DirectiveEntry, version: str, has_dir_config: bool = True) -> str:
-    """The lines of one directive; *folders* is whether its module keeps per-directory settings."""
+    """Return the lines of one directive; *has_dir_config*: its module has per-directory settings."""
     text = f"\t{row.help}\n" if row.help else ""
-    return f"{row.name} ({row.source})\n{text}\tAllowed in *.conf {contexts(row.where, version, has_dir_config)}\n"
+    return (
+        f"{row.name} ({row.source})\n{text}\tAllowed in *.conf "
+        f"{contexts(row.where, version, has_dir_config)}\n"
+    )
 
 
 def contexts(where: int, version: str, has_dir_config: bool = True) -> str:
-    """Where a directive with these bits may stand, in -L's words (one or two lines)."""
+    """Return where a directive with these bits is allowed, as -L words it (one or two lines)."""
     main, inside = where & WHERE["RSRC_CONF"], where & (WHERE["OR_ALL"] | WHERE["ACCESS_CONF"])
-    # The main server admits the classes Options, FileInfo and Indexes whether or not RSRC_CONF is set.
+    # The main server accepts the classes Options, FileInfo and Indexes, with or without RSRC_CONF.
     if where & (WHERE["OR_OPTIONS"] | WHERE["OR_FILEINFO"] | WHERE["OR_INDEXES"]) or (main and inside):
         text = "anywhere"
     else:
@@ -44,7 +49,7 @@ def contexts(where: int, version: str, has_dir_config: bool = True) -> str:
 
 
 def _htaccess(where: int) -> str:
-    """The part about .htaccess: which words of AllowOverride admit the directive."""
+    """Return the part about .htaccess: the arguments of AllowOverride that permit the directive."""
     if not where & WHERE["OR_ALL"]:
         return ""
     words = [word for word, bit in CLASSES if where & WHERE[bit]]

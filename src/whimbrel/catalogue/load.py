@@ -1,9 +1,9 @@
-"""The catalogue's tables, read when first asked for.
+r"""The catalogue's tables, parsed lazily.
 
-`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order in which -L prints them; `modules.tsv` one line
-for each module, those that the recorded binary has compiled in first and in the order of -l.  Both are plain text: fields between tabs; in
-help texts ``\\n``, ``\\t`` and ``\\\\`` stand for a line end, a tab and a backslash.  A line is only taken apart when its row is wanted:
-`whimbrel-httpd -t` reads the catalogue and has a tenth of a second for everything.
+`directives-VERSION.tsv` has one line for each row of a module's directive table, in the order of -L.
+`modules.tsv` has one line for each module, those compiled into the recorded binary first and in the order of
+-l.  Fields are between tabs; in help texts ``\n``, ``\t`` and ``\\`` stand for a line end, a tab and a
+backslash.  A line is split when its row is needed: `whimbrel-httpd -t` has a tenth of a second for all.
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ WHERE = {
     "NONFATAL_UNKNOWN": 1024,
     "PROXY_CONF": 2048,
 }
-"""The bits of httpd's req_override by name; `directives.spec.Where` has the same names and values."""
+"""The bits of httpd's req_override by name, with names and values of `directives.spec.Context`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectiveEntry:
     """One directive of one module.
 
-    *name* is spelled as in httpd's table (messages echo it), containers begin with ``<``.  *source* is the module as -L names it.  *args* is the
-    name of a `directives.spec.Args` (AP_INIT_NO_ARGS is RAW_ARGS in the tables), *where* has the bits of `directives.spec.Where`.  *outside* are the
-    places that the directive's own function refuses ("X cannot occur within <VirtualHost> section"), as names of ap_check_cmd_context's flags
-    without NOT_IN_: GLOBAL_ONLY, DIR_CONTEXT, LIMIT, DIRECTORY, LOCATION, FILES, HTACCESS.  *default* is the documented default, "" where
-    there is none.
+    Attributes:
+        name: as spelled in httpd's table (messages echo it), containers begin with ``<``
+        source: the module as -L names it
+        args: the name of a `directives.spec.Args` (AP_INIT_NO_ARGS is RAW_ARGS in the tables)
+        where: the bits of `directives.spec.Context`
+        forbidden_in: contexts that the directive's own function refuses ("X cannot occur within <VirtualHost>
+            section"): ap_check_cmd_context's flags without NOT_IN_, such as GLOBAL_ONLY, DIR_CONTEXT, LIMIT,
+            DIRECTORY, LOCATION, FILES, HTACCESS
+        default: the documented default, or ""
     """
 
     name: str
@@ -57,11 +61,15 @@ class DirectiveEntry:
 class ModuleEntry:
     """One module of one version.
 
-    *identifier* is what LoadModule names (``authz_core_module``), *file* the base name of its file without ``.so`` (``mod_authz_core``),
-    *source* what -l, -L and <IfModule> name (``mod_authz_core.c``).  *kind* is the manual's status: core, mpm, base, extension, experimental,
-    deprecated.  *static*: compiled into the recorded binary.  *folders*: it keeps per-directory settings (-L says where one doesn't).
-    *needs* is the identifier of the module that must be loaded before, without which loading fails on the undefined *symbol*; both "" where
-    it stands alone.
+    Attributes:
+        identifier: the name in LoadModule (``authz_core_module``)
+        file: the base name of its file without ``.so`` (``mod_authz_core``)
+        source: the name in -l, -L and <IfModule> (``mod_authz_core.c``)
+        kind: the manual's status: core, mpm, base, extension, experimental, deprecated
+        is_static: compiled into the recorded binary
+        has_dir_config: it has per-directory settings (-L prints where one does not)
+        needs: the identifier of a module to load before it, or ""
+        symbol: the undefined symbol on which loading fails otherwise
     """
 
     version: str
@@ -76,17 +84,21 @@ class ModuleEntry:
 
 
 class Catalogue:
-    """Every directive and module of one version of httpd.  Immutable; use `catalogue` to get the one instance of a version."""
+    """Every directive and module of one version of httpd; immutable.  Call `catalogue` for the one instance
+    of a version.
+    """
 
     def __init__(self, version: str) -> None:
         self.version = version
 
     def find(self, name: str) -> tuple[DirectiveEntry, ...]:
-        """The rows of the directive *name* in any case (containers with ``<``), one for each module that has it; () when none has."""
+        """Return the rows of the directive *name* in any case (containers with ``<``), one for each module
+        that has it.
+        """
         return tuple(map(_directive_entry, self._by_name.get(name.lower(), ())))
 
     def module_rows(self, source: str, without: AbstractSet[str] = frozenset()) -> tuple[DirectiveEntry, ...]:
-        """The rows of the module whose source file is *source*, in table order; () for an unknown module or one without directives.
+        """Return the rows of the module with source file *source*, in table order; () for an unknown module.
 
         Directives whose names, in lower case, are in *without* are left out.
         """
@@ -100,15 +112,15 @@ class Catalogue:
         )
 
     def module(self, identifier: str) -> ModuleEntry | None:
-        """The module that LoadModule calls *identifier*."""
+        """Return the module with LoadModule's *identifier*."""
         return _entry_or_none(self._module_lines.get(identifier))
 
     def module_of_file(self, file: str) -> ModuleEntry | None:
-        """The module in the file with the base name *file* (no folder, no ``.so``)."""
+        """Return the module in the file with the base name *file* (no directory, no ``.so``)."""
         return _entry_or_none(self._module_files.get(file))
 
     def __iter__(self) -> Iterator[DirectiveEntry]:
-        """Every row in the order of the modules."""
+        """Yield every row in the order of the modules."""
         return map(_directive_entry, self._lines)
 
     @cached_property
@@ -118,19 +130,19 @@ class Catalogue:
 
     @cached_property
     def static_modules(self) -> tuple[ModuleEntry, ...]:
-        """The compiled-in ones of these."""
+        """The compiled-in modules."""
         return tuple(_module_entry(line) for line in self._module_lines.values() if "\tstatic\t" in line)
 
     @cached_property
     def _module_lines(self) -> dict[str, str]:
-        """By identifier."""
+        """Lines by identifier."""
         return {
             line.split("\t", 2)[1]: line for line in _lines("modules.tsv") if line.startswith(self.version)
         }
 
     @cached_property
     def _module_files(self) -> dict[str, str]:
-        """The same by file."""
+        """Identifiers by file."""
         return {line.split("\t", 3)[2]: line for line in reversed(self._module_lines.values())}
 
     @cached_property
@@ -154,14 +166,14 @@ class Catalogue:
 
 @cache
 def catalogue(version: str) -> Catalogue:
-    """The catalogue of *version*, "2.2" or "2.4"; ValueError for another."""
+    """Return the catalogue of *version*, "2.2" or "2.4"; raises ValueError for another."""
     if version not in ("2.2", "2.4"):
         raise ValueError(f"no catalogue of version {version!r}")
     return Catalogue(version)
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a data file of this package without its head line."""
+    """Return the lines of a data file of this package without its header."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="latin-1") as file:
         return file.read().split("\n")[1:-1]
 
@@ -180,7 +192,7 @@ def _directive_entry(line: str) -> DirectiveEntry:
 
 
 def _plain(text: str) -> str:
-    """A help text with its escapes undone."""
+    """Return a help text with its escapes decoded."""
     if "\\" not in text:
         return text
     return "\\".join(part.replace("\\n", "\n").replace("\\t", "\t") for part in text.split("\\\\"))

@@ -1,7 +1,8 @@
-"""Where in httpd's sources a message comes from: shown in 2.4's error log from level debug on, and by ``%F`` of ErrorLogFormat.
+"""File and line of messages in httpd's sources: in 2.4's error log from level debug on, and in ``%F`` of
+ErrorLogFormat.
 
-`log_sources.tsv`: module, AH code or a regular expression for the beginning of an uncoded text, file and line of 2.4.71.  The rewriting log's
-expressions begin with ``perdir `` for lines about the rules of a folder.
+`log_sources.tsv`: module, AH code or a regular expression for the beginning of an uncoded text, file and line
+of 2.4.71.  The rewriting log's expressions begin with ``perdir `` for lines about per-directory rules.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from whimbrel.base.lazy_re import compile
 
 
 def source_of(module: str, code: str, text: str) -> str:
-    """``mod_rewrite.c(483)``, "" where it is not known; *module* is the short name."""
+    """Return ``mod_rewrite.c(483)``, or "" if unknown; *module* is the short name."""
     codes, texts = table()
     if code:
         return codes.get(code, "")
@@ -26,7 +27,7 @@ def source_of(module: str, code: str, text: str) -> str:
 
 @cache
 def table() -> tuple[dict[str, str], dict[str, list[tuple[re.Pattern[str], str]]]]:
-    """The places by AH code, and by module for texts without one, in the order of the file."""
+    """Return the locations by AH code, and by module for texts without one, in the order of the file."""
     codes: dict[str, str] = {}
     texts: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     with open(os.path.join(os.path.dirname(__file__), "log_sources.tsv"), encoding="utf-8") as file:

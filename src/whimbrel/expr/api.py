@@ -1,4 +1,6 @@
-"""Expressions made ready when a configuration is read: conditions and strings that are asked with a view of the request."""
+"""Expressions compiled when a configuration is read: conditions and strings, evaluated with a view of the
+request.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,14 @@ if TYPE_CHECKING:
 
 Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
-SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these stands for itself
+SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these is constant
 
 
 class CompiledCondition:
-    """A condition ready to be asked.  *reads* says what its answer depends on (the names of `library`), *place* is told when it fails."""
+    """A compiled condition.
+
+    *reads*: the inputs of its value (names of `library`); *place*: the location that errors name.
+    """
 
     __slots__ = ("place", "reads", "test", "text")
 
@@ -26,12 +31,12 @@ class CompiledCondition:
         self.text, self.test, self.reads, self.place = text, test, reads, place
 
     def __call__(self, view: View) -> bool:
-        """Whether it holds; raises EvalError."""
+        """Evaluate the condition; raises EvalError."""
         return self.test(Evaluation(view))
 
 
 class StringExpr:
-    """A string ready to be made.  *fixed* is the text where nothing in it depends on the request, else None."""
+    """A compiled string expression; *fixed* is its text if it does not depend on the request, else None."""
 
     __slots__ = ("fixed", "place", "reads", "text", "word")
 
@@ -40,7 +45,7 @@ class StringExpr:
         self.fixed = word if isinstance(word, str) else None
 
     def __call__(self, view: View, match: Match | None = EMPTY_MATCH) -> str:
-        """The string; *found* gives ``$0`` to ``$9``.  Raises EvalError."""
+        """Evaluate the string; *match* is the source of ``$0`` to ``$9``.  Raises EvalError."""
         word = self.word
         return word if isinstance(word, str) else word(Evaluation(view, match))
 
@@ -53,11 +58,14 @@ def compile_condition(
     lookup: Lookup | None = None,
     place: str = "",
 ) -> CompiledCondition:
-    """The condition *text*; raises ExprError.  *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``."""
+    """Compile the condition *text*; raises ExprError.
+
+    *restricted*: in a .htaccess file; *in_document*: in a page; *place* is ``FILE:LINE``.
+    """
     from whimbrel.expr import (
         compiler,
         parser,
-    )  # a tenth of -t's time, and most configurations have no expressions
+    )  # it takes a tenth of -t's time, and most configurations have no expressions
 
     generator = compiler.CodeGenerator()
     parsed = parser.parse_condition(text, restricted=restricted, in_document=in_document, lookup=lookup)
@@ -67,13 +75,13 @@ def compile_condition(
 def compile_string(
     text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = ""
 ) -> StringExpr:
-    """The string expression *text*; raises ExprError."""
+    """Compile the string expression *text*; raises ExprError."""
     if SPECIAL.isdisjoint(text):
         return StringExpr(text, text, frozenset(), place)
     from whimbrel.expr import (
         compiler,
         parser,
-    )  # a tenth of -t's time, and most configurations have no expressions
+    )  # it takes a tenth of -t's time, and most configurations have no expressions
 
     generator = compiler.CodeGenerator()
     return StringExpr(

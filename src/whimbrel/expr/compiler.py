@@ -1,7 +1,8 @@
-"""Trees to functions: an expression is taken apart once, when the configuration is read.
+"""Code generator: expression trees to functions, once, when the configuration is read.
 
-A test is a function of the evaluation, a word is one too or, where nothing in it depends on the request, a text.  httpd gives up on an expression
-that nests deeper than 20 levels when it comes to that part; the levels are counted here.
+A condition is a function of the evaluation; a word is one too or, if it does not depend on the request, a
+text.  httpd fails on parts of an expression nested deeper than 20 levels when it evaluates them; levels are
+counted here.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def _value(word: Word, e: Evaluation) -> str:
 
 
 class CodeGenerator:
-    """Collects what an expression *reads* while its parts are made; levels count from 1."""
+    """Generator that records the inputs of an expression in *reads*; levels count from 1."""
 
     def __init__(self) -> None:
         self.reads: set[str] = set()
 
-    # words --------------------------------------------------------------------------------------------------------------------------------------
+    # words --------------------------------------------------------------------------------------------
     def word(self, node: tree.Word, level: int) -> Word:
-        """A word at nesting *level*."""
+        """Compile a word at nesting *level*."""
         if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Text):
@@ -75,9 +76,11 @@ class CodeGenerator:
         dynamic_argument = argument
         return lambda e: call(e, dynamic_argument(e)) or ""
 
-    # conditions ---------------------------------------------------------------------------------------------------------------------------------
+    # conditions ---------------------------------------------------------------------------------------
     def test(self, node: tree.TestNode, level: int) -> Predicate:
-        """A condition at nesting *level*; what stands right of an operator, or behind ``!``, is on the operator's own level."""
+        """Compile a condition at nesting *level*; the right operand, and that of ``!``, is on the operator's
+        level.
+        """
         if level > _MAX_DEPTH:
             return _too_deep
         if isinstance(node, tree.Constant):
@@ -107,15 +110,17 @@ class CodeGenerator:
         final = kind is tree.Either
 
         def joined(e: Evaluation) -> bool:
-            for one in tests:
-                if one(e) is final:
+            for test in tests:
+                if test(e) is final:
                     return final
             return not final
 
         return joined
 
     def _compare(self, node: tree.Compare, level: int) -> Predicate:
-        """The second word is asked first: the order shows in the Vary field."""
+        """Compile a comparison: the second word is evaluated first, which the order of the Vary field
+        shows.
+        """
         left, right = self.word(node.left, level + 1), self.word(node.right, level + 1)
         compare = _COMPARE[node.token[-2:]]
         if not node.token.startswith("T_OP_STR_"):
@@ -138,7 +143,7 @@ class CodeGenerator:
         return numbers
 
     def _match(self, node: tree.Match, level: int) -> Predicate:
-        """Only an expression with groups replaces what ``$0`` to ``$9`` stand for."""
+        """Compile a match: only an expression with groups replaces ``$0`` to ``$9``."""
         word, search, negated = self.word(node.word, level + 1), node.regex.search, node.negated
         if not node.regex.groups:
             return lambda e: (search(_value(word, e)) is not None) is not negated
@@ -156,7 +161,7 @@ class CodeGenerator:
             return self._listed(word, among.function.call, self.word(among.argument, level + 1))
         words = [
             self.word(one, level + 1) for one in reversed(among)
-        ]  # httpd asks the last one first, which the Vary field shows
+        ]  # httpd evaluates the last one first, which the Vary field shows
         constants = {one for one in words if isinstance(one, str)}
         if len(constants) == len(set(words)):
             return lambda e: _value(word, e) in constants

@@ -1,10 +1,12 @@
-"""What can go wrong with an expression: when it is read, and when it is evaluated."""
+"""Errors of expressions: on parsing, and on evaluation."""
 
 from __future__ import annotations
 
 
 class ExprError(Exception):
-    """The text is no expression; *reason* is httpd's, to follow the directive's own words ("Cannot parse condition clause: ")."""
+    """The text is not an expression; *reason* is httpd's, after the directive's own text ("Cannot parse
+    condition clause: ").
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -12,7 +14,9 @@ class ExprError(Exception):
 
 
 class EvalError(Exception):
-    """An expression that has no value for this request; *reason* is httpd's, to follow "Evaluation of expression from FILE:LINE failed: "."""
+    """An expression without a value for this request; *reason* is httpd's, after "Evaluation of expression
+    from FILE:LINE failed: ".
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

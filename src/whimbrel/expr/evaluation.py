@@ -1,4 +1,4 @@
-"""The state of one evaluation: the request, the last capturing match, the header fields that were asked for."""
+"""The state of one evaluation: the request, the last capturing match, the request fields that were read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class _EmptyMatch:
-    """A match without groups, of nothing."""
+    """An empty match without groups."""
 
     __slots__ = ()
 
@@ -31,8 +31,11 @@ EMPTY_MATCH: Final = _EmptyMatch()
 
 
 class Evaluation:
-    """*found* is the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed one; *vary* the fields asked for,
-    in their order."""
+    """State of one evaluation.
+
+    *match*: the last match of an expression with groups, `NOTHING_YET` before the first, None after a failed
+    one; *vary*: the fields read, in order.
+    """
 
     __slots__ = ("match", "request", "vary", "view")
 
@@ -42,14 +45,16 @@ class Evaluation:
         self.vary: list[str] = []
 
     def group(self, number: int) -> str:
-        """A group of the last match; "" without one."""
+        """Return a group of the last match; "" without one."""
         match = self.match
         if match is None or number > len(match.groups()):
             return ""
         return match.group(number) or ""
 
     def field(self, name: str) -> str | None:
-        """A field of the request's head, whose name the answer's Vary field will tell; every answer varies by Host anyway."""
+        """Return a request field and add it to the response's Vary field; every response varies by Host
+        anyway.
+        """
         if name.lower() != "host":
             self.vary.append(name)
         value: str | None = self.request.headers_in.get(name)

@@ -26,9 +26,9 @@ _PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2})|)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------------------------------------
+# tables -------------------------------------------------------------------------------------------
 def entry(table: Mapping[str, str], name: str) -> str | None:
-    """A value of one of httpd's tables, in which case does not matter."""
+    """Return a value of one of httpd's tables, whose names are case-insensitive."""
     value = table.get(name)
     if value is None and table and not getattr(table, "folded", False):
         low = name.lower()
@@ -43,7 +43,7 @@ def _system(name: str) -> str | None:
 
 def _response(e: Evaluation, name: str) -> str | None:
     if e.request.deps.clock_fields:
-        e.view.set_uncacheable()  # the field may be one that goes with the clock
+        e.view.set_uncacheable()  # the field may depend on the clock
     value: str | None = e.request.headers_out.get(name)
     if value is None:
         value = e.request.err_headers_out.get(name)
@@ -63,24 +63,26 @@ def _untracked_field(e: Evaluation, name: str) -> str | None:
     return value
 
 
-# Texts ----------------------------------------------------------------------------------------------------------------------------------------------
+# texts --------------------------------------------------------------------------------------------
 def escape(value: str) -> str:
-    """The path percent-encoded, in lower-case digits (ap_escape_uri)."""
-    return _UNSAFE.sub(lambda found: f"%{ord(found[0]):02x}", value)
+    """Return the percent-encoded path, in lower-case digits (ap_escape_uri)."""
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02x}", value)
 
 
 def unescape(value: str) -> tuple[str, str]:
-    """The path decoded but for ``%2f``, and "" or what was wrong with it ("Bad" for a broken escape, "Forbidden" for a NUL)."""
+    """Return the path decoded except ``%2f``, and the error: "", "Bad" for a broken escape, "Forbidden" for a
+    NUL.
+    """
     bad = forbidden = False
 
-    def decoded(found: re.Match[str]) -> str:
+    def decoded(match: re.Match[str]) -> str:
         nonlocal bad, forbidden
-        digits = found[1]
+        digits = match[1]
         if digits is None:
             bad = True
             return "%"
         if digits.lower() == "2f":
-            return found[0]
+            return match[0]
         forbidden = forbidden or digits == "00"
         return chr(int(digits, 16))
 
@@ -97,21 +99,23 @@ def _unescape(e: Evaluation, value: str) -> str:
 
 
 def decode_base64(value: str) -> str:
-    """As far as *value* is base64; padding may be missing (apr_base64_decode), and a NUL ends the text."""
-    found = _BASE64.match(value)
-    good = found[0] if found else ""
+    """Decode the longest base64 prefix of *value*; padding is optional (apr_base64_decode), and a NUL ends
+    the text.
+    """
+    match = _BASE64.match(value)
+    good = match[0] if match else ""
     if len(good) % 4 == 1:
         good = good[:-1]
     return to_text(binascii.a2b_base64(good + "=" * (-len(good) % 4))).partition("\0")[0]
 
 
 def _ldap(value: str) -> str:
-    return _LDAP.sub(lambda found: f"\\{ord(found[0]):02x}", value)
+    return _LDAP.sub(lambda match: f"\\{ord(match[0]):02x}", value)
 
 
-# Files ----------------------------------------------------------------------------------------------------------------------------------------------
+# files --------------------------------------------------------------------------------------------
 def _file(e: Evaluation, path: str) -> str:
-    """The content up to a NUL; an evaluation fails when it can't be read."""
+    """Return the content of a file up to a NUL; the evaluation fails if it cannot be read."""
     e.request.deps.stat(path)
     try:
         with open(to_bytes(path), "rb") as source:
@@ -154,4 +158,4 @@ FUNCTIONS: Final[dict[str, ExprFunction]] = {
     "file": ExprFunction(_file, frozenset({FILES}), restricted=True),
     "filesize": ExprFunction(_file_size, frozenset({FILES}), restricted=True),
 }
-"""By their name in lower case; case does not matter."""
+"""Functions by name in lower case; names are case-insensitive."""

@@ -1,6 +1,6 @@
-"""The grammar of expressions as data: rules over httpd's own token names, which its messages tell.
+"""The grammar of expressions as data: rules over httpd's own token names, which its messages contain.
 
-Each rule names the method of `parser.Builder` that makes the tree; "" passes the only value on.
+Each rule names the method of `parser.Builder` that creates the tree; "" passes the only value on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GrammarRule:
-    """*name* can be written as *parts*; *make* gets the values of those that *keep* counts."""
+    """A production of *name* from *parts*; *make* gets the values of the parts that *keep* counts."""
 
     name: str
     parts: tuple[str, ...]
@@ -73,10 +73,10 @@ RULES: Final[tuple[GrammarRule, ...]] = (
     _rule("backref", "T_REGEX_BACKREF", "backref"),
 )
 
-# Lowest first; operators of one level group to the right.
+# Lowest first; operators of one level are right-associative.
 PRECEDENCE: Final = (("T_OP_OR",), ("T_OP_AND",), ("T_OP_NOT",), ("T_OP_CONCAT",))
 
-# The order in which messages list what could have followed.
+# The order in which messages list the expected tokens.
 TOKENS: Final = (
     "$end",
     "T_TRUE",

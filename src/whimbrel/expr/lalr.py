@@ -1,8 +1,9 @@
-"""From the grammar to a table-driven automaton, as a parser generator does it.
+"""Generator of the LALR automaton from the grammar.
 
-httpd's messages ("unexpected X, expecting Y or Z") are those of its generated parser: what they list depends on which reductions that parser has
-already made without looking.  So the same kind of automaton is made here: states of rules in progress; in each state at most one rule can be
-complete, and it is reduced by default, whatever comes next, unless something can be shifted.
+httpd's messages ("unexpected X, expecting Y or Z") are those of its generated parser: the list depends on the
+reductions made before the error.  So the same kind of automaton is generated here, with default reductions:
+in each state at most one rule can be complete.  It is reduced whatever token follows, unless the token can be
+shifted.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.expr.grammar import PRECEDENCE, RULES, TOKENS, GrammarRule
 
-Item = tuple[int, int]  # rule number, how many of its parts have been seen
+Item = tuple[int, int]  # rule number, number of its parts that were read
 _LEVEL: Final = {token: level for level, tokens in enumerate(PRECEDENCE) for token in tokens}
 _MAX_EXPECTED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LalrState:
-    """*shift* leads on by token, *go* by rule name; *reduce* is the rule that is complete, None for none; *expecting* what messages list."""
+    """A state: *shift* by token, *go* by rule name; *reduce* is the complete rule, or None; *expecting*: the
+    tokens that messages list.
+    """
 
     shift: dict[str, int]
     go: dict[str, int]
@@ -29,7 +32,7 @@ class LalrState:
 
 
 def _closure(kernel: frozenset[Item]) -> set[Item]:
-    """The items with those of every rule that could begin where they are."""
+    """Return the closure of the items."""
     items, todo = set(kernel), list(kernel)
     while todo:
         number, seen = todo.pop()
@@ -47,14 +50,16 @@ def _level(rule: GrammarRule) -> int | None:
 
 
 def _shiftable(token: str, complete: GrammarRule | None) -> bool:
-    """Whether *token* goes on rather than ends *complete*: where both have a precedence the higher wins, and equals group to the right."""
+    """Return True if *token* is shifted rather than *complete* reduced: the higher precedence wins, equal
+    ones are right-associative.
+    """
     level = None if complete is None else _level(complete)
     return level is None or token not in _LEVEL or _LEVEL[token] >= level
 
 
 @lru_cache(maxsize=1)
 def states() -> tuple[LalrState, ...]:
-    """The automaton; 0 is where it begins."""
+    """Return the automaton; its start state is 0."""
     terminals = set(TOKENS)
     kernels: list[frozenset[Item]] = [frozenset({(0, 0)})]
     numbers = {kernels[0]: 0}

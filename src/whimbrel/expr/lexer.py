@@ -1,6 +1,7 @@
-"""Characters to tokens.  Token names are httpd's own, since its messages name them.
+"""Lexer of expressions.  Token names are httpd's own, since its messages contain them.
 
-A token is (name, text).  Where httpd's scanner finds something it can't read it gives T_ERROR and leaves a message, which the parser adds to its own.
+A token is (name, text).  For unreadable text it returns T_ERROR as httpd's scanner does, and sets a message
+that the parser appends to its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ UNTERMINATED: Final = "Unterminated string or variable"
 
 
 class _State(Enum):
-    """Where in the text the scanner is: outside strings, in a string, in the name of a ``%{}``, in the argument behind its colon."""
+    """State of the scanner: outside strings, in a string, in the name of a ``%{}``, in the argument after its
+    colon.
+    """
 
     PLAIN = auto()
     STRING = auto()
@@ -40,7 +43,7 @@ _OPERATORS: Final = {
     "!": "T_OP_NOT",
     ".": "T_OP_CONCAT",
 }
-# Keywords are exact: TRUE is the name of a function.
+# Keywords are case-sensitive: TRUE is the name of a function.
 _WORDS: Final = {
     "true": "T_TRUE",
     "false": "T_FALSE",
@@ -54,14 +57,16 @@ _WORDS: Final = {
     },
 }
 _PLAIN = re.compile(
-    r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
+    r"""(?P<space>[ \t\n]+)|(?P<quote>["'])|(?P<variable>%\{)|\$(?P<group>[0-9])|"""
+    r"""/|m(?P<delimiter>[/\#$%^|?!'",;:.\-]|_(?![A-Za-z0-9_]))|"""
     r"""(?P<operator>[=!]~|==|!=|<=|>=|&&|\|\||[=<>!.])|(?P<single>[(){},:])|(?P<digits>-?[0-9]+)|"""
     r"""(?P<binary>-[A-Za-z_][A-Za-z0-9_]+)|(?P<unary>-[A-Za-z_])|(?P<word>[A-Za-z][A-Za-z0-9_]*)""",
     re.VERBOSE,
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _PIECE = re.compile(
-    r"""\\(?P<octal>[0-7]{1,3})(?![0-9])|\\(?P<digits>[0-9]+)|\\(?P<escaped>[^0-9])|(?P<variable>%\{)|\$(?P<group>[0-9])|"""
+    r"""\\(?P<octal>[0-7]{1,3})(?![0-9])|\\(?P<digits>[0-9]+)|\\(?P<escaped>[^0-9])|"""
+    r"""(?P<variable>%\{)|\$(?P<group>[0-9])|"""
     r"""(?P<text>[^\\"'%$}\n]+|[%$])""",
     re.DOTALL,
 )
@@ -69,18 +74,21 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 class Lexer:
-    """Reads *text*, as a string (*string*) or as a condition.  *problem* is the last message that httpd would add, "" for none."""
+    """Lexer of *text*, as a string (*string*) or as a condition.
+
+    *problem* is the last message that httpd would append, or "".
+    """
 
     def __init__(self, text: str, *, string: bool) -> None:
         self.text, self.problem = text, ""
         self._at = 0
         self._stack = [_State.STRING if string else _State.PLAIN]
-        self._quote = ""  # what ends the string; "" where the whole text is one
+        self._quote = ""  # the closing delimiter of the string; "" if the whole text is one
         self._started = False
         self._string = string
 
     def next(self) -> Token:
-        """The next token."""
+        """Return the next token."""
         if not self._started:
             self._started = True
             return ("T_EXPR_STRING" if self._string else "T_EXPR_BOOL", "")
@@ -97,23 +105,23 @@ class Lexer:
 
     def _plain(self) -> Token:
         while True:
-            found = _PLAIN.match(self.text, self._at)
-            if found is None or found.lastgroup != "space":
+            match = _PLAIN.match(self.text, self._at)
+            if match is None or match.lastgroup != "space":
                 break
-            self._at = found.end()
-        if found is None:
+            self._at = match.end()
+        if match is None:
             return (
                 self._failed(f"Parse error near '{self.text[self._at]}'")
                 if self._at < len(self.text)
                 else (END, "")
             )
-        self._at = found.end()
-        kind, text = found.lastgroup, found[0]
+        self._at = match.end()
+        kind, text = match.lastgroup, match[0]
         if kind is None or kind == "delimiter":
             return self._regex(text[-1])
-        return self._token(kind, text, found)
+        return self._token(kind, text, match)
 
-    def _token(self, kind: str, text: str, found: re.Match[str]) -> Token:
+    def _token(self, kind: str, text: str, match: re.Match[str]) -> Token:
         if kind == "quote":
             self._stack[-1], self._quote = _State.STRING, text
             return ("T_STR_BEGIN", text)
@@ -121,7 +129,7 @@ class Lexer:
             self._stack.append(_State.NAME)
             return ("T_VAR_BEGIN", text)
         if kind == "group":
-            return ("T_REGEX_BACKREF", found["group"])
+            return ("T_REGEX_BACKREF", match["group"])
         if kind == "operator":
             return (_OPERATORS[text], text)
         if kind == "single":
@@ -136,7 +144,7 @@ class Lexer:
         return ("T_ID", text) if kind == "word" else ("T_OP_BINARY", text[1:])
 
     def _regex(self, delimiter: str) -> Token:
-        """What follows up to *delimiter*, which no backslash protects; without one the text is at its end."""
+        """Return the text up to *delimiter*, which cannot be escaped; without one, the rest of the text."""
         end = self.text.find(delimiter, self._at)
         if end < 0:
             self._at = len(self.text)
@@ -152,10 +160,10 @@ class Lexer:
         c = self.text[self._at : self._at + 1]
         if not c or c == "\n":
             return self._failed(UNTERMINATED)
-        found = _NAME.match(self.text, self._at)
-        if found is not None:
-            self._at = found.end()
-            return ("T_ID", found[0])
+        match = _NAME.match(self.text, self._at)
+        if match is not None:
+            self._at = match.end()
+            return ("T_ID", match[0])
         self._at += 1
         if c == "}":
             self._stack.pop()
@@ -166,39 +174,41 @@ class Lexer:
         return self._failed(f"Invalid character in variable name '{c}'")
 
     def _piece(self, state: _State) -> Token:
-        """Text up to something that ends it or stands for something else, or that itself."""
+        """Return the text up to a delimiter or a substitution, or the substitution itself."""
         out: list[str] = []
         while True:
-            found = _PIECE.match(self.text, self._at)
-            if found is None:
+            match = _PIECE.match(self.text, self._at)
+            if match is None:
                 c = self.text[self._at : self._at + 1]
                 if state is _State.ARGUMENT or c in ("", "\\", "\n") or c == self._quote:
                     return self._edge(state, c, out)
                 self._at += 1
                 out.append(c)
                 continue
-            kind = found.lastgroup
+            kind = match.lastgroup
             if kind in ("variable", "group") and out:
                 return _string(out)
-            self._at = found.end()
+            self._at = match.end()
             if kind == "variable":
                 self._stack.append(_State.NAME)
-                return ("T_VAR_BEGIN", found[0])
+                return ("T_VAR_BEGIN", match[0])
             if kind == "group":
-                return ("T_REGEX_BACKREF", found["group"])
-            if kind == "digits" or (kind == "octal" and int(found["octal"], 8) > 0xFF):
+                return ("T_REGEX_BACKREF", match["group"])
+            if kind == "digits" or (kind == "octal" and int(match["octal"], 8) > 0xFF):
                 return self._failed(
                     "Bad escape sequence" if kind == "digits" else "Escape sequence out of bound"
                 )
             if kind == "octal":
-                out.append(chr(int(found["octal"], 8)))
+                out.append(chr(int(match["octal"], 8)))
             else:
                 out.append(
-                    _ESCAPES.get(found["escaped"], found["escaped"]) if kind == "escaped" else found[0]
+                    _ESCAPES.get(match["escaped"], match["escaped"]) if kind == "escaped" else match[0]
                 )
 
     def _edge(self, state: _State, c: str, out: list[str]) -> Token:
-        """What ends a string or an argument (*c*, "" for the end of the text), with the text before it not yet given."""
+        """Return the token that ends a string or an argument (*c*, "" at the end of the text), after the
+        pending text.
+        """
         if c == "" and state is _State.STRING and not self._quote:
             return _string(out) if out else (END, "")
         if c in ("", "\\", "\n"):
@@ -216,5 +226,5 @@ class Lexer:
 
 
 def _string(pieces: list[str]) -> Token:
-    """The pieces as one token; a NUL ends it, as in C."""
+    """Join the pieces to one token; a NUL ends it, as in C."""
     return ("T_STRING", "".join(pieces).partition("\0")[0])

@@ -1,7 +1,7 @@
-"""The names an expression may use: variables, functions, lists, operators.
+"""Names available in an expression: variables, functions, lists, operators.
 
-The core's own are in `variables`, `functions` and `operators`; modules add theirs as providers of the groups "expr_variable", "expr_function" and
-"expr_list" (names of variables upper case, all others lower case).
+The core's own are in `variables`, `functions` and `operators`.  Modules add theirs as providers of the groups
+"expr_variable", "expr_function" and "expr_list" (names of variables in upper case, all others in lower case).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 if TYPE_CHECKING:
     from whimbrel.expr.evaluation import Evaluation
 
-# What a value depends on, for whoever keeps answers.
+# Inputs of a value, for the response cache.
 HEAD: Final = "head"
 USER: Final = "user"
 CLIENT: Final = "client"
@@ -27,7 +27,7 @@ NOTHING: Final[frozenset[str]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class ExprVariable:
-    """``%{NAME}``: *read* gives the value, None for an empty one."""
+    """``%{NAME}``: *read* returns the value, None for an empty one."""
 
     read: Callable[[Evaluation], str | None]
     reads: frozenset[str] = frozenset({HEAD})
@@ -35,7 +35,7 @@ class ExprVariable:
 
 @dataclass(frozen=True, slots=True)
 class ExprFunction:
-    """``name(word)``: *call* gets the argument; *restricted* ones don't exist in .htaccess files and documents; *pure* ones may be computed once."""
+    """``name(word)``: *call* gets the argument.  *restricted*: undefined in .htaccess files and documents."""
 
     call: Callable[[Evaluation, str], str | None]
     reads: frozenset[str] = frozenset({HEAD})
@@ -52,9 +52,10 @@ class ListFunction:
 
 @dataclass(frozen=True, slots=True)
 class UnaryOperator:
-    """``-X word``: *prepare* (text) gives the data that *test* gets instead of the word, and wants a constant; it raises ValueError.
+    """``-X word``: *prepare* (text) returns the data that *test* gets instead of the word, which must be
+    constant; raises ValueError.
 
-    Those *about_files* don't exist in documents.
+    Operators *about_files* are undefined in documents.
     """
 
     test: Callable[[Evaluation, Any], bool]
@@ -65,7 +66,9 @@ class UnaryOperator:
 
 @dataclass(frozen=True, slots=True)
 class BinaryOperator:
-    """``word -name word``: *prepare* as with unary operators, for the second word; *pattern* turns a second word into what *test* gets."""
+    """``word -name word``: *prepare* as in UnaryOperator, for the second word; *pattern* compiles a second
+    word for *test*.
+    """
 
     test: Callable[[Evaluation, str, Any], bool]
     reads: frozenset[str] = NOTHING
@@ -74,4 +77,4 @@ class BinaryOperator:
 
 
 Lookup = Callable[[str, str], Any]
-"""Finds what a module registered under (group, name), or None."""
+"""Look-up of the object that a module registered under (group, name), or None."""

@@ -1,4 +1,6 @@
-"""The operators ``-e file``, ``word -strmatch pattern`` and their like.  Manual: expr.html#unnop, #binop."""
+"""The operators ``-e file``, ``word -strmatch pattern`` and similar ones.  Manual: expr.html#unnop,
+#binop.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ _FALSE: Final = ("", "0", "off", "false", "no")
 
 
 def is_true(text: str) -> bool:
-    """``-T``: anything but "", 0, off, false and no."""
+    """``-T``: return True for anything but "", 0, off, false and no."""
     return lower(text) not in _FALSE
 
 
-# Files ----------------------------------------------------------------------------------------------------------------------------------------------
+# files --------------------------------------------------------------------------------------------
 def _exists(e: Evaluation, path: str) -> bool:
     return e.request.deps.stat(path) is not None
 
@@ -59,13 +61,13 @@ def _url_allowed(e: Evaluation, target: str) -> bool:
 
 
 def _file_allowed(e: Evaluation, path: str) -> bool:
-    status, found = e.view.subrequest_status(path, by_file=True)
-    return status < 300 and found
+    status, is_file = e.view.subrequest_status(path, by_file=True)
+    return status < 300 and is_file
 
 
-# Addresses ------------------------------------------------------------------------------------------------------------------------------------------
+# addresses ----------------------------------------------------------------------------------------
 def network(text: str) -> Network:
-    """The network *text*; raises ValueError with httpd's message."""
+    """Parse the network *text*; raises ValueError with httpd's message."""
     try:
         return parse_written(text)
     except InvalidNetwork:
@@ -73,7 +75,7 @@ def network(text: str) -> Network:
 
 
 def _contains(known: Network, address: str) -> bool:
-    """Whether *known* holds the numeric *address*; IPv4 in IPv6 clothes counts as IPv4."""
+    """Return True if *known* contains the numeric *address*; an IPv4-mapped address counts as IPv4."""
     v6, value = numeric_address(address)
     return value >= 0 and known.v6 == v6 and value & known.mask == known.value
 
@@ -91,7 +93,7 @@ def _in_network(e: Evaluation, address: str, known: Network) -> bool:
 
 
 def _numeric(address: str) -> str | None:
-    """*address* in its usual form, leading octets completed as inet_aton does; None for a name."""
+    """Return *address* in normal form, missing octets completed as inet_aton does; None for a name."""
     try:
         return str(
             socket.getaddrinfo(to_bytes(address), None, flags=socket.AI_NUMERICHOST, type=socket.SOCK_STREAM)[
@@ -111,7 +113,7 @@ def _resolved(name: str) -> str | None:
         return None
 
 
-# Patterns -------------------------------------------------------------------------------------------------------------------------------------------
+# patterns -----------------------------------------------------------------------------------------
 def _matches(_e: Evaluation, word: str, pattern: Regex) -> bool:
     return pattern.search(word) is not None
 
@@ -135,7 +137,7 @@ UNARY: Final[dict[str, UnaryOperator]] = {
     "A": UnaryOperator(_url_allowed, _ANYTHING),
     "F": UnaryOperator(_file_allowed, _ANYTHING),
 }
-"""By their letter, which is exact."""
+"""Operators by their letter, which is case-sensitive."""
 
 BINARY: Final[dict[str, BinaryOperator]] = {
     "ipmatch": BinaryOperator(_in_network, frozenset({HEAD}), network),
@@ -143,4 +145,4 @@ BINARY: Final[dict[str, BinaryOperator]] = {
     "strcmatch": BinaryOperator(_matches, pattern=lambda text: compile_fnmatch(text, ignore_case=True)),
     "fnmatch": BinaryOperator(_matches, pattern=lambda text: compile_fnmatch(text, by_segment=True)),
 }
-"""By their name in lower case; case does not matter."""
+"""Operators by name in lower case; names are case-insensitive."""

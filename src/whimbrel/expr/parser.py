@@ -1,6 +1,7 @@
-"""Tokens to a tree, with httpd's messages.
+"""Parser of expressions, with httpd's messages.
 
-A syntax error ends the reading at once; an unknown name does not: what is told in the end is the syntax error, then the last unknown name.
+A syntax error ends the parsing.  An unknown name does not: the message then has the syntax error first, and
+the last unknown name after it.
 """
 
 from __future__ import annotations
@@ -22,32 +23,33 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH: Final = 10_000
 _NOTHING: Final = tree.Text("")
-_UNKNOWN: Final = tree.Text("", quoted=False)  # stands for a word that could not be resolved
+_UNKNOWN: Final = tree.Text("", quoted=False)  # stands for an unknown name
 
 
 class _Abort(Exception):
-    """The scanner's message says all there is to say."""
+    """Abort: the scanner's message is the whole error."""
 
 
 def parse_condition(
     text: str, *, restricted: bool = False, in_document: bool = False, lookup: Lookup | None = None
 ) -> tree.TestNode:
-    """The tree of a condition; raises ExprError.
+    """Parse a condition to its tree; raises ExprError.
 
-    *restricted*: for a .htaccess file; *in_document*: for a page, which may not even ask whether a file is there; *lookup* finds what modules add.
+    *restricted*: for a .htaccess file; *in_document*: for a page, where tests of files are undefined;
+    *lookup*: finds names of modules.
     """
-    found: tree.TestNode = _parse(
+    node: tree.TestNode = _parse(
         Lexer(text, string=False), Builder(restricted or in_document, lookup, in_document)
     )
-    return found
+    return node
 
 
 def parse_string(text: str, *, restricted: bool = False, lookup: Lookup | None = None) -> tree.Word:
-    """The tree of a string; raises ExprError."""
+    """Parse a string to its tree; raises ExprError."""
     if not text:
         return _NOTHING
-    found: tree.Word = _parse(Lexer(text, string=True), Builder(restricted, lookup))
-    return found
+    node: tree.Word = _parse(Lexer(text, string=True), Builder(restricted, lookup))
+    return node
 
 
 def _parse(lexer: Lexer, builder: Builder) -> Any:
@@ -67,7 +69,7 @@ def _parse(lexer: Lexer, builder: Builder) -> Any:
 
 
 def _run(lexer: Lexer, builder: Builder) -> Any:
-    """Shift and reduce until the text is read."""
+    """Shift and reduce until the end of the text."""
     table = states()
     stack = [0]
     values: list[Any] = []
@@ -105,7 +107,7 @@ def _unexpected(state: LalrState, token: tuple[str, str] | None) -> str:
 
 
 class Builder:
-    """Makes nodes, and resolves names as it goes; *lexer* keeps the message about the last unknown one."""
+    """Builder of nodes, which resolves names; *lexer* holds the message about the last unknown one."""
 
     lexer: Lexer
 
@@ -114,7 +116,7 @@ class Builder:
         self._lookup = lookup or (lambda group, name: None)
 
     def make(self, what: str, values: list[Any]) -> Any:
-        """The value of a reduced rule."""
+        """Return the value of a reduced rule."""
         if not what:
             return values[0]
         if what.startswith("compare "):
@@ -144,7 +146,7 @@ class Builder:
         return tree.Both(left, right)
 
     def unary(self, name: str, word: tree.Word) -> tree.TestNode:
-        """An operator before a word; its name is exact."""
+        """An operator before a word; its name is case-sensitive."""
         operator = UNARY.get(name)
         if operator is None:
             self._refuse(f"Unary operator '-{name}' does not exist")
@@ -154,7 +156,7 @@ class Builder:
         return tree.Unary(operator, word, self._prepared(f"-{name}", operator.prepare, word))
 
     def binary(self, left: tree.Word, name: str, right: tree.Word) -> tree.TestNode:
-        """A named operator between words; case does not matter."""
+        """A named operator between words; its name is case-insensitive."""
         operator = BINARY.get(name.lower())
         if operator is None:
             self._refuse(f"Binary operator '-{name}' does not exist")
@@ -212,7 +214,7 @@ class Builder:
         return _NOTHING
 
     def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
-        """Return one word of the parts of both."""
+        """Concatenate two words; nested concatenations become one."""
         pieces = [
             part
             for word in (left, right)
@@ -224,29 +226,31 @@ class Builder:
         return tree.Backref(int(number))
 
     def variable(self, name: str) -> tree.Word:
-        """The core's variables come before those of modules."""
-        found: ExprVariable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
-        if found is None:
+        """Resolve a variable; the core's come before those of modules."""
+        entry: ExprVariable | None = VARIABLES.get(upper(name)) or self._lookup("expr_variable", upper(name))
+        if entry is None:
             self._refuse(f"Variable '{name}' does not exist")
             return _UNKNOWN
-        return tree.Var(found)
+        return tree.Var(entry)
 
     def call(self, name: str, argument: tree.Word) -> tree.Word:
-        """A function in either spelling; restricted ones are refused in .htaccess files and documents."""
-        found: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
+        """Resolve a function in either spelling; restricted ones are refused in .htaccess files and
+        documents.
+        """
+        function: ExprFunction | None = FUNCTIONS.get(name.lower()) or self._lookup(
             "expr_function", name.lower()
         )
-        if found is None:
+        if function is None:
             self._refuse(f"Function '{name}' does not exist")
             return _UNKNOWN
-        if found.restricted and self._restricted:
+        if function.restricted and self._restricted:
             self._refuse(f"{name} not available in restricted context")
-        return tree.Call(name, found, argument)
+        return tree.Call(name, function, argument)
 
     def list_call(self, name: str, argument: tree.Word) -> Any:
-        """A function behind ``in``: only modules have such."""
-        found: ListFunction | None = self._lookup("expr_list", name.lower())
-        if found is None:
+        """Resolve a function after ``in``: only modules have them."""
+        function: ListFunction | None = self._lookup("expr_list", name.lower())
+        if function is None:
             self._refuse(f"List-returning function '{name}' does not exist")
             return ()
-        return tree.ListCall(name, found, argument)
+        return tree.ListCall(name, function, argument)

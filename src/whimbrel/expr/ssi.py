@@ -1,7 +1,8 @@
-"""The conditions of server-side includes up to 2.2, kept in 2.4 as SSILegacyExprParser.
+"""Conditions of server-side includes up to 2.2; SSILegacyExprParser in 2.4.
 
-Words, ``=`` (``==``), ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``!``, ``&&``, ``||``, parentheses, ``/regular expressions/`` and ``-A url``.  ``&&``
-and ``||`` bind equally and to the right.  Words next to each other are one, with a blank between them.  Manual: mod/mod_include.html#legacyexpr.
+Words, ``=`` (``==``), ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``!``, ``&&``, ``||``, parentheses,
+``/regular expressions/`` and ``-A url``.  ``&&`` and ``||`` have the same precedence and are
+right-associative.  Adjacent words are one, joined by a blank.  Manual: mod/mod_include.html#legacyexpr.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from whimbrel.base.regex import Match, Regex, RegexError, compile_regex
 
 
 class SsiError(Exception):
-    """The text is no condition: httpd's words, which ``in file NAME`` follows, and their number."""
+    """The text is not a condition: httpd's message, before ``in file NAME``, and its number."""
 
     def __init__(self, reason: str, code: str) -> None:
         super().__init__(reason)
@@ -30,25 +31,25 @@ class SsiNode:
     text: str = ""
     left: SsiNode | None = None
     right: SsiNode | None = None
-    closed: bool = False  # of a parenthesis
+    closed: bool = False  # a closed parenthesis
     regex: Regex | None = None
     parent: SsiNode | None = None
 
 
 class SsiHost(Protocol):
-    """What a condition asks of the document it stands in."""
+    """Callbacks of a condition to its document."""
 
     def substituted(self, text: str) -> str:
-        """*text* with the variables in it replaced."""
+        """Return *text* with its variables substituted."""
 
     def matched(self, found: Match | None, regex: Regex) -> None:
-        """A regular expression was tried; *found* is None where it failed."""
+        """Record the match of a regular expression; *found* is None if it failed."""
 
     def complain(self, text: str, code: str) -> None:
         """Write a line to the error log."""
 
     async def admitted(self, url: str) -> bool:
-        """Whether a sub-request for *url* is let in."""
+        """Return True if a sub-request for *url* is permitted."""
 
 
 _BLANKS: Final = " \t\n\v\f\r"
@@ -66,7 +67,10 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """(kind, text) pairs; an operator's text is empty.  A quote or a slash that is not closed makes an empty word or expression of the rest."""
+    """Return (kind, text) pairs; an operator's text is empty.
+
+    An unterminated quote or slash makes an empty word or expression of the rest.
+    """
     out: list[tuple[str, str]] = []
     at = 0
     while True:
@@ -113,11 +117,13 @@ def _bare(text: str, at: int) -> tuple[tuple[str, str], int]:
 
 
 class _Builder:
-    """Builds the tree token by token as httpd does: each finds its place from the last one upwards."""
+    """Builder of the tree, token by token as in httpd: each is inserted by searching upwards from the last
+    one.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.bad: list[str] = []  # patterns that can't be compiled
+        self.bad: list[str] = []  # patterns that cannot be compiled
         self.root: SsiNode | None = None
         self.current: SsiNode | None = None
 
@@ -125,7 +131,7 @@ class _Builder:
         return SsiError(f'Invalid expression "{self.text}"', "AH03188")
 
     def place(self, node: SsiNode) -> None:
-        """*node* below the last one."""
+        """Insert *node* below the last one."""
         node.parent = self.current
         if self.current is None:
             self.root = node
@@ -134,7 +140,7 @@ class _Builder:
         self.current = node
 
     def over(self, below: SsiNode, node: SsiNode) -> None:
-        """*node* in the place of *below*, which becomes its left side."""
+        """Replace *below* by *node*; *below* becomes its left side."""
         node.left, node.parent, below_parent = below, below.parent, below.parent
         below.parent = node
         if below_parent is None:
@@ -144,7 +150,7 @@ class _Builder:
         self.current = node
 
     def take(self, kind: str, text: str) -> None:
-        """One token."""
+        """Process one token."""
         if kind == "word":
             self._word(text)
         elif kind == "regex":
@@ -210,7 +216,7 @@ class _Builder:
 
 
 class SsiCondition:
-    """A condition ready to be asked."""
+    """A compiled condition."""
 
     __slots__ = ("bad", "root", "text")
 
@@ -221,7 +227,7 @@ class SsiCondition:
         self.text, self.root, self.bad = text, builder.root, tuple(builder.bad)
 
     async def evaluate(self, host: SsiHost) -> bool:
-        """Whether it holds; raises SsiError where it was no condition after all."""
+        """Evaluate the condition; raises SsiError if it is invalid."""
         for pattern in self.bad:
             host.complain(f'unable to compile pattern "{pattern}"', "AH02667")
         return self.root is not None and await self._evaluate(self.root, host)
@@ -250,7 +256,7 @@ class SsiCondition:
         return self._compared(node, host)
 
     async def _both(self, node: SsiNode, host: SsiHost) -> bool:
-        """A chain of ``&&`` and ``||``; what cannot matter any more is not asked."""
+        """Evaluate a chain of ``&&`` and ``||`` with short circuit."""
         if node.left is None or node.right is None:
             raise self._invalid("AH01332")
         first = await self._evaluate(node.left, host)
@@ -272,7 +278,7 @@ class SsiCondition:
         return (first == second) is (node.kind == "=")
 
     def _searched(self, regex: Regex | None, subject: str, host: SsiHost) -> bool:
-        """Whether *regex* is found; one that could not be compiled counts as found."""
+        """Return True if *regex* matches; one that could not be compiled matches."""
         if regex is None:
             return True
         match = regex.search(subject)

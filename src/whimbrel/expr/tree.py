@@ -1,4 +1,6 @@
-"""What the parser makes of an expression.  Names are resolved already: nodes hold what a variable, function or operator does."""
+"""Syntax tree of expressions.  Names are resolved: nodes hold the implementation of a variable, function or
+operator.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ if TYPE_CHECKING:
     from whimbrel.expr.library import BinaryOperator, ExprFunction, ExprVariable, ListFunction, UnaryOperator
 
 
-# Words ----------------------------------------------------------------------------------------------------------------------------------------------
+# words --------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A constant; *quoted* where it was written as a string and not as digits."""
+    """A constant; *quoted*: written as a string, not as digits."""
 
     value: str
     quoted: bool = True
@@ -55,14 +57,14 @@ Word = Text | Var | Call | Backref | Join
 
 @dataclass(frozen=True, slots=True)
 class ListCall:
-    """A function that gives a list, behind ``in``."""
+    """A function that returns a list, after ``in``."""
 
     name: str
     function: ListFunction
     argument: Word
 
 
-# Conditions -----------------------------------------------------------------------------------------------------------------------------------------
+# conditions ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Constant:
     """``true`` or ``false``."""
@@ -121,7 +123,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """An operator before a word; *data* is what its `prepare` made of a constant word."""
+    """An operator before a word; *data* is the result of its `prepare` for a constant word."""
 
     operator: UnaryOperator
     word: Word
@@ -130,7 +132,7 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A named operator between words; *data* is what its `prepare` made of a constant second word."""
+    """A named operator between words; *data* is the result of its `prepare` for a constant second word."""
 
     operator: BinaryOperator
     left: Word

@@ -33,9 +33,9 @@ def _last_modified(e: Evaluation) -> str:
 
 
 def _owner(e: Evaluation) -> str | None:
-    """The owner's name; where there is no file httpd has the number 0 for it."""
+    """Return the owner's name; without a file httpd uses uid 0."""
     info = e.request.finfo
-    e.view.set_uncacheable()  # the database of accounts can change unseen
+    e.view.set_uncacheable()  # the account database can change undetected
     try:
         return pwd.getpwuid(info.st_uid if info is not None else 0).pw_name
     except KeyError:
@@ -70,7 +70,7 @@ def _head(read: Callable[[Evaluation], str | None]) -> ExprVariable:
 
 
 def _read(e: Evaluation, value: str) -> str:
-    """A part of the request line; "" where the line could not be read."""
+    """Return a part of the request line; "" if the line was not parsed."""
     head = e.request.head
     return "" if head is not None and head.method is None else value
 
@@ -84,7 +84,7 @@ def _field(name: str) -> ExprVariable:
 
 
 VARIABLES: Final[dict[str, ExprVariable]] = {
-    # fields of the head; these alone exist, other fields are asked for with req()
+    # request fields; only these are variables, the others are read with req()
     "HTTP_ACCEPT": _field("Accept"),
     "HTTP_COOKIE": _field("Cookie"),
     "HTTP_FORWARDED": _field("Forwarded"),
@@ -92,7 +92,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "HTTP_PROXY_CONNECTION": _field("Proxy-Connection"),
     "HTTP_REFERER": _field("Referer"),
     "HTTP_USER_AGENT": _field("User-Agent"),
-    # the request
+    # request
     "REQUEST_METHOD": _head(lambda e: _read(e, e.request.method)),
     "REQUEST_SCHEME": _head(lambda e: e.view.scheme()),
     "REQUEST_URI": _head(lambda e: _read(e, e.request.uri)),
@@ -113,7 +113,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "CONTEXT_PREFIX": _head(lambda e: e.view.context_prefix()),
     "CONTEXT_DOCUMENT_ROOT": _head(lambda e: e.view.context_document_root()),
     "REQUEST_LOG_ID": _of(lambda e: e.view.log_id(connection=False), UNCACHEABLE),
-    # the client
+    # client
     "REMOTE_ADDR": _of(lambda e: e.view.client(), CLIENT),
     "REMOTE_PORT": _of(_port, UNCACHEABLE),
     "REMOTE_HOST": _of(lambda e: e.view.remote_host(), CLIENT),
@@ -121,7 +121,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "REMOTE_USER": _of(lambda e: e.request.user, HEAD, USER),
     "CONN_REMOTE_ADDR": _of(_peer, CLIENT),
     "CONN_LOG_ID": _of(lambda e: e.view.log_id(connection=True), UNCACHEABLE),
-    # the server
+    # server
     "SERVER_NAME": _head(lambda e: e.view.server_name()),
     "SERVER_PORT": _head(lambda e: str(e.view.server_port())),
     "SERVER_ADMIN": _head(lambda e: e.request.server.admin),
@@ -132,7 +132,7 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "HTTPS": _head(lambda e: _on(e.view.scheme() == "https")),
     "HTTP2": _head(lambda e: _on(e.request.protocol == "HTTP/2.0")),
     "IPV6": _of(lambda e: _on(":" in _peer(e) and not _peer(e).lower().startswith("::ffff:")), CLIENT),
-    # the clock, in local time
+    # clock, in local time
     "TIME": _clock(_stamp),
     "TIME_YEAR": _clock(lambda t: time.strftime("%Y", t)),
     "TIME_MON": _clock(lambda t: time.strftime("%m", t)),
@@ -142,4 +142,4 @@ VARIABLES: Final[dict[str, ExprVariable]] = {
     "TIME_SEC": _clock(lambda t: time.strftime("%S", t)),
     "TIME_WDAY": _clock(lambda t: time.strftime("%w", t)),
 }
-"""By their name in upper case; case does not matter."""
+"""Variables by name in upper case; names are case-insensitive."""

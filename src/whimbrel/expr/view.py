@@ -1,7 +1,7 @@
-"""The request as expressions see it.
+"""Interface of expressions to the request.
 
-`Record` is the part that whimbrel.engine.request.Request has as it stands; `View` adds what only the engine can say.  Texts hold one character per
-byte.
+`RequestRecord` is the part that whimbrel.engine.request.Request implements; `View` adds what only the engine
+provides.  Texts have one character per byte.
 """
 
 from __future__ import annotations
@@ -40,48 +40,48 @@ class RequestRecord(Protocol):
 
 
 class View(Protocol):
-    """One request for the time of one evaluation; what is asked here is noted, so that a finished answer is kept only as long as it holds."""
+    """One request during one evaluation; what is read here is recorded as a dependency of the response."""
 
     request: RequestRecord
 
     def client(self) -> str:
-        """The client's address; the answer then depends on it."""
+        """Return the client's address; the response then depends on it."""
 
     def set_uncacheable(self) -> None:
-        """The value depends on something that can't be noted."""
+        """Mark the response as uncacheable: the value depends on something that cannot be recorded."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
 
     def remote_host(self) -> str:
-        """The client's name where look-ups are on, else its address."""
+        """Return the client's name with HostnameLookups, else its address."""
 
     def remote_ident(self) -> str:
-        """What identd says of the client; "" without it."""
+        """Return identd's reply; "" without it."""
 
     def scheme(self) -> str: ...
 
     def server_name(self) -> str:
-        """The name for URLs that lead back here, IPv6 addresses in brackets."""
+        """Return the name for self-referential URLs, IPv6 addresses in brackets."""
 
     def server_port(self) -> int: ...
 
     def software(self) -> str:
-        """What the server calls itself."""
+        """Return the server's product token."""
 
     def document_root(self) -> str: ...
 
     def context_prefix(self) -> str:
-        """The URL path of the Alias that applies, "" without one."""
+        """Return the URL path of the Alias that applies, "" without one."""
 
     def context_document_root(self) -> str:
-        """The folder that the context prefix stands for."""
+        """Return the directory of the context prefix."""
 
     def log_id(self, *, connection: bool) -> str:
-        """The log's identifier of the request or the connection; "" where the log needs none."""
+        """Return the log's identifier of the request or the connection; "" if none was needed."""
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
-        """The status of a sub-request for a URL path or a file name, and whether it found a file."""
+        """Return the status of a sub-request for a URL path or a file name; True if it found a file."""
 
     def debug(self, text: str, code: str) -> None:
         """Write an error-log line at level debug."""

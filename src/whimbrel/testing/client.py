@@ -1,4 +1,4 @@
-"""Raw request bytes in, raw answer bytes out: one client connection to an engine, without sockets."""
+"""A client of an engine without sockets: raw request bytes in, raw response bytes out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["TestClient", "HeadLimits", "ParserOptions"]
 
 
 class TestClient:
-    """A client connection: `send` feeds bytes, the answers to every complete request in them come back."""
+    """A client connection: `send` feeds bytes and returns the responses to every complete request in them."""
+
+    __test__ = False  # the name does not make it a test class of pytest
 
     def __init__(self, engine: Engine, connection: Connection) -> None:
         self.engine, self.connection = engine, connection
@@ -29,7 +31,7 @@ class TestClient:
         self.limits, self.rules = head_limits(server), head_rules(server, engine.configuration)
 
     def send(self, data: bytes, *, last: bool = False) -> bytes:
-        """Answers to what has become complete by *data*; *last*: nothing more comes."""
+        """Return the responses to requests completed by *data*; *last*: the input ends here."""
         self.buffer += data
         out = b""
         while not self.closed and self.buffer:
@@ -51,7 +53,7 @@ class TestClient:
         return out
 
     def _cached_responses(self) -> bytes:
-        """The answers that were kept for the heads at the beginning of the buffer."""
+        """Return the cached responses to the heads at the beginning of the buffer."""
         out = b""
         while not self.closed:
             end = self.buffer.find(b"\r\n\r\n") + 4
@@ -114,7 +116,9 @@ class TestClient:
         return out
 
     async def _complete(self, head: Head, body: RequestBody) -> tuple[Response, bytes]:
-        """The answer and all of its body, in one loop: a program that answers lives in it from beginning to end."""
+        """Return the response and its whole body, in one event loop: a CGI program must start and end in the
+        same loop.
+        """
         result = self.engine.respond(self.connection, head, body)
         response = result if isinstance(result, Response) else await result
         parts = [_bytes(part) for part in response.parts]

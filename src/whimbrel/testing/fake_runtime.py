@@ -1,4 +1,4 @@
-"""A world for an engine in one process: logs in memory, no look-ups beside what a test provides."""
+"""A runtime for an engine in one process: logs in memory, look-ups from tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ T = TypeVar("T")
 
 
 class FakeRuntime:
-    """A Runtime for tests: *logs* holds what was written, by target of a file; *names* and *hosts* answer look-ups."""
+    """A Runtime for tests.
+
+    Attributes:
+        logs: the lines written, by target of a file
+        names: addresses to names, for reverse look-ups
+        hosts: names to addresses
+    """
 
     def __init__(self) -> None:
         self.pid = self.tid = os.getpid()
@@ -25,33 +31,33 @@ class FakeRuntime:
         self.hosts: dict[str, list[str]] = {}
 
     def now(self) -> float:
-        """The real clock."""
+        """Return the time of the real clock."""
         return time.time()
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
-        """Keep the lines in memory; those for a program or for syslog under the target with ``|`` or ``syslog:`` before it."""
+        """Store the line by target; the target of a program begins with ``|``, of syslog with ``syslog:``."""
         kind = "|" if sink.piped else "syslog:" if sink.syslog else ""
         self.logs.setdefault(kind + sink.target, []).append(data)
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """See Runtime.log_adder."""
+        """See Runtime.log_appender."""
         return lambda data: self.write_log(sink, data)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run at once: tests need no thread."""
+        """Call *work* in this thread: tests need no other."""
         return work()
 
     async def reverse_lookup(self, address: str) -> str | None:
-        """What *names* says; 127.0.0.1 is localhost."""
+        """Return the name in *names*; 127.0.0.1 is localhost."""
         return self.names.get(address) or ("localhost" if address == "127.0.0.1" else None)
 
     async def resolve(self, name: str) -> list[str]:
-        """What *hosts* says."""
+        """Return the addresses in *hosts*."""
         return self.hosts.get(name, ["127.0.0.1"] if name == "localhost" else [])
 
 
 def run_sync(result: Any) -> Any:
-    """The value of an answer or of an awaitable of one, outside any loop."""
+    """Return a value, or the result of an awaitable run in a new event loop."""
     return asyncio.run(_await(result)) if hasattr(result, "__await__") else result
 
 

@@ -7,12 +7,14 @@ import socket
 from pathlib import Path
 from typing import Final
 
-FIRST_PORT: Final = 10_000  # five digits, so that a port's length in a page is always the same
+FIRST_PORT: Final = 10_000  # five digits: the length of a port in a page is constant
 _RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def _clients() -> int:
-    """The first port that the system gives to a client: one that ended a moment ago would keep a server from its port (ip(7))."""
+    """Return the first ephemeral port: one used by a client a moment ago would keep a server from its port
+    (ip(7)).
+    """
     try:
         return int(_RANGE.read_text().split()[0])
     except (OSError, ValueError, IndexError):
@@ -20,7 +22,9 @@ def _clients() -> int:
 
 
 def free_port() -> int:
-    """A port that nobody has, on any address, and that no client is given: at random, since others look for one at the same time."""
+    """Return a random port below the ephemeral range that is free on all addresses; other tests choose at the
+    same time.
+    """
     last = max(_clients(), FIRST_PORT + 1_000)
     while True:
         port = random.randrange(FIRST_PORT, last)
@@ -33,7 +37,7 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """*count* different ports (see `free_port`)."""
+    """Return *count* different ports (see `free_port`)."""
     ports: set[int] = set()
     while len(ports) < count:
         ports.add(free_port())

@@ -1,7 +1,7 @@
-"""Replacing a file's content: a temporary file beside it, written through to the disk, takes its place at once.
+"""Atomic replacement of a file: a temporary file in the same directory is synced and renamed over it.
 
-Mode and owner stay; symbolic links are followed; a new file has the mode that the umask gives.  Where no file may be made beside it, or it is no
-regular file, the content is written in place.
+Mode and owner are preserved, symbolic links are followed; a new file has the mode that the umask gives.  If
+the directory is not writable or the target is not a regular file, the content is written in place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import tempfile
 
 
 def atomic_write(path: bytes, data: bytes, mode: int = 0o666) -> None:
-    """Make *data* the content of the file; *mode*, less the umask, is for a file that isn't there.  Raises OSError."""
+    """Replace the content of the file with *data*; *mode*, less the umask, applies to a new file.  Raises
+    OSError.
+    """
     target = os.path.realpath(path)
     try:
         before = os.stat(target)

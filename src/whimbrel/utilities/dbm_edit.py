@@ -1,6 +1,7 @@
-"""DBM files as the utilities change them: read whole, changed in memory, replaced at once.
+"""DBM files edited by the utilities: read whole, changed in memory, replaced atomically.
 
-SDBM (two files, .pag and .dir) and Berkeley DB hash files ("DB", httpd's default kind here) are written by Whimbrel itself.
+SDBM (two files, .pag and .dir) and Berkeley DB hash files ("DB", httpd's default type here) have writers of
+their own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ _INVALID: Final = 22
 
 
 class DbmError(Exception):
-    """What APR says of a file that can't be opened or written: a number and its words; *noise* is what the library itself says before."""
+    """A file cannot be opened or written: APR's error number and text; *library_message* is what the library
+    writes to standard error before.
+    """
 
     def __init__(self, code: int, reason: str, library_message: str = "") -> None:
         super().__init__(reason)
@@ -27,7 +30,7 @@ class DbmError(Exception):
 
 
 class DbmDatabase:
-    """The pairs of a DBM file, in the file's order; *kind* is what -T or -f says.  Raises Failure."""
+    """The pairs of a DBM file, in the file's order; *kind* is the argument of -T or -f.  Raises DbmError."""
 
     def __init__(self, path: str, kind: str, create: bool = False, write: bool = True) -> None:
         driver = _DRIVERS.get(kind.upper())
@@ -60,14 +63,16 @@ class DbmDatabase:
             raise bdb.Damaged
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Store a pair, behind the others where it replaces one.  Raises Failure for what SDBM can't hold."""
+        """Store a pair; a replaced one moves to the end.  Raises DbmError for a pair that SDBM cannot
+        hold.
+        """
         if self.is_sdbm and not (key and len(key) + len(value) <= sdbm_writer.MAX_PAIR):
             raise DbmError(_INVALID, os.strerror(_INVALID))
         self.pairs.pop(key, None)
         self.pairs[key] = value
 
     def save(self) -> None:
-        """Write the files.  Raises Failure."""
+        """Write the files.  Raises DbmError."""
         try:
             if self.is_sdbm:
                 contents = list(sdbm_writer.files(self.pairs.items()))

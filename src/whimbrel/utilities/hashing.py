@@ -1,4 +1,4 @@
-"""Making what a password file holds of a password.
+"""Password hashes for password files.
 
 Manual: programs/htpasswd.html, misc/password_encryptions.html.
 """
@@ -27,19 +27,21 @@ _STANDARD_ROUNDS: Final = 5000
 
 
 class HashError(Exception):
-    """The algorithm doesn't take this cost; the text is httpd's, without the program's name."""
+    """The algorithm refuses this cost; the text is httpd's, without the program's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class HashResult:
-    """What to store, and what to say on standard error about it."""
+    """The hash to store, and a warning for standard error."""
 
     stored: str
     warning: str = ""
 
 
 def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
-    """*password* by the algorithm of htpasswd's option letter (m s d p B 2 5); *cost* is 0 where none is given.  Raises Unable."""
+    """Hash *password* by the algorithm of htpasswd's option letter (m s d p B 2 5); *cost* is 0 if none is
+    given.  Raises HashError.
+    """
     if cost and algorithm not in "B25":
         cheap = hash_password(password, algorithm, 0)
         return HashResult(cheap.stored, IGNORED_WARNING + cheap.warning)
@@ -56,7 +58,7 @@ def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
 
 
 def salt(length: int) -> str:
-    """Random characters of crypt's alphabet."""
+    """Return random characters of crypt's alphabet."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
@@ -104,7 +106,7 @@ def _sha512(password: str, cost: int) -> HashResult:
 
 
 def _sha2(handler: object, prefix: str, password: str, cost: int) -> HashResult:
-    """crypt(3) answers `*0` to rounds that it does not take, and the tool stores that."""
+    """Hash with crypt(3); for a refused number of rounds it returns `*0`, which the tool stores."""
     if cost and cost not in ROUNDS:
         return HashResult("*0")
     using = handler.using(salt=salt(16), rounds=cost or _STANDARD_ROUNDS)  # type: ignore[attr-defined]

@@ -1,7 +1,8 @@
-"""Command lines as APR's getopt reads them, and the program that a utility speaks as.
+"""Command lines as APR's getopt reads them, and the program name of a utility.
 
-Manual: programs/ (htpasswd, htdbm, htdigest, httxt2dbm, rotatelogs, logresolve).  Options come before operands; `-abc` is three options; an
-argument stands in the same word or in the next; anything that starts with `--` ends the options.
+Manual: programs/ (htpasswd, htdbm, htdigest, httxt2dbm, rotatelogs, logresolve).  Options come before
+operands; `-abc` is three options; an option's argument is in the same word or the next; a word that starts
+with `--` ends the options.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class UsageError(Exception):
 
 
 class Exit(Exception):
-    """The utility ends with *status*, after *message* on standard error."""
+    """Exit of the utility with *status*, after *message* on standard error."""
 
     def __init__(self, status: int, message: str = "") -> None:
         super().__init__(message)
@@ -33,7 +34,7 @@ class Exit(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UtilityProgram:
-    """A utility as it was called: *path* is the name it was called by, *words* what followed, *old* whether it is 2.2's."""
+    """A utility as it was called: *path* is argv[0], *words* the arguments; *is_22*: it is that of 2.2."""
 
     path: str
     words: list[str] = field(default_factory=list)
@@ -46,7 +47,7 @@ class UtilityProgram:
 
 
 def program(path: str, words: list[str]) -> UtilityProgram:
-    """The program for a command line; a leading `--dialect 2.2` chooses the utility of 2.2."""
+    """Return the program for a command line; a leading `--dialect 2.2` selects the utility of 2.2."""
     is_22 = False
     while words and words[0].partition("=")[0] == "--dialect":
         value, at = (
@@ -59,7 +60,9 @@ def program(path: str, words: list[str]) -> UtilityProgram:
 
 
 def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """Options with their arguments ("" for none), and the operands; *known* is getopt's string.  Raises Wrong."""
+    """Return options with their arguments ("" for none), and the operands; *option_string* is getopt's.
+    Raises UsageError.
+    """
     options: list[tuple[str, str]] = []
     at = 0
     while at < len(words) and words[at][:1] == "-" and words[at] != "-":
@@ -85,7 +88,7 @@ def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], 
 
 
 def write_stderr(text: str) -> None:
-    """Write to standard error at once."""
+    """Write to standard error and flush."""
     sys.stderr.flush()
     try:
         os.write(2, to_bytes(text))
@@ -94,7 +97,7 @@ def write_stderr(text: str) -> None:
 
 
 def write_stdout(text: str) -> None:
-    """Write to standard output at once; a closed reader is no reason for a trace."""
+    """Write to standard output and flush; a closed pipe raises no traceback."""
     data = to_bytes(text)
     try:
         while data:
@@ -104,15 +107,17 @@ def write_stdout(text: str) -> None:
 
 
 def start(run: Callable[[UtilityProgram], int], name: str) -> None:
-    """The console script `whimbrel-NAME`: run the utility, which speaks under httpd's name for it, and exit as it says."""
+    """Run the utility of the console script `whimbrel-NAME` under httpd's name for it, and exit with its
+    status.
+    """
     path = (
         from_system(sys.argv[0]) if name == "rotatelogs" else name
-    )  # rotatelogs shows how it is written into a configuration
+    )  # the usage of rotatelogs shows a line of configuration
     sys.exit(exit_status(run, path, [from_system(word) for word in sys.argv[1:]]))
 
 
 def exit_status(run: Callable[[UtilityProgram], int], path: str, words: list[str]) -> int:
-    """What *run* makes of a command line: its exit status."""
+    """Return the exit status of *run* for a command line."""
     for number in (signal.SIGINT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     try:

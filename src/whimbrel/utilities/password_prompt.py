@@ -1,4 +1,4 @@
-"""Asking for a password: without echo on the terminal, or from standard input."""
+"""Password input: without echo from the terminal, or from standard input."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ MAX_PASSWORD_BYTES = 256  # bytes of a password
 
 
 class PasswordTooLong(Exception):
-    """The password has more bytes than it may have."""
+    """The password exceeds the maximum length."""
 
 
 def prompt_password(prompt: str, max_bytes: int = MAX_PASSWORD_BYTES) -> str:
-    """One line, asked for on the controlling terminal, else on standard error and read from standard input.  Raises TooLong."""
+    """Return one line from the controlling terminal, else from standard input with the prompt on standard
+    error.
+
+    Raises PasswordTooLong.
+    """
     try:
         tty = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
@@ -41,7 +45,7 @@ def _prompt_tty(tty: int, prompt: str) -> bytes:
 
     before = termios.tcgetattr(tty)
     no_echo = termios.tcgetattr(tty)
-    no_echo[3] &= ~(termios.ECHO | termios.ISIG)  # as getpass(3): an interrupt is a character
+    no_echo[3] &= ~(termios.ECHO | termios.ISIG)  # as in getpass(3): an interrupt is a character
     os.write(tty, to_bytes(prompt))
     termios.tcsetattr(tty, termios.TCSAFLUSH, no_echo)
     try:
@@ -56,7 +60,7 @@ def _prompt_tty(tty: int, prompt: str) -> bytes:
 
 
 def read_stdin_password() -> str:
-    """All of standard input, up to 255 bytes, without one line end; raises TooLong."""
+    """Return standard input, up to 255 bytes, without one line end; raises PasswordTooLong."""
     data = sys.stdin.buffer.read(MAX_PASSWORD_BYTES)
     if len(data) >= MAX_PASSWORD_BYTES:
         raise PasswordTooLong
@@ -66,6 +70,6 @@ def read_stdin_password() -> str:
 
 
 def prompt_twice(max_bytes: int = MAX_PASSWORD_BYTES) -> str | None:
-    """A password typed twice, or None where the two differ; raises TooLong."""
+    """Return a password typed twice, or None if the two differ; raises PasswordTooLong."""
     first = prompt_password("New password: ", max_bytes)
     return first if prompt_password("Re-type new password: ", max_bytes) == first else None

@@ -1,7 +1,7 @@
-"""The files that rotatelogs writes: their names, when the next one is due, and how one follows another.
+"""The log files of rotatelogs: names, times of rotation, and the change from one to the next.
 
-Manual: programs/rotatelogs.html.  A file that can't be opened when another one is open doesn't end the program: the open one starts anew, with a
-line that says how many messages are lost.
+Manual: programs/rotatelogs.html.  If the next file cannot be opened, the open one is truncated and gets a
+line with the number of lost messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIZE: Final = "Maximum size reached"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotationSchedule:
-    """What the command line says; *seconds* and *size* (bytes) are 0 where they don't count, *offset* is in seconds."""
+    """The command line's settings; *seconds* and *size* (bytes) are 0 if unused, *offset* is in seconds."""
 
     name: str
     seconds: int = 0
@@ -44,7 +44,7 @@ class RotationSchedule:
 
 
 class Rotation:
-    """The open file and what is known of it."""
+    """The open file and its state."""
 
     def __init__(self, schedule: RotationSchedule) -> None:
         self.schedule = schedule
@@ -55,16 +55,16 @@ class Rotation:
         self.messages = 0
 
     def now(self) -> int:
-        """Seconds since the epoch, moved by the offset that rotation goes by."""
+        """Return seconds since the epoch, plus the rotation offset."""
         now = int(time.time())
         return now + (time.localtime(now).tm_gmtoff if self.schedule.local else self.schedule.offset)
 
     def seconds_left(self) -> int:
-        """Seconds until the next file is due."""
+        """Return the seconds until the next rotation."""
         return self.end - self.now() if self.end else self.schedule.seconds
 
     def write(self, data: bytes) -> None:
-        """Write *data*, to the next file where that is due.  Raises Exit."""
+        """Write *data*, after rotating if that is due.  Raises Exit."""
         if self.handle < 0:
             self._rotate(_NEW)
         reason = self._reason()
@@ -87,7 +87,7 @@ class Rotation:
         return _TIME if schedule.seconds and self.now() >= self.end else ""
 
     def open(self) -> None:
-        """Open the next file and close the one before.  Raises Exit."""
+        """Open the next file and close the previous one.  Raises Exit."""
         schedule, now = self.schedule, self.now()
         begin = now // schedule.seconds * schedule.seconds if schedule.seconds else now
         self.end = begin + schedule.seconds if schedule.seconds else 0
@@ -146,12 +146,15 @@ class Rotation:
         self._reset("error opening new log file", problem)
 
     def _reset(self, what: str, problem: OSError) -> None:
-        """Empty the open file, and say in it what is lost.  Raises Exit."""
+        """Truncate the open file, and write the number of lost messages to it.  Raises Exit."""
         try:
             os.ftruncate(self.handle, 0)
         except OSError:
             raise Exit(2, f"Error truncating the file {self.path}\n") from None
-        line = f"Resetting log file due to {what}, {self.messages:10} messages lost: {_error_text(problem)[:25]:<25}\n"
+        line = (
+            f"Resetting log file due to {what}, {self.messages:10} messages lost: "
+            f"{_error_text(problem)[:25]:<25}\n"
+        )
         self.messages = 0
         try:
             _write(self.handle, to_bytes(line))
@@ -169,7 +172,7 @@ class Rotation:
             raise Exit(2, f"Error linking file {self.path} to {link} ({_error_text(problem)})\n") from None
 
     def _call(self, before: str) -> None:
-        program = self.schedule.program  # looked for in the working folder, not on the PATH
+        program = self.schedule.program  # resolved against the working directory, not PATH
         self._log_verbose(f"Calling post-rotate program: {program}\n")
         try:
             subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The usage texts of httpd's utilities, byte for byte; _OLD is 2.2's.  @PATH@ stands for the name that the program was called by."""
+"""The usage texts of httpd's utilities, byte for byte; _OLD is 2.2's.  @PATH@ stands for argv[0]."""
 
 from __future__ import annotations
 
@@ -188,7 +188,8 @@ where <curfile> is the filename of the newly opened logfile, and
 """
 
 ROTATELOGS_22: Final = """\
-Usage: @PATH@ [-l] [-f] <logfile> {<rotation time in seconds>|<rotation size in megabytes>} [offset minutes from UTC]
+Usage: @PATH@ [-l] [-f] <logfile> {<rotation time in seconds>|<rotation size in megabytes>} \
+[offset minutes from UTC]
 
 Add this:
 

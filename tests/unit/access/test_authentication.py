@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.statuses import ALLOWED, CHALLENGED
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
 from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
@@ -20,7 +21,7 @@ def test_passwords(version: str) -> None:
         answer(decision, user="a"),
         answer(decision, user="a", right=False),
         answer(decision, user="a", known=False),
-    ] == [401, 200, 401, 401]
+    ] == [CHALLENGED, ALLOWED, CHALLENGED, CHALLENGED]
     assert set(decision.atoms()) == {
         HasCredentials("basic"),
         PasswordValid("basic", "file /srv/users"),

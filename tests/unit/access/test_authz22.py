@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.statuses import ALLOWED, CHALLENGED, DENIED
 from tests.unit.access.said import AREA, COMMON, answer, said, world
 
 
 @pytest.mark.parametrize(
     ("satisfy", "there", "elsewhere"),
     (
-        ("Satisfy Any\n", (200, 200, 200), (401, 200, 401)),
-        ("Satisfy All\n", (401, 200, 401), (403, 403, 403)),
-        ("", (401, 200, 401), (403, 403, 403)),
+        ("Satisfy Any\n", (ALLOWED, ALLOWED, ALLOWED), (CHALLENGED, ALLOWED, CHALLENGED)),
+        ("Satisfy All\n", (CHALLENGED, ALLOWED, CHALLENGED), (DENIED, DENIED, DENIED)),
+        ("", (CHALLENGED, ALLOWED, CHALLENGED), (DENIED, DENIED, DENIED)),
     ),
 )
 def test_satisfy(satisfy: str, there: tuple[int, ...], elsewhere: tuple[int, ...]) -> None:
@@ -26,7 +27,9 @@ def test_satisfy(satisfy: str, there: tuple[int, ...], elsewhere: tuple[int, ...
         ) == expected
 
 
-@pytest.mark.parametrize(("first", "alice", "bob"), (("authz_user", 401, 200), ("authz_groupfile", 200, 401)))
+@pytest.mark.parametrize(
+    ("first", "alice", "bob"), (("authz_user", CHALLENGED, ALLOWED), ("authz_groupfile", ALLOWED, CHALLENGED))
+)
 def test_the_module_that_is_loaded_first_decides(first: str, alice: int, bob: int) -> None:
     order = world("2.2", (first, *(name for name in COMMON if name != first)))
     decision = said("2.2", AREA + "Require group admin\nRequire user bob", world_=order)
@@ -72,7 +75,11 @@ def test_methods() -> None:
         200,
     ]
     decision = said("2.2", AREA + "<LimitExcept GET>\nRequire valid-user\n</LimitExcept>")
-    assert [answer(decision, method=method) for method in ("GET", "POST", "FROB")] == [200, 401, 401]
+    assert [answer(decision, method=method) for method in ("GET", "POST", "FROB")] == [
+        ALLOWED,
+        CHALLENGED,
+        CHALLENGED,
+    ]
 
 
 def test_no_auth_type() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.statuses import ALLOWED, DENIED
 from tests.unit.access.said import AREA, answer, layer, said, world
 
 from whimbrel.base.errors import ConfigError
@@ -55,7 +56,7 @@ def test_merging() -> None:
         word: [answer(said("2.4", outer, inner.format(word)), one) for one in ("10.1.0.1", "10.2.0.1")]
         for word in ("And", "Or", "Off")
     }
-    assert answers == {"And": [200, 403], "Or": [200, 200], "Off": [200, 403]}
+    assert answers == {"And": [ALLOWED, DENIED], "Or": [ALLOWED, ALLOWED], "Off": [ALLOWED, DENIED]}
 
 
 def test_what_the_server_refuses() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.statuses import ALLOWED, DENIED
 from tests.unit.access.said import answer, said
 
 from whimbrel.access.decision import Space
@@ -14,9 +15,9 @@ VERSIONS = ("2.2", "2.4")
 @pytest.mark.parametrize(
     ("order", "expected"),
     (
-        ("allow,deny", (403, 403, 200, 403)),
-        ("deny,allow", (200, 200, 200, 403)),
-        ("mutual-failure", (403, 403, 200, 403)),
+        ("allow,deny", (DENIED, DENIED, ALLOWED, DENIED)),
+        ("deny,allow", (ALLOWED, ALLOWED, ALLOWED, DENIED)),
+        ("mutual-failure", (DENIED, DENIED, ALLOWED, DENIED)),
     ),
 )
 def test_orders(version: str, order: str, expected: tuple[int, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.statuses import ALLOWED, DENIED
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
 from whimbrel.access.atoms import IsServerAddress, Opaque
@@ -28,7 +29,7 @@ def test_names_and_variables() -> None:
         answer(decision),
         answer(decision, host="www.example.org"),
         answer(decision, environment=("flag",)),
-    ] == [403, 200, 200]
+    ] == [DENIED, ALLOWED, ALLOWED]
 
 
 def test_methods() -> None:
@@ -43,7 +44,11 @@ def test_methods() -> None:
 
 def test_aliases() -> None:
     near = said("2.4", "Require near", world_=world("2.4", aliases=ALIASES))
-    assert [answer(near, address) for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3")] == [200, 403, 200]
+    assert [answer(near, address) for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3")] == [
+        ALLOWED,
+        DENIED,
+        ALLOWED,
+    ]
     staff = said("2.4", AREA + "Require staff", world_=world("2.4", aliases=ALIASES))
     assert "file /srv/other" in str(staff.atoms()) and answer(staff, user="a", groups=("wardens",)) == 200
 

@@ -78,7 +78,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report
     """While it lasts every access check of any engine is compared with the decision about its chain."""
     parts: dict[model.Layer, tuple[model.Layer, ...]] = {}
     joined, check = plans.PlanCache.merge_layers, process.check_access
-    sites: dict[int, Site] = {}
+    sites: dict[int, WitnessedSite] = {}
 
     def joining(self: plans.PlanCache, base: model.Layer | None, over: model.Layer) -> model.Layer:
         made = joined(self, base, over)
@@ -93,7 +93,7 @@ def watching(monkeypatch: pytest.MonkeyPatch, report: Report) -> Iterator[Report
         if not inherits:
             site = sites.get(id(r.engine))
             if site is None:
-                site = sites[id(r.engine)] = Site(r.engine.configuration)
+                site = sites[id(r.engine)] = WitnessedSite(r.engine.configuration)
                 site.engine = r.engine
             await site.compare(
                 r,
@@ -115,7 +115,7 @@ def environment_of(r: Request) -> dict[str, str]:
     return dict(r.env)
 
 
-class Site:
+class WitnessedSite:
     """One configuration: its layers as lines, and its decisions by chain."""
 
     engine: Any = None

@@ -1,6 +1,7 @@
-"""The directive tables of an installed httpd, read from the data of its program and module files (ELF, 64 bit, little endian).
+"""The directive tables of an installed httpd, from its program and module files (ELF, 64-bit, little-endian).
 
-`-L` shows names, help texts and contexts only; the tables also hold the argument shape and every bit of the contexts.
+`-L` prints names, help texts and contexts only; the tables also hold the argument shape and every bit of the
+contexts.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """One module: *identifier* as LoadModule wants it, *source* as -l prints it, *folders* when it keeps per-directory settings."""
+    """One module: *identifier* as LoadModule names it, *source* as in -l; *has_dir_config*: it has
+    per-directory settings.
+    """
 
     identifier: str
     source: str
@@ -50,7 +53,7 @@ class Table:
 
 
 class Elf:
-    """What is needed of one ELF file: bytes by address, pointers after relocation, exported names."""
+    """Parts of one ELF file: bytes by address, pointers after relocation, exported names."""
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
@@ -78,7 +81,7 @@ class Elf:
                     )
 
     def symbols(self) -> list[tuple[str, int]]:
-        """Every dynamic symbol in order: (name, address)."""
+        """Return every dynamic symbol in order: (name, address)."""
         for section in self.sections:
             if section[1] == 11:  # SHT_DYNSYM
                 names = self.sections[section[6]][4]
@@ -99,16 +102,16 @@ class Elf:
         raise ValueError(f"no such address: {address:#x}")
 
     def text(self, address: int) -> str:
-        """The C string at *address*."""
+        """Return the C string at *address*."""
         return self._string(self._offset(address))
 
     def word(self, address: int) -> int:
-        """The 32 bit number at *address*."""
+        """Return the 32-bit number at *address*."""
         return int(struct.unpack_from("<I", self.data, self._offset(address))[0])
 
 
 def tables(path: Path) -> list[Table]:
-    """Every module that the file *path* exports, with its rows in order."""
+    """Return every module that the file *path* exports, with its rows in order."""
     elf = Elf(path)
     found = []
     for name, address in elf.symbols():
@@ -125,7 +128,9 @@ def tables(path: Path) -> list[Table]:
 
 
 def _rows(elf: Elf, address: int) -> Iterator[TableRow]:
-    """The rows of a table of (name, function, data, contexts, shape, help), which a row without a name ends."""
+    """Yield the rows of a table of (name, function, data, contexts, shape, help) up to the row without a
+    name.
+    """
     while address and elf.pointers.get(address):
         text = elf.pointers.get(address + 32)
         yield TableRow(

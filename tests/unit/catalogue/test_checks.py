@@ -1,4 +1,4 @@
-"""Argument rules, against the recorded answers and C's own words for numbers."""
+"""Argument rules compared with recorded responses, and numbers compared with C's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.catalogue.test_load import VERSIONS, cases, rows
+from tests.unit.catalogue.recorded_cases import VERSIONS, cases, rows
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry
@@ -18,19 +18,22 @@ from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args
 
 BEYOND = re.compile(
-    r"Could not parse|No such filter|Undeclared smart filter|SSLRequire: |sed expression|Name or service|macro|Empty passwords|UserExpr"
+    r"Could not parse|No such filter|Undeclared smart filter|SSLRequire: |sed expression|Name or "
+    r"service|macro|Empty passwords|UserExpr"
 )
-"""Messages that need more than a line's words: expressions, declared filters, name service, programs, macros."""
+"""Messages that need more than a line's arguments: expressions, declared filters, name service, programs,
+macros.
+"""
 
 
 def files_with_rules() -> set[str]:
-    """The source files of httpd that have a file of rules."""
+    """Return the source files of httpd that have a file of rules."""
     folder = Path(__file__).parents[3] / "src" / "whimbrel" / "catalogue" / "checks"
     return {f"{p.stem}.c" for p in folder.glob("*.py") if p.stem.startswith("mod_") or p.stem == "util_ldap"}
 
 
 def server_root(folder: Path) -> Path:
-    """A server root with what the recorded cases name in it."""
+    """Write a server root with the files that the recorded cases name."""
     for name in ("conf", "htdocs", "logs", "run"):
         (folder / name).mkdir()
     (folder / "conf/mime.types").write_text("text/html html\n")
@@ -38,7 +41,7 @@ def server_root(folder: Path) -> Path:
 
 
 def answer(row: DirectiveEntry, text: str, around: CheckContext) -> str | None:
-    """What we say about the arguments *text*."""
+    """Return our message about the arguments *text*."""
     try:
         calls = shape(
             Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=around.version == "2.4"
@@ -49,13 +52,13 @@ def answer(row: DirectiveEntry, text: str, around: CheckContext) -> str | None:
 
 
 def arguments(case: dict[str, Any], name: str) -> str | None:
-    """The text after the name of the directive under test; None where it isn't one plain line."""
+    """Return the text after the name of the directive under test; None if it is not on one line."""
     found = re.search(rf"(?im)^[ \t]*{re.escape(name)}(?!\w)[ \t]*(.*)$", case["conf"])
     return None if found is None or found[1].strip().endswith("\\") else found[1].strip()
 
 
 def surroundings(case: dict[str, Any], version: str, root: Path) -> CheckContext:
-    """What stands around the directive of a recorded case."""
+    """Return the context of the directive of a recorded case."""
     loaded = frozenset(f"{name}_module" for name in case["modules"][version])
     return CheckContext(
         version,
@@ -68,7 +71,7 @@ def surroundings(case: dict[str, Any], version: str, root: Path) -> CheckContext
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_recorded_arguments(version: str, tmp_path: Path) -> None:
-    """At least 99 of 100 recorded cases of these modules get httpd's verdict in httpd's words."""
+    """At least 99 of 100 recorded cases of these modules get httpd's verdict and message."""
     root, ours, count = server_root(tmp_path), files_with_rules(), Counter[str]()
     wrong = []
     for case in cases("config-args", version):
@@ -180,7 +183,8 @@ def test_floats() -> None:
             "mod_lua.c",
             "LuaScope",
             "ONCE",
-            "Invalid value for LuaScope, 'ONCE', acceptable values are: 'once', 'request', 'conn', 'thread', 'server'",
+            "Invalid value for LuaScope, 'ONCE', acceptable values are: 'once', 'request', 'conn', "
+            "'thread', 'server'",
         ),
         ("mod_lua.c", "LuaScope", "thread x y", None),
         (
@@ -233,7 +237,7 @@ def test_floats() -> None:
     ],
 )
 def test_what_the_server_says(source: str, name: str, words: str, said: str | None) -> None:
-    """As apache2 -t of 2.4.71 says it, under the server root /r."""
+    """The messages of apache2 -t 2.4.71, under the server root /r."""
     assert check(source, name, words.split(), CheckContext(root="/r")) == said
 
 
@@ -258,7 +262,8 @@ def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
     said = check("mod_md.c", "MDCertificateAuthority", [url], CheckContext())
     assert said == (
         wrong
-        and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: LetsEncrypt "
+        and f"The CA name '{url}' is not known and it is not a URL either ({wrong}). Known CA names are: "
+        "LetsEncrypt "
         "LetsEncrypt-Test Buypass Buypass-Test."
         or None
     )
@@ -282,7 +287,7 @@ def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
     ],
 )
 def test_lines_that_rules_take_whole(source: str, name: str, words: list[str], said: str | None) -> None:
-    """As apache2 -t of 2.4.71 says it."""
+    """The messages of apache2 -t 2.4.71."""
     assert check(source, name, words, CheckContext()) == said
 
 
@@ -319,7 +324,7 @@ OVERRIDES = "SSLProtocol: Protocol '{}' overrides already set parameter(s). Chec
     ],
 )
 def test_what_the_server_warns_of(source: str, name: str, word: str, texts: list[str]) -> None:
-    """As apache2 -t of 2.4.71 warns; nothing of it is known of 2.2."""
+    """The warnings of apache2 -t 2.4.71; those of 2.2 are not recorded."""
     said = warning(source, name, [word], CheckContext())
     assert ([one.text for one in (said, *said.more)] if said else []) == texts
     assert warning(source, name, [word], CheckContext("2.2")) is None

@@ -1,11 +1,11 @@
-"""Refused places, against the recorded answers."""
+"""Refused contexts, compared with recorded responses."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from tests.unit.catalogue.test_load import VERSIONS, cases, refused_here, rows
+from tests.unit.catalogue.recorded_cases import VERSIONS, cases, refused_here, rows
 
 from whimbrel.catalogue.context_rules import DirectiveContext, refusal
 from whimbrel.directives.spec import Context
@@ -14,7 +14,7 @@ OCCUR = re.compile(r"^.* cannot occur within .*$", re.MULTILINE)
 
 
 def spot(place: str, version: str) -> DirectiveContext:
-    """Where the title of a recorded case says that its directive stands."""
+    """Return the context that the title of a recorded case names."""
     sections = tuple("<" + name for name in re.findall(r"<(\w+)>", place))
     limited = any(s.startswith("<Limit") for s in sections) or (
         version == "2.4" and "<RequireAll" in sections
@@ -27,7 +27,9 @@ def spot(place: str, version: str) -> DirectiveContext:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_recorded_places(version: str) -> None:
-    """Every recorded "cannot occur within" follows from the row, and so does its absence where nothing comes before it."""
+    """Every recorded "cannot occur within" follows from the row, and so does its absence unless another error
+    precedes it.
+    """
     refused = 0
     for case in (*cases("config-ctx", version), *cases("config-ctx2", version)):
         match = re.match(r"(<?\w+)>? (in .*)$", case["title"])

@@ -1,4 +1,4 @@
-"""The table of handlers beside httpd's own modules."""
+"""The table of handlers, compared with httpd's own modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARED = [
 
 @pytest.mark.skipif(not SHARED, reason="apache2 is not installed")
 def test_httpds_modules_contain_their_names() -> None:
-    """A module compares the handler with a text that its file contains; a compiler may have made code of a part of a short one."""
+    """The file of a module contains the handler names it compares; a compiler may have inlined short ones."""
     unknown = [
         (name, file)
         for name, file in SHARED
@@ -59,7 +59,7 @@ def test_files_of_httpd_are_in_the_catalogue() -> None:
         "mod_scgi",
         "mod_uwsgi",
     }
-    elsewhere = {"mod_isapi", "mod_example_hooks"}  # of Windows, of developers
+    elsewhere = {"mod_isapi", "mod_example_hooks"}  # for Windows, for developers
     named = {
         file for version in ("2.2", "2.4") for files in handler_table(version).values() for file in files
     }

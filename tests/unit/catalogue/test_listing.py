@@ -1,4 +1,4 @@
-"""-L from the catalogue, against what the servers printed."""
+"""-L from the catalogue, compared with the servers' output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTRY = re.compile(r"^<?\w+ \((\S+\.c)\)$", re.MULTILINE)
 
 
 def printed_sources(text: str) -> list[str]:
-    """The source files in the order in which *text*, a -L listing, first names them."""
+    """Return the source files in the order of their first appearance in a -L listing."""
     return list(dict.fromkeys(ENTRY.findall(text)))
 
 

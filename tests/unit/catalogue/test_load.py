@@ -1,4 +1,6 @@
-"""The catalogue's data against the servers: the tables in the installed program, and the recorded answers about contexts and arguments."""
+"""The catalogue compared with the tables of the installed program, and with recorded contexts and
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +14,14 @@ from typing import Any
 
 import pytest
 from tests.unit.catalogue.program_tables import Table, tables
+from tests.unit.catalogue.recorded_cases import CASES, VERSIONS, cases, refused_here, rows
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.directives.shapes import shape
 from whimbrel.directives.spec import Args, Context
 
-CASES = Path(__file__).parents[2] / "conformance" / "cases"
 APACHE, MODULES = Path("/usr/sbin/apache2"), Path("/usr/lib/apache2/modules")
-VERSIONS = ("2.2", "2.4")
-SERVER = Context.RSRC_CONF | Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
-SECTION = Context.ACCESS_CONF | Context.OR_ALL
-ALLOWED = {
-    "in <VirtualHost>": SERVER,
-    "in server config": SERVER,
-    "in <Limit> (server)": SERVER,
-    "in <Proxy>": SECTION | Context.PROXY_CONF,
-    "in <RequireAll>": Context.OR_AUTHCFG,
-}
-
-
-def cases(name: str, version: str) -> Iterator[dict[str, Any]]:
-    """The recorded cases of one file that have an answer of *version*, with that answer's text as "text"."""
-    with lzma.open(CASES / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
-        for case in map(json.loads, file):
-            if version in case["answers"]:
-                yield {**case, "text": case["answers"][version]["text"]}
-
-
-def rows(name: str, case: dict[str, Any], version: str) -> list[DirectiveEntry]:
-    """The rows of *name* in the modules that the case loads, or in any when none of those has it."""
-    sources = {
-        m.source
-        for m in catalogue(version).modules
-        if m.is_static or m.identifier.removesuffix("_module") in case["modules"][version]
-    }
-    found = catalogue(version).find(name)
-    return [r for r in found if r.source in sources] or list(found)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -65,7 +38,7 @@ def test_shapes_and_bits_are_those_of_the_specification(version: str) -> None:
     }
 
 
-ELSEWHERE = {"mod_systemd"}  # modules of httpd 2.4 that Debian does not build; the manual says what they are
+ELSEWHERE = {"mod_systemd"}  # modules of httpd 2.4 that Debian does not build, as the manual describes them
 
 
 @pytest.fixture(scope="module")
@@ -122,11 +95,6 @@ def test_undefined_symbols_of_modules_that_need_another(version: str) -> None:
         assert module and module.symbol == match[2] and catalogue(version).module(module.needs)
 
 
-def refused_here(row: DirectiveEntry, place: str) -> bool:
-    """Whether the bits forbid the row in *place*; what is executed while reading is judged as if it stood outside all sections."""
-    return not row.where & (SERVER if row.where & Context.EXEC_ON_READ else ALLOWED.get(place, SECTION))
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_contexts(version: str) -> None:
     """Every recorded "X not allowed here" follows from the bits, and so does its absence."""
@@ -143,7 +111,7 @@ def test_contexts(version: str) -> None:
             and place == "in <Limit> (server)"
             and not any(r.where & Context.EXEC_ON_READ for r in found)
         ):
-            assert told and told[1] == "<Limit", name  # which stands before the directive, known or not
+            assert told and told[1] == "<Limit", name  # it precedes the directive, known or not
         elif told and told[1].lower() == name.lower():
             assert told[1] in {r.name for r in found} and any(refused_here(r, place) for r in found), case[
                 "title"
@@ -161,11 +129,15 @@ CLASSES = {
     "Limit": Context.OR_LIMIT,
     "Options": Context.OR_OPTIONS,
 }
-"""The words of AllowOverride; the recorded cases name a folder after the one that is in force there, without such a folder it is All."""
+"""The arguments of AllowOverride; a recorded case names a directory after its AllowOverride, the default is
+All.
+"""
 
 
 def htaccess_files(case: dict[str, Any]) -> Iterator[tuple[str, Context, str]]:
-    """Each .htaccess file of a recorded case: its path below the document root, what is allowed in it, the first directive."""
+    """Yield each .htaccess file of a recorded case: path below the document root, permitted classes, first
+    directive.
+    """
     for name, content in case["files"].items():
         match = re.match(r"htdocs/((?:(\w+)/)?\w+/\.htaccess)$", name)
         first = re.match(r"\s*(<?\w+)", content if isinstance(content, str) else content.get("text", ""))
@@ -175,7 +147,9 @@ def htaccess_files(case: dict[str, Any]) -> Iterator[tuple[str, Context, str]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_htaccess_classes(version: str) -> None:
-    """Every recorded "X not allowed here" of a .htaccess file follows from the bits, and so does its absence."""
+    """Every recorded "X not allowed here" of a .htaccess file follows from the bits, and so does its
+    absence.
+    """
     seen: Counter[bool] = Counter()
     with lzma.open(CASES / "config-htaccess.jsonl.xz", "rt", encoding="utf-8") as file:
         found = [
@@ -199,7 +173,7 @@ def test_htaccess_classes(version: str) -> None:
 
 
 def count_error(row: DirectiveEntry, text: str, version: str) -> str | None:
-    """The message about the number of words of *text*, or None."""
+    """Return the message about the number of arguments in *text*, or None."""
     try:
         shape(Args[row.args], text, name=row.name, help=row.help, iterate_needs_one=version == "2.4")
     except ConfigError as error:
@@ -214,7 +188,9 @@ COUNT = re.compile(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_argument_counts(version: str) -> None:
-    """Every recorded complaint about the number of words follows from the shape, help text included, and so does its absence."""
+    """Every recorded complaint about the number of arguments follows from the shape, and so does its
+    absence.
+    """
     seen: Counter[bool] = Counter()
     for case in cases("config-args", version):
         lines = case["conf"].strip("\n").split("\n")
@@ -232,7 +208,7 @@ def test_argument_counts(version: str) -> None:
             continue
         told = case["text"].rsplit("Syntax error on line 1 of @SERVERROOT@/conf/httpd.conf:", 1)[-1].strip()
         message = count_error(found[0], lines[0][len(name[0]) :].strip(), version)
-        if message is None:  # mod_filter words its own complaint alike, without the help text
+        if message is None:  # mod_filter's own message has the same text, without the help text
             complains = told.startswith(f"{found[0].name} ") and COUNT.match(told[len(found[0].name) + 1 :])
             assert found[0].name == "AddOutputFilterByType" or not complains, (case["id"], told)
         else:

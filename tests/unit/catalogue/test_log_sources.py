@@ -1,4 +1,4 @@
-"""Places in httpd's sources, as 2.4.71 printed them."""
+"""Locations in httpd's sources, as 2.4.71 logged them."""
 
 from __future__ import annotations
 

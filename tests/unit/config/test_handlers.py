@@ -7,7 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import StartError
@@ -38,7 +39,7 @@ def names_of(version: str) -> list[tuple[str, str]]:
 
 def serving(root: Path, conf: str, files: dict[str, str] | None = None, version: str = "2.4") -> Engine:
     """An engine on one file that must not be sent."""
-    return engine(root, BASE + conf, {"htdocs/a.php": PROGRAM, **(files or {})}, version)
+    return build_engine(root, BASE + conf, {"htdocs/a.php": PROGRAM, **(files or {})}, version)
 
 
 def messages(made: Engine) -> list[str]:
@@ -71,7 +72,7 @@ def test_a_loaded_module_without_behaviour(version: str, name: str, file: str, t
         {"htdocs/.htaccess": f"AddHandler {name} .php\n"},
         version,
     )
-    reply = ask(made, "/a.php")
+    reply = fetch(made, "/a.php")
     assert (reply.status, "secret" in reply.body) == (500, False)
 
 
@@ -104,7 +105,7 @@ def test_a_name_that_only_a_request_knows(line: str, tmp_path: Path) -> None:
     conf = f"{PROXY}SetEnvIf Host . H=proxy:fcgi://localhost\n"
     made = serving(tmp_path, f"{conf}RewriteEngine on\n{line}\n")
     assert messages(made) == []
-    reply = ask(made, "/a.php")
+    reply = fetch(made, "/a.php")
     assert (reply.status, "secret" in reply.body) == (500, False)
 
 
@@ -132,7 +133,7 @@ def test_no_loaded_module_implements_it(line: str, name: str, tmp_path: Path) ->
     (warning,) = messages(made)
     assert f'"{name}"' in warning
     assert ".conf:" in warning
-    assert ask(made, "/a.php").body == PROGRAM
+    assert fetch(made, "/a.php").body == PROGRAM
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.site import Site
 
 from whimbrel.base.dialect import GUIDE, V22, V24
 from whimbrel.config.configuration import STREAM_TAGS, Configuration

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.site import Site
 
 from whimbrel.config.includes import has_wildcards, matches
 from whimbrel.config.model import all_nodes

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.site import Site
 
 BAD = "UseCanonicalName banana"
 REASON = "parameter must be 'on', 'off', or 'dns'"

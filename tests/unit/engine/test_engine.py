@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 from whimbrel.engine.cache.index import ResponseCache
 
@@ -21,12 +21,12 @@ def test_answers_that_may_never_come_again_are_kept_from_the_second_time_on(
     path: str,
     offered: list[int],
 ) -> None:
-    site = Site(tmp_path, "<Directory @DOCROOT@>\nRequire all granted\n</Directory>\n")
+    site = AccessSite(tmp_path, "<Directory @DOCROOT@>\nRequire all granted\n</Directory>\n")
     os.utime(tmp_path / "htdocs/f.html", (1000, 1000))
     offers: list[Any] = []
     monkeypatch.setattr(ResponseCache, "store", lambda _kept, *given: offers.append(given))
     seen = []
     for _ in range(2):
-        site.ask(path)
+        site.fetch(path)
         seen.append(len(offers))
     assert seen == offered

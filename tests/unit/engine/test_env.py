@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.cache.test_index import OLD, ask, kept_for
+from tests.support.cache_site import cached_entry, exchange
+from tests.support.site import MTIME
 
 from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.config.load import load
@@ -85,7 +86,7 @@ def root(tmp_path: Path) -> Path:
     for name in ("htdocs/a.txt", "htdocs/sub/index.html", "conf/mime.types", "logs/x"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("text/plain txt\n")
-        os.utime(tmp_path / name, (OLD, OLD))
+        os.utime(tmp_path / name, (MTIME, MTIME))
     return tmp_path
 
 
@@ -106,17 +107,17 @@ def engine(root: Path, more: str, dialect: Dialect = V24) -> Engine:
 def test_kept_answers_have_ids_of_their_own(root: Path, more: str, dialect: Dialect, path: str) -> None:
     """Cached responses have different values of it in the access log; the file shows that they are cached."""
     serving = engine(root, more, dialect)
-    lines = [ask(serving, path, [f"Cookie: {number}"])[1][0].rstrip("\n") for number in range(4)]
+    lines = [exchange(serving, path, [f"Cookie: {number}"])[1][0].rstrip("\n") for number in range(4)]
     assert all(re.fullmatch(ID[dialect] + " 200", line) for line in lines), lines
     assert len(set(lines)) == 4
     if path == "/a.txt":
-        assert kept_for(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is not None
+        assert cached_entry(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is not None
 
 
 def test_an_answer_that_tells_its_id_is_not_kept(root: Path) -> None:
     serving = engine(root, "Header set X-Id %{UNIQUE_ID}e\n")
     for _ in range(3):
-        answer, lines = ask(serving, "/a.txt", [])
+        answer, lines = exchange(serving, "/a.txt", [])
         found = re.search(r"\r\nX-Id: (\S+)\r\n", answer)
         assert found is not None and lines == [f"{found[1]} 200\n"]
-    assert kept_for(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is None
+    assert cached_entry(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is None

@@ -7,7 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
@@ -15,7 +16,7 @@ PAGE = {"htdocs/a.txt": "A\n"}
 
 
 def answer(root: Path, conf: str, path: str = "/a.txt", *headers: str) -> Reply:
-    return ask(engine(root, conf, PAGE), path, *headers)
+    return fetch(build_engine(root, conf, PAGE), path, *headers)
 
 
 CHAIN = """
@@ -142,13 +143,13 @@ def test_an_alias_is_taken_from_the_server_root(tmp_path: Path) -> None:
 )
 def test_refusals(tmp_path: Path, conf: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, conf)
+        build_engine(tmp_path, conf)
     assert caught.value.reason == reason
 
 
 def test_files_cannot_be_read_from_htaccess(tmp_path: Path) -> None:
     files = {**PAGE, "htdocs/.htaccess": 'Header set A "expr=%{file:/etc/hostname}"\n'}
-    assert ask(engine(tmp_path, "", files), "/a.txt").status == 500
+    assert fetch(build_engine(tmp_path, "", files), "/a.txt").status == 500
 
 
 def test_sub_requests(tmp_path: Path) -> None:

@@ -7,16 +7,11 @@ from pathlib import Path
 from time import thread_time
 
 import pytest
-from tests.unit.modules.asked import engine
+from tests.support.client import response_size
+from tests.support.engine import build_engine
 
-from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.parser_limits import head_limits, head_rules
-from whimbrel.engine.request import Connection
-from whimbrel.engine.response import Response
 from whimbrel.engine.time_slices import MAX_SHORT, Slices, Turns, names_in
-from whimbrel.http.syntax.head import InputState, read_head
 
 # seconds of processor time that 19 of 20 ticks may take: a slice and its last step, on a slow machine
 LONGEST = 0.004
@@ -34,24 +29,9 @@ CheckSpelling On
 """
 
 
-async def answered(serving: Engine, path: str) -> int:
-    """The number of bytes of the response to a GET for *path*."""
-    core = serving.main.config(CoreServerConfig)
-    data = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-    head = read_head(data, head_limits(core), head_rules(core, serving.configuration), ending=InputState.OPEN)
-    assert head is not None
-    made = serving.respond(Connection("127.0.0.1", 50000, "127.0.0.1", 80), head, RequestBody(0))
-    answer = made if isinstance(made, Response) else await made
-    size = sum(len(part) if isinstance(part, bytes) else part.length for part in answer.parts)
-    if answer.stream is not None:
-        async for piece in answer.stream:
-            size += len(piece)
-    return size
-
-
 async def turns_beside(serving: Engine, path: str, count: int) -> list[float]:
-    """Return the processor time of each tick while *count* requests for *path* are served."""
-    work = [asyncio.create_task(answered(serving, f"{path}?{number}")) for number in range(count)]
+    """The processor time of each turn of the loop while *count* requests for *path* are answered."""
+    work = [asyncio.create_task(response_size(serving, f"{path}?{number}")) for number in range(count)]
     turns, before = [], thread_time()
     while not all(task.done() for task in work):
         await asyncio.sleep(0)
@@ -65,7 +45,7 @@ async def turns_beside(serving: Engine, path: str, count: int) -> list[float]:
 @pytest.mark.parametrize("path", ["/list/", "/list/file7", "/list/fiel77.txt", "/page.shtml"])
 def test_other_clients_have_their_turns(path: str, tmp_path: Path) -> None:
     page = '<!--#echo var="DATE_LOCAL" --><!--#include virtual="/a.txt" -->\n' * 500
-    serving = engine(tmp_path, CONF, {"htdocs/a.txt": "A", "htdocs/page.shtml": page})
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": "A", "htdocs/page.shtml": page})
     (tmp_path / "htdocs/list").mkdir()
     for number in range(ENTRIES):
         (tmp_path / f"htdocs/list/file{number}.txt").touch()

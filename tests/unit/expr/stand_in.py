@@ -10,7 +10,7 @@ from whimbrel.http.semantics.headers import Headers
 
 
 def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
-    """GET / from 127.0.0.1 with the fields of *head*; *changes* replace attributes."""
+    """Return GET / from 127.0.0.1 with the fields of *head*; *changes* replace attributes."""
     fields = Headers()
     for name, value in (head or {}).items():
         fields.add(name, value)
@@ -44,7 +44,9 @@ def record(head: dict[str, str] | None = None, **changes: Any) -> Any:
 
 
 class StandIn:
-    """whimbrel.expr.view.View over a `record`; *asked* notes what was asked beyond it, *lines* the debug lines."""
+    """whimbrel.expr.view.View over a `record`; *asked* holds the other values read, *lines* the debug
+    lines.
+    """
 
     def __init__(self, request: Any) -> None:
         self.request = request

@@ -1,7 +1,8 @@
-"""Expressions evaluated: the answers and messages of httpd 2.4.71 in answers.txt.
+"""Evaluated expressions: the results and messages of httpd 2.4.71 in answers.txt.
 
-Each line there was put into a .htaccess file of the real server: ``<If "...">``, or a Header with ``expr=`` for strings.  The answer is ``true``
-or ``false`` and the answer's Vary field, ``= value``, ``! message`` of a refusal, ``? message`` of a failed evaluation.
+Each line was put into a .htaccess file of the real server: ``<If "...">``, or a Header with ``expr=`` for
+strings.  The result is ``true`` or ``false`` and the response's Vary field, ``= value``, ``! message`` of a
+refusal, or ``? message`` of a failed evaluation.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ ANSWERS = [
 
 
 def view() -> StandIn:
-    """The request that the real server got."""
+    """Return the request that the real server got."""
     head = {"Host": "127.0.0.1:18231", "X-A": "Foo", "X-N": "15", "Referer": "r"}
     return StandIn(record(head, uri="/c/index.html", env={"NUM": "10", "ENVV": "envval"}))
 
 
 def unique(names: list[str]) -> str:
-    """The Vary field as it is sent: the last spelling is dropped, not the first."""
+    """Return the Vary field as sent: of equal names the last one is dropped."""
     first: dict[str, str] = {}
     for name in names:
         first.setdefault(name.lower(), name)

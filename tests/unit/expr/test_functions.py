@@ -76,7 +76,10 @@ def test_where_values_come_from() -> None:
     request.headers_out, request.err_headers_out = Headers(), Headers()
     request.headers_out.add("O", "out")
     request.err_headers_out.add("R", "err")
-    text = "%{req:x-a} %{http:X-A} %{req_novary:X-A} %{resp:o} %{resp:R} %{reqenv:e} %{note:n} %{env:BOTH} %{env:E} %{reqenv:N}|"
+    text = (
+        "%{req:x-a} %{http:X-A} %{req_novary:X-A} %{resp:o} %{resp:R} %{reqenv:e} %{note:n} %{env:BOTH} "
+        "%{env:E} %{reqenv:N}|"
+    )
     assert value(text, StandIn(request)) == "in in in out err env note note env |"
 
 

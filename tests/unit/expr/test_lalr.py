@@ -1,4 +1,4 @@
-"""The automaton: as a parser generator makes it, so that its messages are httpd's."""
+"""The automaton: that of a parser generator, so that its messages are httpd's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scanner: longest words first, and what the parts of a string are."""
+"""The scanner: longest match, and the parts of a string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Conditions of 2.2; every result is what httpd 2.4.71 gave under SSILegacyExprParser On.  A is "one", E is empty."""
+"""Conditions of 2.2; every result is what httpd 2.4.71 gave under SSILegacyExprParser On.  A is "one", E
+is empty.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from whimbrel.expr.ssi import SsiCondition, SsiError
 
 
 class Document:
-    """Two variables; every sub-request is let in."""
+    """Two variables; every sub-request is permitted."""
 
     def __init__(self) -> None:
         self.codes: list[str] = []
@@ -31,7 +33,7 @@ class Document:
 
 
 def said(text: str) -> str:
-    """``T``, ``F``, or the number of the message."""
+    """Return ``T``, ``F``, or the number of the message."""
     document = Document()
     try:
         held = asyncio.run(SsiCondition(text).evaluate(document))

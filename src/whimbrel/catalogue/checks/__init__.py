@@ -1,10 +1,13 @@
-"""Argument rules of modules that have no file of their own yet: what a directive's function says about words of the right number.
+"""Argument rules of modules that are not implemented yet: validation by the directive's own function.
 
-One file per source file of httpd (mod_ssl.py for mod_ssl.c), loaded when a directive of it is first checked.  Each has a table `CHECKS`: the
-directive's name in lower case -> a rule, which gets the words of one setter call (as `directives.shapes` makes them) and what stands
-`Around`, and gives httpd's message or None.  It may have further tables of the same kind: `WARNINGS` (a rule gives a `Said` or None) and `DECLARES`
-(a rule gives the (group, name) pairs that later rules may look for in `Around.declared`); and `before(loaded)`, what the module says before any line
-is executed.  When a module gets its own file, its rules move there and its file here goes.
+One file per source file of httpd (mod_ssl.py for mod_ssl.c), loaded when a directive of it is first checked.
+Its table `CHECKS` maps the directive's name in lower case to a rule.  A rule gets the arguments of one setter
+call (as `directives.shapes` splits them) and a `CheckContext`; it returns httpd's message or None.
+
+Further tables are optional: `WARNINGS` (a rule returns a `CheckWarning` or None) and `DECLARES` (a rule
+returns (group, name) pairs that later rules may look up in `CheckContext.declared`).  `before(loaded)`
+returns the module's warning before any line is executed.  When a module is implemented, its rules move to it
+and its file here is deleted.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ __all__ = ["CheckContext", "before", "check", "check_calls", "declares", "rule_o
 
 
 def check_calls(source: str, name: str, calls: Sequence[list[str]], around: CheckContext) -> str | None:
-    """What `check` says about the calls that one line makes, the first message counting; each call knows the words of those before it."""
+    """Run `check` on the calls of one line; return the first message.  Each call sees the arguments of
+    earlier ones.
+    """
     earlier: tuple[str, ...] = ()
     for words in calls:
         if message := check(source, name, words, replace(around, earlier=earlier) if earlier else around):
@@ -34,56 +39,57 @@ def check_calls(source: str, name: str, calls: Sequence[list[str]], around: Chec
 
 
 def check(source: str, name: str, words: list[str], around: CheckContext) -> str | None:
-    """What the directive *name* of the module *source* (``mod_ssl.c``) says about one call's *words*: httpd's message, or None.
+    """Return httpd's message about one call's *words* of directive *name* in module *source* (``mod_ssl.c``),
+    or None.
 
-    None also stands for "no rule is known".  Words of a RAW_ARGS directive are the one unsplit text.
+    None also means that no rule is known.  The arguments of a RAW_ARGS directive are one text.
     """
     rule = _table(source, "CHECKS").get(name.lower())
     return rule(words, around) if rule else None
 
 
 def warning(source: str, name: str, words: list[str], around: CheckContext) -> CheckWarning | None:
-    """What the directive says about one call's words although it takes them."""
+    """Return the warning about one call's arguments that are accepted, or None."""
     warner = _table(source, "WARNINGS").get(name.lower())
     check_warning: CheckWarning | None = warner(words, around) if warner else None
     return check_warning
 
 
 def declares(source: str, name: str, words: list[str], around: CheckContext) -> list[tuple[str, str]]:
-    """The (group, name) pairs that one call makes known to later lines."""
+    """Return the (group, name) pairs that one call declares for later lines."""
     declarer = _table(source, "DECLARES").get(name.lower())
     pairs: list[tuple[str, str]] = declarer(words, around) if declarer else []
     return pairs
 
 
 def rule_of(source: str, name: str) -> bool:
-    """Whether there is anything to ask about the directive *name* (in lower case)."""
+    """Return True if there is a rule of the directive *name* (in lower case)."""
     return any(name in _table(source, table) for table in ("CHECKS", "WARNINGS", "DECLARES"))
 
 
 def before(source: str, loaded: AbstractSet[str]) -> CheckWarning | None:
-    """What a loaded module says before any line is executed; *loaded* are the identifiers of all."""
+    """Return a loaded module's warning before any line is executed; *loaded* are the identifiers of all."""
     make_warning = getattr(_file(source), "before", None)
     check_warning: CheckWarning | None = make_warning(loaded) if make_warning else None
     return check_warning
 
 
 def _table(source: str, table: str) -> dict[str, Any]:
-    """A table of one module, {} where there is none."""
+    """Return a table of one module, or {}."""
     table_found: dict[str, Any] = getattr(_file(source), table, _NONE)
     return table_found
 
 
 @cache
 def _file(source: str) -> ModuleType | None:
-    """The file of rules of one module."""
+    """Return the file of rules of one module."""
     name = f"{__name__}.{source.removesuffix('.c')}"
     return import_module(name) if name.rpartition(".")[2] in _names() else None
 
 
 @cache
 def _names() -> frozenset[str]:
-    """What files there are."""
+    """Return the names of the files of rules."""
     return frozenset(name.partition(".")[0] for directory in __path__ for name in os.listdir(directory))
 
 

@@ -26,7 +26,7 @@ def _url(words: list[str], around: CheckContext) -> str | None:
 
 
 def _dereference(words: list[str], around: CheckContext) -> str | None:
-    """The four words of LDAP in lower case; on and off in any."""
+    """One of four LDAP keywords in lower case; on and off are case-insensitive."""
     good = words[0] in ("never", "searching", "finding", "always") or words[0].lower() in ("on", "off")
     return None if good else "Unrecognized value for AuthLDAPDereferenceAliases directive"
 
@@ -40,7 +40,7 @@ def _pattern(words: list[str], around: CheckContext) -> str | None:
 
 
 def _password(words: list[str], around: CheckContext) -> str | None:
-    """A program's output may be the password; what can't be run gives none.  It isn't run here."""
+    """The output of a program may be the password; it is not run here."""
     word = words[0]
     if around.version == "2.2" or not word.startswith("exec:") or word == "exec:":
         return None

@@ -1,4 +1,4 @@
-"""mod_cache_disk's argument rules, and those of its forerunner mod_disk_cache."""
+"""mod_cache_disk's argument rules, and those of its predecessor mod_disk_cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LEVELS, LENGTH, MAX_LEVELS_TIMES_LENGTH = {"2.2": 3, "2.4": 2}, 2, 20
 
 
 def _tree(name: str) -> Rule:
-    """A part of the folder tree's shape; the other part is taken to have its default."""
+    """CacheDirLevels or CacheDirLength; the other one is assumed to have its default."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         value = atoi(words[0])

@@ -8,7 +8,8 @@ from whimbrel.catalogue.checks.rules import CheckContext, Rule, size, when
 
 MAX_UINT32 = 4294967295
 MAX_SIZE = (
-    "CacheSocacheMaxSize argument must be a integer representing the max size of a cached entry (headers and body), at least 1024 and at most"
+    "CacheSocacheMaxSize argument must be a integer representing the max size of a cached entry (headers "
+    "and body), at least 1024 and at most"
     f" ({MAX_UINT32}U)"
 )
 READ = "{} argument must be a non-negative integer representing the max amount of {} to cache in go."
@@ -19,7 +20,10 @@ def _provider(words: list[str], around: CheckContext) -> str | None:
     name = words[0].partition(":")[0]
     if has_socache(name, around):
         return None
-    return f"Unknown socache provider '{name}'. Maybe you need to load the appropriate socache module (mod_socache_{name}?)"
+    return (
+        f"Unknown socache provider '{name}'. Maybe you need to load the appropriate socache module "
+        f"(mod_socache_{name}?)"
+    )
 
 
 CHECKS: dict[str, Rule] = {

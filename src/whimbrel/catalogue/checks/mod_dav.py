@@ -6,7 +6,7 @@ from whimbrel.catalogue.checks.rules import CheckContext, Rule, in_range, only
 
 
 def _provider(words: list[str], around: CheckContext) -> str | None:
-    """On means filesystem, which mod_dav_fs brings."""
+    """On means filesystem, the provider of mod_dav_fs."""
     name = {"on": "filesystem", "off": ""}.get(words[0].lower(), words[0])
     return (
         f"Unknown DAV provider: {name}"

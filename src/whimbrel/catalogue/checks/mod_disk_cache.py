@@ -1,4 +1,4 @@
-"""mod_disk_cache's argument rules (2.2), which mod_cache_disk inherited."""
+"""mod_disk_cache's argument rules (2.2), those of mod_cache_disk."""
 
 from __future__ import annotations
 

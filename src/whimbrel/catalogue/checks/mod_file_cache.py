@@ -1,4 +1,4 @@
-"""mod_file_cache's warnings about files that it can't keep."""
+"""mod_file_cache's warnings about files that cannot be cached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.catalogue.checks.rules import CheckContext, CheckWarning, Warner
 
 
 def _cacheable_file(words: list[str], around: CheckContext) -> CheckWarning | None:
-    """The word is a plain file; another one is left out."""
+    """Warn if the argument is not a regular file; httpd skips it."""
     path = around.path(words[0])
     name, code = ("", "AH00795") if around.version == "2.4" else ("mod_file_cache: ", "")
     try:

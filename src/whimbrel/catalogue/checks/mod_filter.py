@@ -17,11 +17,11 @@ PROVIDERS = {
     "rate_limit": "ratelimit",
     "request": "request",
 }
-"""The filters that a module brings and -D knows by name; an unknown one may be made by ExtFilterDefine or Lua."""
+"""Filters registered by modules, whose names -D prints; ExtFilterDefine and Lua may define others."""
 
 
 def _unknown_provider(name: str, around: CheckContext) -> str | None:
-    """An output filter that exists; without mod_ext_filter and mod_lua only the modules' own can."""
+    """An output filter that exists; without mod_ext_filter and mod_lua it must be a module's."""
     if f"{PROVIDERS.get(name.lower(), '')}_module" in around.loaded or around.loaded & {
         "ext_filter_module",
         "lua_module",
@@ -31,14 +31,14 @@ def _unknown_provider(name: str, around: CheckContext) -> str | None:
 
 
 def _by_type(words: list[str], around: CheckContext) -> str | None:
-    """Counts its words itself, without the help text."""
+    """The function counts its arguments itself, without the help text."""
     if len(words) < 2 or not words[1]:
         return "AddOutputFilterByType requires at least two arguments"
     return next((m for name in words[0].split(";") if name and (m := _unknown_provider(name, around))), None)
 
 
 def _provider(words: list[str], around: CheckContext) -> str | None:
-    """2.2 wants four words in one text: filter, provider, condition, match."""
+    """2.2 requires four words in one text: filter, provider, condition, match."""
     if around.version == "2.4":
         wrong = around.expression_error(words[2], False)
         return _unknown_provider(words[1], around) or (
@@ -53,12 +53,12 @@ def _provider(words: list[str], around: CheckContext) -> str | None:
 
 
 def _group(around: CheckContext) -> str:
-    """Filters are known in the section that declares them."""
+    """Return the group of filters: they are visible in the section that declares them."""
     return f"filter {around.argument}"
 
 
 def _declared(message: str) -> Rule:
-    """The first word is a filter that was declared in this section."""
+    """The first argument is a filter declared in this section."""
     return lambda words, around: (
         None if words[0] in around.declared.get(_group(around), ()) else message.replace("{0}", words[0])
     )

@@ -6,7 +6,7 @@ from whimbrel.catalogue.checks.rules import CheckContext, Rule
 
 
 def address(name: str, kind: str) -> Rule:
-    """HOST:PORT as APR takes it apart: digits alone are a port."""
+    """HOST:PORT as APR parses it: digits alone are a port."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         host, colon, port = words[0].rpartition(":")

@@ -15,12 +15,14 @@ CHECKS: dict[str, Rule] = {
     ),
     "luainherit": one_of(
         "none parent-first parent-last",
-        "LuaInherit type of '{0}' not recognized, valid options are 'none', 'parent-first', and 'parent-last'",
+        "LuaInherit type of '{0}' not recognized, valid options are 'none', 'parent-first', and "
+        "'parent-last'",
     ),
     "luahookinsertfilter": always("LuaHookInsertFilter not yet implemented"),
     "luascope": one_of(
         "once request conn thread server",
-        "Invalid value for LuaScope, '{0}', acceptable values are: 'once', 'request', 'conn', 'thread', 'server'",
+        "Invalid value for LuaScope, '{0}', acceptable values are: 'once', 'request', 'conn', 'thread', "
+        "'server'",
         exact=True,
     ),
     "luamaphandler": regex("Invalid regex pattern!"),

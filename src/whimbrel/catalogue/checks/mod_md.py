@@ -9,14 +9,17 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue.checks.numbers import atoi, md_duration, strtol
 from whimbrel.catalogue.checks.rules import CheckContext, Rule, always, one_of, when
 
-SWITCHES = "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling mdprofilemandatory mdrenewviaari"
+SWITCHES = (
+    "mdbaseserver mdcertificatestatus mdmuststaple mdserverstatus mdstapleothers mdstapling "
+    "mdprofilemandatory mdrenewviaari"
+)
 INSIDE = "MDCertificateFile MDCertificateKeyFile"
 AUTHORITIES = ("letsencrypt", "letsencrypt-test", "buypass", "buypass-test")
 PORTS = "invalid number for port map, must be in ]0,65535]"
 
 
 def _window(name: str, most: int = 100, too_much: str = "a") -> Rule:
-    """A duration or a percentage of the certificate's life, below *most*."""
+    """A duration or a percentage of the certificate's lifetime, below *most*."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         value, unit, _ = strtol(words[0])
@@ -44,7 +47,7 @@ def _delay(low: int, message: str) -> Rule:
 
 
 def _not_a_url(word: str) -> str:
-    """Why *word* is no absolute URL (md_util_abs_uri_check); "" when it is one."""
+    """Return why *word* is not an absolute URL (md_util_abs_uri_check); "" if it is one."""
     if any(char.isspace() for char in word):
         return "whitespace in uri"
     scheme, colon, rest = word.partition(":")
@@ -58,7 +61,7 @@ def _not_a_url(word: str) -> str:
 
 
 def _wrong_server(rest: str) -> str:
-    """Why what follows ``http:`` names no server; "" when it does."""
+    """Return why the text after ``http:`` names no server; "" if it does."""
     if not rest.startswith("//"):
         return "missing hostname"
     host, colon, port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")
@@ -83,7 +86,7 @@ def _authority(words: list[str], around: CheckContext) -> str | None:
 
 
 def _account(words: list[str], around: CheckContext) -> str | None:
-    """none, an id with its key, or a file."""
+    """none, an id with its key, or a file"""
     if words[0].lower() == "none" or len(words) > 1:
         return None
     path = around.path(words[0])
@@ -126,7 +129,7 @@ def _port_map(words: list[str], around: CheckContext) -> str | None:
 
 
 def _keys(words: list[str], around: CheckContext) -> str | None:
-    """RSA with its bits, or names of curves."""
+    """RSA with its bits, or names of curves"""
     if not words:
         return "needs to specify the private key type"
     seen: set[str] = set()
@@ -161,7 +164,7 @@ def _domain(words: list[str], around: CheckContext) -> str | None:
 
 
 def _members(name: str) -> Rule:
-    """auto or manual; lists of domains belong into <MDomainSet>."""
+    """auto or manual; lists of domains are allowed in <MDomainSet> only."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         if len(words) != 1:

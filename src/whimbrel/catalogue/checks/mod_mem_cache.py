@@ -9,7 +9,7 @@ NUMBERLESS = "{} value must be an integer{}"
 
 
 def _starts(message: str) -> Rule:
-    """The word begins with a number."""
+    """The argument begins with a number."""
     return when(lambda words, around: strtol(words[0])[1] == words[0], message)
 
 

@@ -27,7 +27,7 @@ CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status
 
 
 def _pass(match: bool) -> Rule:
-    """[path] url [nocanon|interpolate|noquery|key=value ...]; a section's own path takes the first one's place."""
+    """[path] url [nocanon|interpolate|noquery|key=value ...]; in a section its path is the first argument."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         rest = [w for w in split_args(words[0]) if w.lower() not in ("nocanon", "interpolate", "noquery")]
@@ -72,7 +72,7 @@ def _reverse(words: list[str], around: CheckContext) -> str | None:
 
 
 def _member(words: list[str], around: CheckContext) -> str | None:
-    """[balancer] url [key=value ...]; a section's argument is the balancer."""
+    """[balancer] url [key=value ...]; in a section its argument is the balancer."""
     rest = split_args(words[0])
     plain = [around.argument] * around.is_per_directory + [
         word for word in rest if "=" not in word or "://" in word.partition("=")[0]
@@ -101,10 +101,15 @@ def _member(words: list[str], around: CheckContext) -> str | None:
 
 
 def _set(words: list[str], around: CheckContext) -> str | None:
-    """[url] key=value ...; in <Proxy> the section's argument is the url, elsewhere it must be known already."""
+    """[url] key=value ...; in <Proxy> the section's argument is the url, elsewhere it must be declared
+    before.
+    """
     rest = split_args(words[0]) or [""]
     if around.sections[:1] not in (("<proxy",), ("<proxymatch",)):
-        return f"ProxySet can not find '{rest[0]}' {'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
+        return (
+            f"ProxySet can not find '{rest[0]}' "
+            f"{'Balancer' if rest[0].startswith('balancer:') else 'Worker'}."
+        )
     url = around.argument
     wrong = None if url.startswith("balancer:") else url_error(url, around)
     if wrong:
@@ -134,7 +139,7 @@ def _remote(name: str) -> Rule:
 
 
 def _override(words: list[str], around: CheckContext) -> str | None:
-    """On or Off, and after On any number of status codes."""
+    """On or Off; after On any number of status codes."""
     word = words[0].lower()
     if not around.earlier:
         return (
@@ -148,7 +153,7 @@ def _override(words: list[str], around: CheckContext) -> str | None:
 
 
 def _proxy(words: list[str], around: CheckContext) -> str | None:
-    """Parameters are for workers and balancers only."""
+    """<Proxy>: parameters are allowed for workers and balancers only."""
     url, *rest = split_args(words[0].rpartition(">")[0] or words[0]) or [""]
     if rest and "://" not in url:
         return "<Proxy> arguments are not supported for non url."
@@ -175,7 +180,7 @@ def _connect22(words: list[str], around: CheckContext) -> str | None:
 
 
 def _address(words: list[str], around: CheckContext) -> str | None:
-    """An address in any of inet_aton's forms, a path, or a host name, which the name service judges."""
+    """An address in any of inet_aton's forms, a path, or a host name, which is resolved."""
     numeric = re.fullmatch(r"[0-9.]+|0[xX][0-9a-fA-F]+", words[0])
     try:
         if numeric:
@@ -197,7 +202,7 @@ _QUADS = re.compile(r"([0-9A-Fa-fxX]+(?:\.[0-9A-Fa-fxX]+){0,3})\.?(?:/([0-9]+))?
 
 
 def _number(text: str) -> int | None:
-    """A number as C reads one of any base; None for other text."""
+    """Return a number as C reads one of any base; None for other text."""
     base = 16 if text[:2].lower() == "0x" else 8 if text[0] == "0" and len(text) > 1 else 10
     try:
         return int(text, base)
@@ -206,7 +211,7 @@ def _number(text: str) -> int | None:
 
 
 def _network(words: list[str], around: CheckContext) -> CheckWarning | None:
-    """NoProxy: the mask of an address that has none is guessed; one that cuts off a part of the address is told of."""
+    """NoProxy: warn of a mask that is guessed, and of one that truncates the address."""
     match = _QUADS.fullmatch(words[0]) if around.version == "2.4" else None
     parts = [_number(part) for part in match[1].split(".")] if match else []
     address = 0

@@ -6,7 +6,7 @@ from whimbrel.catalogue.checks.rules import CheckContext, Rule, expression, firs
 
 
 def _unset_with_value(words: list[str], around: CheckContext) -> bool:
-    """``!NAME`` takes a variable away: nothing may follow."""
+    """Return True if a value follows ``!NAME``, which removes a variable."""
     return len(words) > 2 and words[1].startswith("!")
 
 

@@ -10,11 +10,11 @@ from whimbrel.syntax.words import getword, getword_braced
 
 METHODS = frozenset("none tcp options head get cping provider options11 head11 get11".split())
 PAIR = "Invalid ProxyHCTemplate parameter. Parameter must be in the form 'key=value'"
-_BODY = re.compile(r"\bhc\(")  # known in these expressions only
+_BODY = re.compile(r"\bhc\(")  # defined in these expressions only
 
 
 def parameter(key: str, value: str, around: CheckContext) -> str | None:
-    """What is wrong with one health check parameter."""
+    """Return the error in one health check parameter, or None."""
     if key in ("hcpasses", "hcfails"):
         return f"{key[2:].capitalize()} must be a positive value" if atoi(value) < 0 else None
     if key == "hcinterval":
@@ -28,7 +28,7 @@ def parameter(key: str, value: str, around: CheckContext) -> str | None:
 
 
 def _template(words: list[str], around: CheckContext) -> str | None:
-    """NAME key=value ...."""
+    """NAME key=value ..."""
     name, *rest = split_args(words[0]) or [""]
     if not name:
         return "Missing template name for ProxyHCTemplate"

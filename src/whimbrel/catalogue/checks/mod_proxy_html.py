@@ -16,12 +16,13 @@ CHECKS: dict[str, Rule] = {
 
 
 def before(loaded: Set[str]) -> CheckWarning | None:
-    """A notice where mod_xml2enc is not loaded."""
+    """Return a notice if mod_xml2enc is not loaded."""
     return (
         None
         if "xml2enc_module" in loaded
         else CheckWarning(
-            "I18n support in mod_proxy_html requires mod_xml2enc. Without it, non-ASCII characters in proxied pages are likely to display incorrectly.",
+            "I18n support in mod_proxy_html requires mod_xml2enc. Without it, non-ASCII characters in "
+            "proxied pages are likely to display incorrectly.",
             "AH01425",
             "notice",
         )

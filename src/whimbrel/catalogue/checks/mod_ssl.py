@@ -26,12 +26,18 @@ from whimbrel.catalogue.checks.rules import (
 
 VERIFY = "none off on optional require optional_no_ca"
 FILES = (
-    "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile SSLProxyCACertificateFile SSLProxyCARevocationFile "
-    "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
+    "SSLCACertificateFile SSLCADNRequestFile SSLCARevocationFile SSLCertificateChainFile "
+    "SSLProxyCACertificateFile SSLProxyCARevocationFile "
+    "SSLProxyMachineCertificateFile SSLProxyMachineCertificateChainFile SSLSessionTicketKeyFile "
+    "SSLOCSPResponderCertificateFile SSLSRPVerifierFile"
 ).split()
-DIRECTORIES = "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+DIRECTORIES = (
+    "SSLCACertificatePath SSLCADNRequestPath SSLCARevocationPath SSLProxyCACertificatePath "
+    "SSLProxyCARevocationPath SSLProxyMachineCertificatePath"
+)
 TIMES = (
-    "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout SSLStaplingResponderTimeout "
+    "SSLOCSPResponderTimeout SSLOCSPResponseMaxAge SSLOCSPResponseTimeSkew SSLStaplingErrorCacheTimeout "
+    "SSLStaplingResponderTimeout "
     "SSLStaplingResponseMaxAge SSLStaplingResponseTimeSkew SSLStaplingStandardCacheTimeout"
 )
 OPTIONS = "stdenvvars exportcertdata fakebasicauth strictrequire optrenegotiate"
@@ -40,7 +46,8 @@ PROTOCOLS = {
     "2.4": "all sslv2 sslv3 tlsv1 tlsv1.1 tlsv1.2 tlsv1.3",
 }
 MUTEX = (
-    "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', `flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
+    "Invalid SSLMutex argument {0} (Valid SSLMutex mechanisms are: `none', `default', "
+    "`flock:/path/to/file', `fcntl:/path/to/file', `sysvsem',"
     " `posixsem', `pthread', `file:/path/to/file', `sem' )"
 )
 CRL = ("none leaf chain", "no_crl_for_cert_ok")
@@ -56,7 +63,7 @@ def _options(words: list[str], around: CheckContext) -> str | None:
 
 
 def _protocol(name: str) -> Rule:
-    """[+|-]protocol ...; 2.4 has given up SSLv2, and its OpenSSL SSLv3, which may only be switched off."""
+    """[+|-]protocol ...; 2.4 dropped SSLv2 and its OpenSSL SSLv3, which may only be disabled."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         for word in split_args(words[0]):
@@ -104,7 +111,10 @@ def _random_seed(words: list[str], around: CheckContext) -> str | None:
     if source.startswith("egd:"):
         if around.version == "2.2":
             return "egd not supported with this SSL toolkit"
-        return f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support the Entropy Gathering Daemon (EGD)."
+        return (
+            f"Invalid SSLRandomSeed entropy source `{source}': This version of OpenSSL does not support "
+            "the Entropy Gathering Daemon (EGD)."
+        )
     named = len(source) > 5 and source.startswith(("file:", "exec:"))
     path = around.path(source[5:] if named else source)
     if not os.path.exists(to_bytes(path)):
@@ -133,7 +143,7 @@ def _segment_error(name: str, text: str, around: CheckContext) -> str | None:
 
 
 def _cache24(name: str, kind: str, dot: str) -> Rule:
-    """A socache provider and its arguments; the names that it tells are those of the loaded modules."""
+    """A socache provider and its arguments; the message lists the names of the loaded modules."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         provider, colon, rest = words[0].partition(":")
@@ -158,7 +168,7 @@ def _certificate(name: str) -> Rule:
 
 
 def _mode(name: str, modes: str, flag: str) -> Rule:
-    """A mode and any number of the one flag."""
+    """A mode and any number of one flag."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         mode, *flags = split_args(words[0]) or [""]
@@ -169,7 +179,7 @@ def _mode(name: str, modes: str, flag: str) -> Rule:
 
 
 def _own_server(rule: Rule) -> Rule:
-    """*rule*, for the server only: OpenSSL has no authorities for single folders."""
+    """Return *rule*, for the server only: OpenSSL has no certificate authorities per directory."""
 
     def apply(words: list[str], around: CheckContext) -> str | None:
         wrong = rule(words, around)
@@ -181,15 +191,17 @@ def _own_server(rule: Rule) -> Rule:
 
 
 def _require(words: list[str], around: CheckContext) -> str | None:
-    """2.2 has a grammar of its own, which knows any variable."""
+    """2.2 has its own grammar, in which any variable is defined."""
     wrong = around.expression_error(words[0].strip(), False)
     if not wrong or (around.version == "2.2" and wrong.startswith("Variable ")):
         return None
     return f"SSLRequire: {wrong if around.version == '2.4' else 'syntax error'}"
 
 
-# Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of folders.
-VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol protocol options verifymode recordpadding numtickets
+# Commands of OpenSSL's own configuration (SSL_CONF_cmd), in lower case: those of plain values, of files, of
+# directories.
+VALUES = """signaturealgorithms clientsignaturealgorithms curves groups minprotocol maxprotocol
+    protocol options verifymode recordpadding numtickets
     cipherstring ciphersuites ecdhparameters chaincastore verifycastore requestcastore clientcastore"""
 OF_FILES = (
     "certificate privatekey serverinfofile chaincafile verifycafile requestcafile clientcafile dhparameters"
@@ -198,7 +210,7 @@ OF_DIRECTORIES = "chaincapath verifycapath requestcapath clientcapath"
 
 
 def _overriding(directive: str) -> Warner:
-    """A protocol without sign takes back what stood before it on the line."""
+    """Warn of a protocol without sign, which overrides the ones before it on the line."""
 
     def check_overrides(words: list[str], around: CheckContext) -> CheckWarning | None:
         if around.version == "2.2":
@@ -213,7 +225,10 @@ def _overriding(directive: str) -> Warner:
             if not sign and chosen:
                 lost.append(word)
             chosen = chosen - meant if sign == "-" else chosen | meant if sign else meant
-        template = f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix is missing."
+        template = (
+            f"{directive}: Protocol '{{}}' overrides already set parameter(s). Check if a +/- prefix "
+            "is missing."
+        )
         warnings = [CheckWarning(template.format(word), "AH02532") for word in lost]
         return replace(warnings[0], more=tuple(warnings[1:])) if warnings else None
 
@@ -221,7 +236,7 @@ def _overriding(directive: str) -> Warner:
 
 
 def _responder_proxy(words: list[str], around: CheckContext) -> str | None:
-    """A URL as APR takes it apart."""
+    """A URL as APR parses it."""
     scheme, colon, rest = words[0].partition(":")
     port = rest[2:].partition("/")[0].rpartition("@")[2].partition(":")[2] if rest.startswith("//") else ""
     if (colon and not scheme[:1].isalpha()) or (port and not port.isdigit()):
@@ -260,7 +275,8 @@ CHECKS: dict[str, Rule] = {
         "2.4",
         when(
             lambda words, around: words[0] == "on",
-            "This version of OpenSSL does not have any compression methods available, cannot enable SSLCompression.",
+            "This version of OpenSSL does not have any compression methods available, cannot enable "
+            "SSLCompression.",
         ),
     ),
     "sslcryptodevice": only(

@@ -13,7 +13,7 @@ PATTERN, COMPLETE = (
 
 
 def _substitute(words: list[str], around: CheckContext) -> str | None:
-    """s, a delimiter of any kind, pattern, replacement, flags."""
+    """s, a delimiter of any kind, pattern, replacement, flags"""
     text = words[0]
     if text[:1].lower() != "s":
         return PATTERN
@@ -29,7 +29,10 @@ def _substitute(words: list[str], around: CheckContext) -> str | None:
 def _line_length(words: list[str], around: CheckContext) -> str | None:
     value, unit, cut = strtol(words[0])
     if cut or value < 0 or unit.lower() not in UNITS or unit == words[0]:
-        return "SubstituteMaxLineLength must be a non-negative integer optionally suffixed with 'b', 'k', 'm' or 'g'."
+        return (
+            "SubstituteMaxLineLength must be a non-negative integer optionally suffixed with 'b', 'k', "
+            "'m' or 'g'."
+        )
     return "SubstituteMaxLineLength value too large" if value * UNITS[unit.lower()] > LONG_MAX else None
 
 

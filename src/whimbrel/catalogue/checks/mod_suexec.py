@@ -1,4 +1,6 @@
-"""mod_suexec's argument rules: the recorded 2.4 has no suexec binary, which makes the directive an error; 2.2 only warned."""
+"""mod_suexec's argument rules: without a suexec binary, as recorded, 2.4 refuses the directive and 2.2
+warns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as C reads them: what the servers take for one, and what becomes of a number that is too large."""
+"""Numbers as C reads them: accepted formats, and the result of overflow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from whimbrel.base.lazy_re import compile
 LONG_MAX, LONG_MIN, INT_MAX = 2**63 - 1, -(2**63), 2**31 - 1
 _INTEGER = compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
 _FLOAT = compile(
-    r"[ \t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
+    r"[ "
+    r"\t\n\v\f\r]*[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)",
     re.IGNORECASE,
 )
 DAY = 86_400
 
 
 def strtol(word: str) -> tuple[int, str, bool]:
-    """The decimal number at the beginning of *word* (0 without one), the rest, and whether it was out of range (and cut to 64 bits)."""
+    """Return the decimal number at the beginning of *word* (0 without one), the rest, and True if it was out
+    of range (and cut to 64 bits).
+    """
     value, rest = numbers.strtol(word)
     digits = word[: len(word) - len(rest)].lstrip(numbers.BLANKS + "+-").lstrip("0")
     return (
@@ -31,15 +34,15 @@ atoi = numbers.atoi
 
 
 def is_float(word: str) -> bool:
-    """Whether *word* begins with what sscanf takes for a floating-point number."""
+    """Return True if *word* begins with a floating-point number as sscanf reads it."""
     return _FLOAT.match(word) is not None
 
 
 def timeout(word: str, version: str) -> int | None:
-    """A time as ap_timeout_parameter_parse reads it, in milliseconds; None when the format is wrong.
+    """Parse a time as ap_timeout_parameter_parse does, in milliseconds; None if the format is wrong.
 
-    Units are s, ms, min and h, in lower case, of which only what tells them apart is looked at (``hour``, ``mi``); seconds without one.  A unit
-    alone is none of it.  2.4 refuses negative times.
+    Units are s, ms, min and h, in lower case; only the letters that distinguish them are compared (``hour``,
+    ``mi``).  The default is seconds; a unit alone is an error.  2.4 refuses negative times.
     """
     value, unit, cut = strtol(word)
     scale = (
@@ -60,7 +63,10 @@ def timeout(word: str, version: str) -> int | None:
 
 
 def md_duration(word: str) -> int | None:
-    """A duration as mod_md reads it, in milliseconds, with the units d, h, mi, s and ms in any case, of which only the first letters count."""
+    """Parse a duration as mod_md does, in milliseconds.
+
+    Units are d, h, mi, s and ms in any case; only their first letters are compared.
+    """
     value, unit, cut = strtol(word)
     units = (("d", DAY * 1000), ("h", 3_600_000), ("s", 1000), ("ms", 1), ("mi", 60_000))
     scale = 1000 if not unit else next((size for start, size in units if unit.lower().startswith(start)), 0)

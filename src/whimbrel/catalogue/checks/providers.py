@@ -1,4 +1,4 @@
-"""What providers of loaded modules say: authentication sources and shared object caches."""
+"""Rules about providers of loaded modules: authentication sources and shared object caches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOCACHE = {
 
 
 def authn_provider(words: list[str], around: CheckContext) -> str | None:
-    """The words are names of authn providers that a loaded module or an alias offers."""
+    """The arguments are names of authn providers of loaded modules or aliases."""
     for word in words:
         if word not in around.providers and AUTHN.get(word) not in around.loaded:
             return f"Unknown Authn provider: {word}"
@@ -32,7 +32,7 @@ def authn_provider(words: list[str], around: CheckContext) -> str | None:
 
 
 def has_socache(name: str, around: CheckContext) -> bool:
-    """Whether a loaded module offers the shared object cache *name*."""
+    """Return True if a loaded module provides the shared object cache *name*."""
     return f"socache_{SOCACHE.get(name)}_module" in around.loaded
 
 
@@ -41,7 +41,9 @@ MAX_SEGMENT = {"2.2": 67108864, "2.4": 4294967295}
 
 
 def segment_error(text: str, around: CheckContext) -> str | None:
-    """What is wrong with the PATH(SIZE) of a shared memory segment, as shmcb reads it; 2.2 doesn't mind what follows."""
+    """Return the error in PATH(SIZE) of a shared memory segment, as shmcb parses it; 2.2 ignores the rest of
+    the text.
+    """
     _, parenthesis, number = text.partition("(")
     if not parenthesis:
         return None

@@ -1,4 +1,4 @@
-"""The parameters of mod_proxy's workers and balancers (manual, mod_proxy.html#proxypass): what is wrong with key=value."""
+"""Validation of the key=value parameters of mod_proxy's workers and balancers (mod_proxy.html#proxypass)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def _buffer(name: str) -> ParameterTest:
 
 def _milliseconds(wrong: str, small: str) -> ParameterTest:
     def test(value: str, around: CheckContext) -> str | None:
-        # Without a unit these are seconds for ping and connectiontimeout, milliseconds for acquire; only 0 matters here.
+        # Without a unit these are seconds for ping and connectiontimeout, milliseconds for acquire; only 0
+        # matters here.
         time = timeout(value, around.version)
         return wrong if time is None else small if time < 1 else None
 
@@ -140,7 +141,9 @@ BALANCER24: dict[str, ParameterTest] = {
 
 
 def parameter(url: str, text: str, around: CheckContext) -> str | None:
-    """What is wrong with *text*, a key=value of the worker or balancer *url*; health check parameters are mod_proxy_hcheck's."""
+    """Return the error in *text*, a key=value of the worker or balancer *url*; mod_proxy_hcheck validates its
+    own parameters.
+    """
     key, _, value = text.partition("=")
     if url.startswith("balancer:"):
         if around.version == "2.2" and "proxy_balancer_module" not in around.loaded:
@@ -166,7 +169,7 @@ def parameter(url: str, text: str, around: CheckContext) -> str | None:
 
 
 def url_error(url: str, around: CheckContext) -> str | None:
-    """What is wrong with a worker's URL: it must have a scheme and a host."""
+    """Return the error in a worker's URL: it must have a scheme and a host."""
     if around.version == "2.4" and url.lower().startswith("unix:"):
         return None
     scheme, slashes, rest = url.partition("://")

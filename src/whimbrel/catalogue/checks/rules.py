@@ -1,6 +1,6 @@
-"""The kinds of rules that checks are made of.
+"""Constructors of argument rules.
 
-In messages ``{0}``, ``{1}`` ... stand for the words.
+In messages ``{0}``, ``{1}`` ... stand for the arguments.
 """
 
 from __future__ import annotations
@@ -18,13 +18,20 @@ from whimbrel.syntax.words import getword
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a rule may look at besides the words.
+    """The context of a rule besides the arguments.
 
-    *root* is the server root, against which relative paths are read.  *loaded* are the identifiers of the loaded modules; *providers* the authn
-    provider names that <AuthnProviderAlias> and the like have made.  *folder*: the directive stands in a section or a .htaccess file,
-    *location*: in a <Location>.  *earlier* are the words of the line's earlier calls (ITERATE).  *sections* are the containers around it in lower
-    case (``<directory``), innermost first, *argument* is what the innermost one says.  *declared* are names that earlier lines made, by group
-    ("filter", "authn" ...).  *expression_error* (text, string) says what is wrong with a condition or (True) a string expression, "" when nothing is.
+    Attributes:
+        root: the server root, against which relative paths are resolved
+        loaded: the identifiers of the loaded modules
+        providers: the authn provider names that <AuthnProviderAlias> and similar sections defined
+        is_per_directory: the directive is in a section or a .htaccess file
+        in_location: it is in a <Location>
+        earlier: the arguments of the line's earlier calls (ITERATE)
+        sections: the enclosing containers in lower case (``<directory``), innermost first
+        argument: the argument of the innermost container
+        declared: names that earlier lines declared, by group ("filter", "authn" ...)
+        expression_error: (text, string) to the error in a condition or (True) a string expression, ""
+            without one
     """
 
     version: str = "2.4"
@@ -40,7 +47,7 @@ class CheckContext:
     expression_error: Callable[[str, bool], str] = lambda text, string: ""
 
     def path(self, word: str) -> str:
-        """*word* as a path below the server root (ap_server_root_relative)."""
+        """Return *word* as a path resolved against the server root (ap_server_root_relative)."""
         joined = word if word.startswith("/") else f"{self.root.rstrip('/')}/{word}"
         if "//" not in joined and "/." not in joined:
             return joined
@@ -51,7 +58,9 @@ class CheckContext:
 
 @dataclass(frozen=True, slots=True)
 class CheckWarning:
-    """A message that lets the line pass; *cause* is an error of the system in APR's wording, *more* are the messages after it."""
+    """A message about an accepted line; *cause* is an error of the system in APR's wording, *more* are the
+    messages after it.
+    """
 
     text: str
     code: str = ""
@@ -66,14 +75,14 @@ Declarer = Callable[[list[str], CheckContext], "list[tuple[str, str]]"]
 
 
 def fill_words(message: str, words: list[str]) -> str:
-    """*message* with its words filled in."""
+    """Return *message* with its arguments filled in."""
     for index, word in enumerate(words):
         message = message.replace(f"{{{index}}}", word)
     return message
 
 
 def split_args(text: str) -> list[str]:
-    """The words of a RAW_ARGS text; quoted empty words count."""
+    """Return the words of a RAW_ARGS text; quoted empty words count."""
     args, at = [], 0
     while at < len(text):
         word, at = getword(text, at)
@@ -82,32 +91,32 @@ def split_args(text: str) -> list[str]:
 
 
 def when(test: Callable[[list[str], CheckContext], bool], message: str) -> Rule:
-    """Refuses where *test* holds."""
+    """Refuse if *test* holds."""
     return lambda words, around: fill_words(message, words) if test(words, around) else None
 
 
 def always(message: str) -> Rule:
-    """Refuses whatever is written."""
+    """Refuse any arguments."""
     return lambda words, around: fill_words(message, words)
 
 
 def first(*rules: Rule) -> Rule:
-    """The first message that one of *rules* gives."""
+    """Return the first message of *rules*."""
     return lambda words, around: next((m for rule in rules if (m := rule(words, around))), None)
 
 
 def only(version: str, rule: Rule) -> Rule:
-    """*rule* in one version."""
+    """Apply *rule* in one version."""
     return lambda words, around: rule(words, around) if around.version == version else None
 
 
 def by_version(rule_22: Rule, rule_24: Rule) -> Rule:
-    """*old* in 2.2, *new* in 2.4."""
+    """Apply *rule_22* in 2.2, *rule_24* in 2.4."""
     return lambda words, around: (rule_22 if around.version == "2.2" else rule_24)(words, around)
 
 
 def one_of(choices: str, message: str, *, exact: bool = False, at: int = 0) -> Rule:
-    """The word at *at*, if given, is one of *choices* (between blanks), in any case unless *exact*."""
+    """The argument at *at*, if given, is one of *choices* (between blanks), in any case unless *exact*."""
     accepted = frozenset(choices.split() if exact else choices.lower().split())
 
     def rule(words: list[str], around: CheckContext) -> str | None:
@@ -122,7 +131,7 @@ def one_of(choices: str, message: str, *, exact: bool = False, at: int = 0) -> R
 
 
 def in_range(low: int, high: int | None, message: str) -> Rule:
-    """The first word as C's atoi reads it lies in the range; *high* None: no limit."""
+    """The first argument as C's atoi reads it is in the range; *high* None: no limit."""
     return when(
         lambda words, around: not (low <= atoi(words[0]) and (high is None or atoi(words[0]) <= high)),
         message,
@@ -130,12 +139,12 @@ def in_range(low: int, high: int | None, message: str) -> Rule:
 
 
 def size(low: int, message: str) -> Rule:
-    """The first word as a 64 bit number that may be followed by anything: at least *low* and not out of range."""
+    """The first argument begins with a 64-bit number that is at least *low* and not out of range."""
     return when(lambda words, around: strtol(words[0])[0] < low or strtol(words[0])[2], message)
 
 
 def integer(message: str, low: int = 0) -> Rule:
-    """The first word is a number, at least *low*, in range and to its end."""
+    """The first argument is a number, at least *low* and in range, without further text."""
 
     def bad(words: list[str], around: CheckContext) -> bool:
         value, rest, cut = strtol(words[0])
@@ -145,12 +154,14 @@ def integer(message: str, low: int = 0) -> Rule:
 
 
 def duration(message: str) -> Rule:
-    """The first word is a time with or without unit (ap_timeout_parameter_parse)."""
+    """The first argument is a time with or without unit (ap_timeout_parameter_parse)."""
     return when(lambda words, around: timeout(words[0], around.version) is None, message)
 
 
 def unresolved(name: str) -> str:
-    """Why the name service does not know the host *name*, in the system's words; "" when it does.  httpd asks it while it reads, too."""
+    """Return why the host *name* cannot be resolved, as the system words it; "" if it can.  httpd resolves it
+    on reading too.
+    """
     import socket
 
     try:
@@ -163,7 +174,7 @@ def unresolved(name: str) -> str:
 
 
 def short_time(name: str) -> Rule:
-    """The first word is a time of at most an hour."""
+    """The first argument is a time of at most an hour."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         value = timeout(words[0], around.version)
@@ -175,7 +186,7 @@ def short_time(name: str) -> Rule:
 
 
 def expression(message: str, *, string: bool, at: int = 0) -> Rule:
-    """The word at *at*, if given, is an expression; *message* goes before what is wrong with it."""
+    """The argument at *at*, if given, is an expression; *message* precedes the error."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         wrong = around.expression_error(words[at], string) if len(words) > at else ""
@@ -185,12 +196,12 @@ def expression(message: str, *, string: bool, at: int = 0) -> Rule:
 
 
 def regex(message: str, at: int = 0) -> Rule:
-    """The word at *at* compiles."""
+    """The argument at *at* is a valid regular expression."""
     return when(lambda words, around: not compiles(words[at]), message)
 
 
 def compiles(pattern: str) -> bool:
-    """Whether *pattern* is a regular expression that PCRE takes."""
+    """Return True if PCRE compiles *pattern*."""
     try:
         compile_regex(pattern)
     except RegexError:
@@ -199,7 +210,7 @@ def compiles(pattern: str) -> bool:
 
 
 def filled_file(name: str, at: int = 0) -> Rule:
-    """The word at *at* names a readable file with something in it (ssl_util_path_check)."""
+    """The argument at *at* names a readable file that is not empty (ssl_util_path_check)."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[at])
@@ -210,7 +221,7 @@ def filled_file(name: str, at: int = 0) -> Rule:
 
 
 def directory(name: str) -> Rule:
-    """The first word names a folder."""
+    """The first argument names a directory."""
 
     def refuse_missing(words: list[str], around: CheckContext) -> str | None:
         path = around.path(words[0])

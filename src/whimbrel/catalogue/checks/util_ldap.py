@@ -18,14 +18,17 @@ from whimbrel.catalogue.checks.rules import (
     when,
 )
 
-GLOBAL = "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER KEY_BASE64"
+GLOBAL = (
+    "CA_DER CA_BASE64 CA_CERT7_DB CA_SECMOD CERT_DER CERT_BASE64 CERT_KEY3_DB CERT_NICKNAME KEY_DER "
+    "KEY_BASE64"
+)
 CLIENT = "CA_DER CA_BASE64 CERT_DER CERT_BASE64 CERT_NICKNAME CERT_PFX KEY_DER KEY_BASE64 KEY_PFX"
 AUTHORITIES = frozenset(GLOBAL.split()) - {"CERT_NICKNAME"} | {"CERT_PFX", "KEY_PFX"}
 HOPS = "LDAPReferralHopLimit must be greater than zero (Use 'LDAPReferrals Off' to disable referral chasing)"
 
 
 def _certificate(known_types: str, type_error: str, hidden_types: str, path_error: str) -> Rule:
-    """A certificate's type and its file; a nickname is no file."""
+    """A certificate's type and its file; a nickname is not a file."""
 
     def rule(words: list[str], around: CheckContext) -> str | None:
         kind = words[0].upper()
@@ -46,7 +49,7 @@ def _timeout(words: list[str], around: CheckContext) -> str | None:
 
 
 def _unreadable(code: str, what: str) -> Warner:
-    """A missing file is told twice: here with the system's reason, then by the rule."""
+    """Warn of a missing file with the system's reason; the rule reports it a second time, as in httpd."""
 
     def check_file(words: list[str], around: CheckContext) -> CheckWarning | None:
         path = around.path(words[1])

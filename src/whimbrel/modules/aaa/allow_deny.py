@@ -1,4 +1,4 @@
-"""Order, Allow and Deny: of mod_authz_host in 2.2, of mod_access_compat in 2.4.
+"""Order, Allow and Deny: directives of mod_authz_host in 2.2, of mod_access_compat in 2.4.
 
 Manual: mod/mod_access_compat.html.  A section's record replaces the outer one as a whole, in both versions.
 """
@@ -29,7 +29,13 @@ DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE = "deny,allow", "allow,deny", "
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One word of Allow or Deny: *kind* is all, ip, host, env or nenv; *methods* the mask of <Limit> (-1: all); *word* as written at *place*."""
+    """One argument of Allow or Deny.
+
+    Attributes:
+        kind: all, ip, host, env or nenv
+        methods: the mask of <Limit> (-1: all)
+        word: the argument as written at *place*
+    """
 
     methods: int
     kind: str
@@ -49,18 +55,18 @@ class AllowDenyDirConfig:
     order_places: dict[int, SourceLocation | None] = setting(make=dict)
 
     def merge_onto(self, base: AllowDenyDirConfig) -> AllowDenyDirConfig:
-        """An inner section drops what outer ones said: httpd gives this record no merge."""
+        """Return this record alone: httpd does not merge it."""
         return self
 
 
 def by_method(cmd: Command, known: Any, value: R) -> dict[int, R]:
-    """*known* with *value* for every method that the command is limited to."""
+    """Return *known* with *value* for every method that the command is limited to."""
     old = {} if known is UNSET else known
     return {**old, **{number: value for number in range(METHODS) if cmd.methods >> number & 1}}
 
 
 def set_order(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
-    """Order: which list is asked last, per method."""
+    """Order: the list evaluated last, per method."""
     order = words[0].lower()
     if order not in (DENY_THEN_ALLOW, ALLOW_THEN_DENY, MUTUAL_FAILURE):
         raise ConfigError("unknown order")
@@ -69,7 +75,7 @@ def set_order(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> Non
 
 
 def add_entry(name: str) -> Callable[[Command, AllowDenyDirConfig, list[str]], None]:
-    """The setter of Allow or Deny, which fills the list *name*."""
+    """Return the setter of Allow or Deny, which appends to the list *name*."""
 
     def apply(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> None:
         if words[0].lower() != "from":
@@ -83,7 +89,7 @@ def add_entry(name: str) -> Callable[[Command, AllowDenyDirConfig, list[str]], N
 
 
 def entry(cmd: Command, where: str) -> Entry:
-    """What one word after ``from`` means."""
+    """Parse one argument after ``from``."""
     low = where.lower()
     if low.startswith("env=!"):
         return Entry(cmd.methods, "nenv", where[5:])
@@ -100,7 +106,9 @@ def entry(cmd: Command, where: str) -> Entry:
 
 
 def _network(where: str) -> Network | None:
-    """The network, or None where the word is a host name; a slash makes it a network whatever it looks like."""
+    """Return the network, or None if the argument is a host name; an argument with a slash is always a
+    network.
+    """
     address, slash, mask = where.partition("/")
     try:
         return parse_network(address, mask if slash else None)
@@ -112,14 +120,14 @@ def _network(where: str) -> Network | None:
         return None
 
 
-# asking the lists ---------------------------------------------------------------------------------
+# evaluation ---------------------------------------------------------------------------------------
 Test = Callable[[Request], bool]
 
 
 class Entries:
-    """One list, compiled per method: tests in the order of the entries, neighbouring networks as one test.
+    """One list, compiled per method: tests in the order of the entries, adjacent networks as one test.
 
-    A test that is None asks for the client's name: *hosts* then holds the names.
+    A test of None needs the client's name: *hosts* then holds the names.
     """
 
     __slots__ = ("_by_method", "_entries", "waits")
@@ -130,21 +138,23 @@ class Entries:
         self.waits = any(e.kind == "host" for e in entries)
 
     def tests(self, method: int) -> list[tuple[Test | None, list[str]]]:
-        """The compiled list for a method number."""
-        found = self._by_method.get(method)
-        if found is None:
+        """Return the compiled list for a method number."""
+        compiled = self._by_method.get(method)
+        if compiled is None:
             mine = [e for e in self._entries if e.methods >> method & 1]
-            found = self._by_method[method] = [
+            compiled = self._by_method[method] = [
                 _test(kind, [e.value for e in run]) for kind, run in groupby(mine, key=lambda e: e.kind)
             ]
-        return found
+        return compiled
 
     def has(self, r: Request) -> bool:
-        """Whether an entry matches the request; for lists without host names."""
+        """Return True if an entry matches the request; for lists without host names."""
         return any(test is not None and test(r) for test, _ in self.tests(r.method_number))
 
     async def has_waiting(self, r: Request) -> bool:
-        """The same for lists with host names; a name is only looked up when no earlier entry has matched."""
+        """Return True if an entry matches the request; a name is looked up only if no earlier entry
+        matched.
+        """
         for test, hosts in self.tests(r.method_number):
             if test is not None:
                 if test(r):
@@ -169,9 +179,9 @@ def _test(kind: str, values: list[Any]) -> tuple[Test | None, list[str]]:
     return None, values
 
 
-# telling ------------------------------------------------------------------------------------------
+# tracing ------------------------------------------------------------------------------------------
 async def traced_lists(r: Request, record: AllowDenyDirConfig) -> tuple[Decision, ...]:
-    """Order and the two lists in the order of evaluation, each with the entry that matched."""
+    """Return Order and the two lists in the order of evaluation, each with the entry that matched."""
     number = r.method_number
     order = record.order.get(number, DENY_THEN_ALLOW)
     lists = [
@@ -203,7 +213,9 @@ async def _traced_list(r: Request, verb: str, entries: list[Entry]) -> Decision:
 def traced_check(
     record: AllowDenyDirConfig, check: Callable[[Request], Any], watch: Tracer | None, waits: bool
 ) -> tuple[Any, bool]:
-    """*check* and whether it waits; with a *watch* it notes what `told_lists` finds before it decides."""
+    """Return *check* and whether it is async; with a *watch* it records the result of `traced_lists`
+    first.
+    """
     if watch is None:
         return check, waits
 
@@ -220,7 +232,7 @@ Denied = Callable[[Request], bool]
 
 
 def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
-    """What tells whether a request is denied, what it reads, and whether it waits."""
+    """Return the function that decides if a request is denied, what it reads, and whether it is async."""
     allows, denies = Entries(record.allows), Entries(record.denies)
     order = record.order
     kinds = {e.kind for e in record.allows + record.denies}
@@ -237,7 +249,7 @@ def compile_denied(record: AllowDenyDirConfig) -> tuple[Any, Reads, bool]:
         )
 
     async def denied(r: Request) -> bool:
-        # Both lists are asked, whatever the first says: the name that was looked up appears in the access log.
+        # Both lists are evaluated, whatever the first one decides: the access log shows the looked-up name.
         kind = order.get(r.method_number, DENY_THEN_ALLOW)
         if kind == DENY_THEN_ALLOW:
             refused = await denies.has_waiting(r)
@@ -262,7 +274,7 @@ _LIST_HELP = "'from' followed by hostnames or IP-address wildcards"
 def directives(
     versions: Versions, also: Callable[[Command, AllowDenyDirConfig], None] | None = None
 ) -> tuple[AnyDirective, ...]:
-    """The three rows; *also* is called after each."""
+    """Return the three rows; *also* is called after each."""
 
     def then(
         setter: Callable[[Command, AllowDenyDirConfig, list[str]], None],

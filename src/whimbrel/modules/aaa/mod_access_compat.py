@@ -36,18 +36,20 @@ def set_satisfy(cmd: Command, record: AllowDenyDirConfig, words: list[str]) -> N
 
 
 def opens(cmd: Command, _record: AllowDenyDirConfig) -> None:
-    """In the wording of the upgrade guide a section's own Order, Allow, Deny replace an outer Require."""
+    """In the rules of the upgrade guide a section's own Order, Allow, Deny replace an outer Require."""
     if cmd.dialect.guide_order_replaces_require:
         cmd.dir_config(AuthzCoreDirConfig).opened = True
 
 
 def satisfies(r: Request) -> str:
-    """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
+    """Return the Satisfy of the request's method: "any", "all" or "" (unset)."""
     return r.dir_config(AllowDenyDirConfig).satisfy.get(r.method_number, "")
 
 
 def make_access(scope: Scope) -> CompiledHook:
-    """Refuse clients that Order, Allow and Deny keep out; said in the log even where Satisfy Any lets them in by a password."""
+    """Refuse clients that Order, Allow and Deny exclude; logged even where Satisfy Any may admit them by
+    password.
+    """
     record = scope.dir_config(AllowDenyDirConfig)
     if not record.order and not record.denies and not any(e.kind == "host" for e in record.allows):
         return CompiledHook(lambda r: OK, Reads.NOTHING, constant=OK)

@@ -1,4 +1,4 @@
-"""mod_allowmethods: which methods a part of the site takes.
+"""mod_allowmethods: methods allowed in a part of the site.
 
 Manual: mod/mod_allowmethods.html.
 """
@@ -26,7 +26,7 @@ class AllowMethodsDirConfig:
 
 
 def set_methods(cmd: Command, conf: AllowMethodsDirConfig, words: list[str]) -> None:
-    """Methods, or the single word reset."""
+    """AllowMethods: methods, or the single argument reset."""
     if not words or not words[0]:
         raise ConfigError("AllowMethods: No method or 'reset' keyword given")
     if len(words) == 1 and words[0].lower() == "reset":
@@ -41,7 +41,7 @@ def set_methods(cmd: Command, conf: AllowMethodsDirConfig, words: list[str]) -> 
 
 
 def make_check(scope: Scope) -> CompiledHook | None:
-    """405 for any other method."""
+    """Return the hook that refuses any other method with 405."""
     allowed = scope.dir_config(AllowMethodsDirConfig).allowed
     if not allowed:
         return None

@@ -44,7 +44,9 @@ FakeUser = tuple[StringExpression, StringExpression]
 
 @dataclass(slots=True)
 class AuthBasicDirConfig:
-    """Per-directory settings; *fake* is user and password of AuthBasicFake, *digest* says that providers are asked for MD5(user:realm:password)."""
+    """Per-directory settings; *fake*: user and password of AuthBasicFake; *digest*: providers return
+    MD5(user:realm:password).
+    """
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)
@@ -82,20 +84,20 @@ def set_digest(_cmd: Command, record: AuthBasicDirConfig, words: list[str]) -> N
     record.digest = word == "md5"
 
 
-# the request's credentials ------------------------------------------------------------------------
+# credentials of the request -----------------------------------------------------------------------
 def decode_base64(value: str) -> str:
-    """What APR's base64 decoder makes of *value*: everything up to the first character that is not of the alphabet."""
+    """Decode *value* as APR's base64 decoder does: up to the first character outside the alphabet."""
     from binascii import a2b_base64
 
-    found = _BASE64.match(value)
-    digits = found[0] if found else ""
+    match = _BASE64.match(value)
+    digits = match[0] if match else ""
     if len(digits) % 4 == 1:
         digits = digits[:-1]
     return to_text(a2b_base64(digits + "=" * (-len(digits) % 4)))
 
 
 def credentials(r: Request) -> tuple[str, str] | None:
-    """User and password of the request; None (logged where another scheme came) without them."""
+    """Return user and password of the request; None without them (another scheme is logged)."""
     line = r.headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
     if line is None:
         return None
@@ -108,7 +110,7 @@ def credentials(r: Request) -> tuple[str, str] | None:
 
 
 def challenge(r: Request, realm: str | None) -> None:
-    """Ask the client for credentials."""
+    """Send a challenge for credentials."""
     r.err_headers_out.set(
         "Proxy-Authenticate" if r.proxy else "WWW-Authenticate", f'Basic realm="{realm or "(null)"}"'
     )
@@ -116,12 +118,12 @@ def challenge(r: Request, realm: str | None) -> None:
 
 # hooks --------------------------------------------------------------------------------------------
 def is_basic(kind: str | None) -> bool:
-    """Whether the authentication type is this module's."""
+    """Return True if the authentication type is this module's."""
     return kind is not None and kind.lower() == "basic"
 
 
 def make_authenticate(scope: Scope) -> CompiledHook:
-    """Find out who the client is and whether the password is right."""
+    """Identify the client and verify the password (check_user_id)."""
     settings = scope.dir_config(AuthBasicDirConfig)
     kind, realm_of = auth_type(scope), auth_name(scope)
     checks = [ready_authn(scope, provider) for provider in _providers(scope, settings)]
@@ -130,14 +132,14 @@ def make_authenticate(scope: Scope) -> CompiledHook:
         reads |= check.reads
 
     async def authenticate(r: Request) -> HookStatus:
-        found = kind(r)
-        if found is None or found.lower() != "basic":
+        auth_type_name = kind(r)
+        if auth_type_name is None or auth_type_name.lower() != "basic":
             return DECLINED
         realm = realm_of(r)
         if not realm:
             r.log("error", f"need AuthName: {r.uri}", code="AH01615", module=_MODULE)
             return 500
-        r.auth_type = found
+        r.auth_type = auth_type_name
         given = credentials(r)
         if given is None:
             challenge(r, realm)
@@ -154,7 +156,7 @@ def make_authenticate(scope: Scope) -> CompiledHook:
 
 
 def _providers(scope: Scope, settings: AuthBasicDirConfig) -> list[AuthnProvider]:
-    """Those of AuthBasicProvider, by default that of mod_authn_file."""
+    """Return the providers of AuthBasicProvider; by default that of mod_authn_file."""
     default = scope.provider("authn", "file")
     return settings.providers or ([default] if default is not None else [])
 
@@ -162,7 +164,7 @@ def _providers(scope: Scope, settings: AuthBasicDirConfig) -> list[AuthnProvider
 async def _check_password(
     r: Request, checks: list[BoundAuthn], digest: bool, realm: str, password: str
 ) -> int:
-    """The authn_status of the first provider that knows the user."""
+    """Return the authn_status of the first provider that has the user."""
     if not checks:
         r.log("error", "No Authn provider configured", code="AH01616", module=_MODULE)
         return AUTH_GENERAL_ERROR
@@ -178,7 +180,7 @@ async def _check_password(
 
 
 async def _by_realm(r: Request, check: BoundAuthn, user: str, realm: str, password: str) -> int:
-    """AuthBasicUseDigestAlgorithm: the provider's hash against MD5(user:realm:password)."""
+    """AuthBasicUseDigestAlgorithm: compare the provider's hash with MD5(user:realm:password)."""
     if check.realm_hash is None:
         return AUTH_GENERAL_ERROR
     result, stored = await check.realm_hash(r, user, realm)
@@ -206,7 +208,7 @@ def _refused(r: Request, result: int, realm: str) -> HookStatus:
 
 
 def make_note(scope: Scope) -> CompiledHook:
-    """The challenge of a 401 that some other module gave."""
+    """Add the challenge to a 401 of another module."""
     kind, realm_of = auth_type(scope), auth_name(scope)
 
     def note(r: Request) -> HookStatus:
@@ -219,7 +221,7 @@ def make_note(scope: Scope) -> CompiledHook:
 
 
 def make_fake(scope: Scope) -> CompiledHook | None:
-    """AuthBasicFake: an Authorization field for whatever lies behind this server."""
+    """AuthBasicFake: set an Authorization field for the backend."""
     fake = scope.dir_config(AuthBasicDirConfig).fake
     if fake is None or scope.dialect.access_in_core:
         return None
@@ -287,7 +289,8 @@ MODULE = Module(
             "AuthBasicAuthoritative",
             Args.FLAG,
             set_flag("authoritative"),
-            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+            "Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not "
+            "known to this module",
         ),
         _row(
             "AuthBasicFake",

@@ -1,7 +1,8 @@
-"""mod_auth_form (2.4): logins by a form, kept in a session.
+"""mod_auth_form (2.4): logins by a form, stored in a session.
 
-Manual: mod/mod_auth_form.html.  A request is let in by what its session holds, or, where it is a POST of a login form, by that; a login that was
-sent to the page itself may carry the request that it came in between: method, media type and body.
+Manual: mod/mod_auth_form.html.  A request is authenticated by its session or, if it is a POST of a login
+form, by the form.  A login sent to the page itself may carry the request that it interrupted: method, media
+type and body.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ _REDIRECT: Final = "form-redirect-handler"
 
 @dataclass(slots=True)
 class AuthFormDirConfig:
-    """Per-directory settings: names of the form's fields, its greatest *size* in bytes, and where to go from here."""
+    """Per-directory settings: names of the form's fields, its maximum *size* in bytes, and the redirect
+    targets.
+    """
 
     providers: list[AuthnProvider] = setting(make=list)
     authoritative: bool = setting(True)
@@ -73,7 +76,7 @@ class AuthFormDirConfig:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What a form or a session says; *site* is the session's proof of a login under AuthFormSitePassphrase."""
+    """Login of a form or a session; *site* is the session's proof of a login under AuthFormSitePassphrase."""
 
     user: str
     password: str
@@ -85,7 +88,7 @@ class Login:
 
 
 class FormAuthenticator:
-    """Everything that one merged configuration says about logins."""
+    """Form authentication under one merged configuration."""
 
     def __init__(self, scope: Scope) -> None:
         self.conf = scope.dir_config(AuthFormDirConfig)
@@ -95,13 +98,13 @@ class FormAuthenticator:
         self.checks: list[BoundAuthn] = [provider.make(scope) for provider in chosen]
         self.loads = scope.provider("session", "load") is not None
 
-    # who it is ------------------------------------------------------------------------------------
+    # credentials --------------------------------------------------------------------------------------
     async def session(self, r: Request) -> mod_session.Session | None:
-        """The request's session, None without mod_session or where it is off."""
+        """Return the request's session; None without mod_session or with Session Off."""
         return await mod_session.load(r) if self.loads else None
 
     async def known(self, r: Request, realm: str) -> Login | None:
-        """What an earlier request of this one, or the session, knows of a login."""
+        """Return the login of an earlier request in the chain of redirects, or of the session."""
         notes = mod_session.first_request(r).notes
         user, password = notes.get(f"{realm}-user"), notes.get(f"{realm}-pw")
         if user and password:
@@ -117,7 +120,7 @@ class FormAuthenticator:
         )
 
     async def sent(self, r: Request, realm: str) -> Login | None:
-        """The login of the form; None (logged) without user or password."""
+        """Return the login of the form; None (logged) without user or password."""
         conf = self.conf
         fields = await read_form(r, conf.size)
         user, password = fields.get(conf.username), fields.get(conf.password)
@@ -141,9 +144,9 @@ class FormAuthenticator:
                 notes[f"{realm}-{key}"] = given
         return login
 
-    # whether it is right --------------------------------------------------------------------------
+    # verification -------------------------------------------------------------------------------------
     def of_site(self, login: Login) -> bool:
-        """Whether the session proves a login under the site's passphrase."""
+        """Return True if the session proves a login under the site's passphrase."""
         return (
             bool(self.conf.site)
             and login.site is not None
@@ -151,11 +154,11 @@ class FormAuthenticator:
         )
 
     def proof(self, user: str) -> str:
-        """What a session holds after a login under AuthFormSitePassphrase."""
+        """Return the proof that a session holds after a login under AuthFormSitePassphrase."""
         return hashlib.md5(to_bytes(f"{user}:{self.conf.site}"), usedforsecurity=False).hexdigest()
 
     async def checked(self, r: Request, login: Login) -> HookStatus:
-        """OK where the providers know user and password, else the answer to refuse with."""
+        """Return OK if the providers accept user and password, else the status of the refusal."""
         result = AUTH_USER_NOT_FOUND if self.checks else AUTH_GENERAL_ERROR
         if not self.checks:
             r.log("error", "no authn provider configured", code="AH01806", module=_MODULE)
@@ -176,9 +179,9 @@ class FormAuthenticator:
             return 401
         return 500
 
-    # what becomes of it ---------------------------------------------------------------------------
+    # session and redirects ----------------------------------------------------------------------------
     async def remember(self, r: Request, realm: str, login: Login | None) -> None:
-        """Put the login into the session, or (None) take it out."""
+        """Store the login in the session, or remove it (None)."""
         session = await self.session(r)
         if session is not None:
             session.set(f"{realm}-user", login.user if login else None)
@@ -186,7 +189,7 @@ class FormAuthenticator:
             session.set(f"{realm}-site", self.proof(login.user) if login and self.conf.site else None)
 
     def fake_basic(self, r: Request, login: Login) -> None:
-        """AuthFormFakeBasicAuth: an Authorization field for whatever lies behind this server."""
+        """AuthFormFakeBasicAuth: set an Authorization field for the backend."""
         if self.conf.fake:
             r.headers_in.set(
                 "Authorization",
@@ -195,7 +198,7 @@ class FormAuthenticator:
 
 
 def _led(r: Request, target: StringExpression | None, status: int = 302) -> HookStatus | None:
-    """Send the client to *target*; None without one, 500 (logged) where it can't be evaluated."""
+    """Redirect the client to *target*; return None without one, 500 (logged) if it cannot be evaluated."""
     if target is None:
         return None
     try:
@@ -208,7 +211,7 @@ def _led(r: Request, target: StringExpression | None, status: int = 302) -> Hook
 
 # hooks --------------------------------------------------------------------------------------------
 def make_authenticate(scope: Scope) -> CompiledHook | None:
-    """Let in who has logged in, or logs in."""
+    """Admit clients that are logged in, or log in with this request."""
     written = scope.dir_config(AuthnCoreDirConfig).auth_type
     if written is None or (written.fixed is not None and written.fixed.lower() != "form"):
         return None
@@ -274,14 +277,16 @@ async def _by_form(r: Request, authenticator: FormAuthenticator, realm: str) -> 
 
 
 def _forget(r: Request, realm: str) -> None:
-    """What a wrong form said must not be tried again for the requests that this one leads to."""
+    """Mark the failed login, so that redirected requests do not try it again."""
     notes = mod_session.first_request(r).notes
     for key in ("user", "pw"):
         notes.pop(f"{realm}-{key}", None)
 
 
 def _resume(r: Request, login: Login) -> None:
-    """Go on with the request that the login came in between: its body here, its method by way of a sub-request."""
+    """Resume the request that the login interrupted: its body in this request, its method in a
+    sub-request.
+    """
     is_complete = login.mimetype is not None and login.body is not None
     body = to_bytes(login.body or "") if is_complete else b""
     if is_complete:
@@ -296,7 +301,9 @@ def _resume(r: Request, login: Login) -> None:
 
 
 def _refused(r: Request, conf: AuthFormDirConfig, answer: HookStatus) -> HookStatus:
-    """The answer to a request without a login: the login page where there is one, else no browser keeps what was sent."""
+    """Refuse a request without a login: the login page if there is one; otherwise browsers may not store the
+    response.
+    """
     if answer != 401:
         return answer
     led = _led(r, conf.required)
@@ -344,7 +351,7 @@ def make_login(scope: Scope) -> CompiledHook:
 
 
 def make_logout(scope: Scope) -> CompiledHook:
-    """form-logout-handler: the login goes out of the session."""
+    """form-logout-handler: remove the login from the session."""
     authenticator = FormAuthenticator(scope)
 
     async def logout_handler(r: Request) -> HookStatus:
@@ -360,7 +367,7 @@ def make_logout(scope: Scope) -> CompiledHook:
 
 
 def make_redirect(scope: Scope) -> CompiledHook:
-    """form-redirect-handler: answer with the request that the login came in between."""
+    """form-redirect-handler: run the request that the login interrupted."""
     realm_of = auth_name(scope)
 
     async def redirect_handler(r: Request) -> HookStatus:
@@ -399,7 +406,7 @@ def set_size(_cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None
 
 
 def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
-    """A setter that keeps a string expression."""
+    """Return the setter of a string expression."""
 
     def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
         setattr(record, field, read_string(cmd, words[0], f"Could not parse {what} expression '{words[0]}'"))
@@ -408,7 +415,7 @@ def set_place(field: str, what: str) -> Callable[[Command, AuthFormDirConfig, li
 
 
 def set_name(field: str) -> Callable[[Command, AuthFormDirConfig, list[str]], None]:
-    """The name of a field of the form."""
+    """Return the setter of the name of a form field."""
 
     def apply(cmd: Command, record: AuthFormDirConfig, words: list[str]) -> None:
         if not words[0] or "=" in words[0] or "&" in words[0]:
@@ -472,14 +479,16 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_place("success", "login success"),
-            help="If set, redirect the browser to this URL when a login processed by the login handler is successful.",
+            help="If set, redirect the browser to this URL when a login processed by the login handler is "
+            "successful.",
         ),
         Directive(
             name="AuthFormLogoutLocation",
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_place("logout", "logout required"),
-            help="The URL of the logout successful page. An attempt to access an URL handled by the handler form-logout-handler will result in "
+            help="The URL of the logout successful page. An attempt to access an URL handled by the handler "
+            "form-logout-handler will result in "
             "an redirect to this page after logout.",
         ),
         Directive(
@@ -487,7 +496,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.OR_AUTHCFG,
             apply=set_text("site"),
-            help="If set, use this passphrase to determine whether the user should be authenticated. Bypasses the "
+            help="If set, use this passphrase to determine whether the user should be authenticated. "
+            "Bypasses the "
             "user authentication check on every website hit, and is useful for high traffic sites.",
         ),
         Directive(
@@ -495,22 +505,26 @@ MODULE = Module(
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module",
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
+            "not known to this module",
         ),
         Directive(
             name="AuthFormFakeBasicAuth",
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("fake"),
-            help="Set to 'On' to pass through authentication to the rest of the server as a basic authentication header.",
+            help="Set to 'On' to pass through authentication to the rest of the server as a basic "
+            "authentication header.",
         ),
         Directive(
             name="AuthFormDisableNoStore",
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("may_store"),
-            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. This allows the browser to cache "
-            "the credentials, but at the risk of it being possible for the login form to be resubmitted and revealed to the backend "
+            help="Set to 'on' to stop the sending of a Cache-Control no-store header with the login screen. "
+            "This allows the browser to cache "
+            "the credentials, but at the risk of it being possible for the login form to be resubmitted and "
+            "revealed to the backend "
             "server through XSS. Use at own risk.",
         ),
     ),

@@ -1,4 +1,4 @@
-"""mod_authn_alias (2.2): authentication providers with settings of their own; 2.4 has this in mod_authn_core.
+"""mod_authn_alias (2.2): authentication providers with their own settings; part of mod_authn_core in 2.4.
 
 Manual of 2.2: mod/mod_authn_alias.html.
 """

@@ -1,4 +1,4 @@
-"""mod_authn_anon: visitors who name one of a few users and give any password.
+"""mod_authn_anon: anonymous users, who give one of a few names and any password.
 
 Manual: mod/mod_authn_anon.html.
 """
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AnonDirConfig:
-    """Per-directory settings; httpd merges none of them, so a section that sets one starts from the defaults of all."""
+    """Per-directory settings; httpd does not merge them, so a section that sets one resets the others to
+    defaults.
+    """
 
     users: frozenset[str] = setting(frozenset())  # in lower case
     anyone: bool = setting(False)  # Anonymous *
@@ -38,7 +40,7 @@ class AnonDirConfig:
     verify: bool = setting(False)
 
     def merge_onto(self, base: AnonDirConfig) -> AnonDirConfig:
-        """This record alone."""
+        """Return this record alone."""
         return self
 
 
@@ -54,7 +56,7 @@ def add_user(_cmd: Command, record: AnonDirConfig, words: list[str]) -> None:
 
 
 def make_anon(scope: Scope) -> BoundAuthn:
-    """Users that Anonymous names, with an address for a password where one is asked for."""
+    """Return the provider of the users of Anonymous; the password may have to be an email address."""
     settings = scope.dir_config(AnonDirConfig)
 
     async def password(r: Request, user: str, given: str) -> int:

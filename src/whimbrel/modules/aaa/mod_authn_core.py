@@ -44,7 +44,7 @@ class AuthnCoreServerConfig:
 
 
 def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], None]:
-    """A setter that keeps a string expression."""
+    """Return the setter of a string expression."""
 
     def apply(cmd: Command, record: AuthnCoreDirConfig, words: list[str]) -> None:
         state_of(cmd).configuration.declare(AUTHENTICATION, cmd.name)
@@ -56,19 +56,19 @@ def set_text(field: str) -> Callable[[Command, AuthnCoreDirConfig, list[str]], N
 
 
 def find_provider(cmd: Command, name: str) -> AuthnProvider:
-    """The authentication provider or alias *name*; names are exact.  Raises ConfigError."""
+    """Return the authentication provider or alias *name* (case-sensitive).  Raises ConfigError."""
     aliases = cmd.main_server(AuthnCoreServerConfig).aliases
-    found: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
+    provider: AuthnProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
         "authn", name
     )
-    if found is None:
+    if provider is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)):
             raise ConfigError(f"Unknown Authn provider: {name}")
         return AuthnProvider(lambda scope: BoundAuthn(_unknown))
-    return replace(found, name=name, place=cmd.place)
+    return replace(provider, name=name, place=cmd.place)
 
 
-# Providers of modules that may be loaded although they have no file here.
+# Providers of modules that may be loaded although they are not implemented.
 _ELSEWHERE: Final = {
     "anon": "mod_authn_anon.c",
     "dbd": "mod_authn_dbd.c",
@@ -104,16 +104,18 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
 
 
 def make_no_user(scope: Scope) -> CompiledHook:
-    """The last word of authentication: fine where none is asked for, a broken configuration where no module knows the type."""
+    """Final check_user_id hook: OK if no authentication is configured, 500 if no module implements the
+    type.
+    """
     kind = auth_type(scope)
 
     def check(r: Request) -> HookStatus:
-        found = kind(r)
-        if found is None:
+        auth_type_name = kind(r)
+        if auth_type_name is None:
             return OK
         r.log(
             "error",
-            f"AuthType {found} configured without corresponding module",
+            f"AuthType {auth_type_name} configured without corresponding module",
             code="AH01796",
             module="authn_core",
         )

@@ -1,6 +1,7 @@
 """mod_authn_dbd: users and passwords in a database.
 
-Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others go into the environment as AUTHENTICATE_NAME.
+Manual: mod/mod_authn_dbd.html.  The first column of the first row is the password; the others are set in the
+environment as AUTHENTICATE_NAME.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class AuthnDbdDirConfig:
 
 
 def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], None]:
-    """A setter that keeps a statement."""
+    """Return the setter of a statement."""
 
     def apply(cmd: Command, record: AuthnDbdDirConfig, words: list[str]) -> None:
         if not cmd.loaded("mod_dbd.c"):
@@ -55,31 +56,31 @@ def set_query(field: str) -> Callable[[Command, AuthnDbdDirConfig, list[str]], N
 
 
 def make_dbd(scope: Scope) -> BoundAuthn:
-    """Users of the database."""
+    """Return the provider of the database's users."""
     settings, verifier, store = scope.dir_config(AuthnDbdDirConfig), Verifier(), cache_sink(scope, "dbd")
 
     async def password(r: Request, user: str, given: str) -> int:
-        found, stored = await _lookup(
+        status, stored = await _lookup(
             r, settings.user, "AuthDBDUserPWQuery", ("AH01653", "AH01654", "AH01656"), user
         )
-        if found != AUTH_USER_FOUND:
-            return found
+        if status != AUTH_USER_FOUND:
+            return status
         store(r, user, "", stored)
         return AUTH_GRANTED if await verifier.verify(r, user, given, stored) else AUTH_DENIED
 
     async def realm_hash(r: Request, user: str, realm: str) -> tuple[int, str]:
-        found = await _lookup(
+        status = await _lookup(
             r, settings.realm, "AuthDBDUserRealmQuery", ("AH01658", "AH01659", "AH01661"), user, realm
         )
-        if found[0] == AUTH_USER_FOUND:
-            store(r, user, realm, found[1])
-        return found
+        if status[0] == AUTH_USER_FOUND:
+            store(r, user, realm, status[1])
+        return status
 
     return BoundAuthn(password, realm_hash, Reads.HEAD | Reads.UNCACHEABLE)
 
 
 async def _lookup(r: Request, statement: str, name: str, codes: Codes, *values: str) -> tuple[int, str]:
-    """AUTH_USER_FOUND and what is stored of the user; anything that goes wrong is logged."""
+    """Return AUTH_USER_FOUND and the stored hash of the user; errors are logged."""
     who = ":".join(values)
     if not statement:
         r.log("error", f"No {name} has been specified", code=codes[1], module=_MODULE)

@@ -1,6 +1,7 @@
 """mod_authn_dbm: users and passwords in a DBM file.
 
-Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and, behind a colon, anything.
+Manual: mod/mod_authn_dbm.html.  The key is the user (for Digest ``user:realm``), the value the password and,
+after a colon, arbitrary text.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AuthnDbmDirConfig:
-    """Per-directory settings; httpd merges none of them."""
+    """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
 
     def merge_onto(self, base: AuthnDbmDirConfig) -> AuthnDbmDirConfig:
-        """This record alone."""
+        """Return this record alone."""
         return self
 
 
 def make_dbm(scope: Scope) -> BoundAuthn:
-    """Users of the AuthDBMUserFile."""
+    """Return the provider of the users of AuthDBMUserFile."""
     settings = scope.dir_config(AuthnDbmDirConfig)
     file, store = DbmFile(settings.path, settings.kind), cache_sink(scope, "dbm")
 
@@ -68,7 +69,7 @@ def make_dbm(scope: Scope) -> BoundAuthn:
 
 
 def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
-    """The file's entries; None (logged) where it can't be read."""
+    """Return the file's entries; None (logged) if it cannot be read."""
     try:
         return file.content(r)
     except Unreadable as problem:

@@ -1,4 +1,4 @@
-"""mod_authn_default (2.2): refuses users whom no other module has checked.
+"""mod_authn_default (2.2): refuses users whom no other module has verified.
 
 Manual of 2.2: mod/mod_authn_default.html.
 """
@@ -27,7 +27,7 @@ class AuthnDefaultDirConfig:
 
 
 def make_check(scope: Scope) -> CompiledHook:
-    """Refuses where an AuthType is set, unless it is not authoritative."""
+    """Refuse where an AuthType is set, unless the module is not authoritative."""
     kind, authoritative = auth_type(scope), scope.dir_config(AuthnDefaultDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:
@@ -35,7 +35,8 @@ def make_check(scope: Scope) -> CompiledHook:
             return DECLINED
         r.log(
             "error",
-            f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not configured",
+            f"access to {r.uri} failed, reason: verification of user id '{r.user or '<null>'}' not "
+            "configured",
             module="authn_default",
         )
         return 401
@@ -54,7 +55,8 @@ MODULE = Module(
             args=Args.FLAG,
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is not known to this module. "
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the UserID is "
+            "not known to this module. "
             "(default is On).",
         ),
     ),

@@ -43,7 +43,7 @@ def set_file(cmd: Command, record: AuthnFileDirConfig, words: list[str]) -> None
 
 
 def make_file(scope: Scope) -> BoundAuthn:
-    """Users of the AuthUserFile."""
+    """Return the provider of the users of AuthUserFile."""
     file, store = scope.dir_config(AuthnFileDirConfig).file, cache_sink(scope, "file")
 
     async def password(r: Request, user: str, given: str) -> int:
@@ -69,7 +69,7 @@ def make_file(scope: Scope) -> BoundAuthn:
 
 
 def _entries(r: Request, file: AuthFile[Passwords] | None, codes: tuple[str, str]) -> Passwords | None:
-    """The file's entries; None (logged) where there is no file or it can't be read."""
+    """Return the file's entries; None (logged) if there is no file or it cannot be read."""
     if file is None:
         r.log("error", "AuthUserFile not specified in the configuration", code=codes[0], module="authn_file")
         return None

@@ -1,6 +1,7 @@
-"""mod_authn_socache (2.4): what a slow provider said of a user, kept for a while.
+"""mod_authn_socache (2.4): cache of credentials that a slow provider found.
 
-Manual: mod/mod_authn_socache.html.  Each worker keeps its own; the kinds of shared caches are settings.
+Manual: mod/mod_authn_socache.html.  Each worker has its own cache; the types of shared caches are settings
+without effect.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from whimbrel.modules.support.setters import global_only, set_text
 from whimbrel.registry.module import Module, Provider, Reads, Scope
 from whimbrel.registry.settings import UNSET, setting
 
-_MAX_ENTRIES: Final = 10_000  # users that a worker remembers
+_MAX_ENTRIES: Final = 10_000  # users cached by a worker
 
 
 @dataclass(slots=True)
@@ -43,7 +44,9 @@ class AuthnCacheDirConfig:
 
 @dataclass(slots=True)
 class AuthnCacheServerConfig:
-    """The main server's: whether a cache is wanted and chosen, and the entries: key to stored password and its end."""
+    """The main server's settings: is a cache enabled and chosen; the entries: key to stored password and
+    expiry.
+    """
 
     wanted: bool = setting(False)
     chosen: bool = setting(False)
@@ -58,7 +61,8 @@ def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> No
     name, _, rest = words[0].partition(":")
     if not has_socache(name, around):
         raise ConfigError(
-            f"AuthnCacheSOCache: Unknown socache provider '{words[0]}'. Maybe you need to load the appropriate socache module "
+            f"AuthnCacheSOCache: Unknown socache provider '{words[0]}'. Maybe you need to load the "
+            "appropriate socache module "
             f"(mod_socache_{words[0]}?)"
         )
     wrong = segment_error(rest, around) if name in ("shmcb", "default") else None
@@ -68,7 +72,7 @@ def choose(cmd: Command, record: AuthnCacheServerConfig, words: list[str]) -> No
 
 
 def enable(cmd: Command, _record: Any, _words: list[str]) -> None:
-    """AuthnCacheEnable: there may be .htaccess files that want the cache."""
+    """AuthnCacheEnable: allow the cache in .htaccess files."""
     cmd.main_server(AuthnCacheServerConfig).wanted = True
 
 
@@ -84,7 +88,7 @@ def set_timeout(_cmd: Command, record: AuthnCacheDirConfig, words: list[str]) ->
 
 
 def check_chosen(finished: Any) -> None:
-    """A cache that is wanted needs a kind: the one chosen, or shmcb."""
+    """Choose the default, shmcb, for a cache that is enabled without a type."""
     main = next(iter(finished.servers())).config(AuthnCacheServerConfig)
     if main.wanted and not main.chosen and not finished.loaded("mod_socache_shmcb.c"):
         raise PostConfigError(
@@ -92,7 +96,8 @@ def check_chosen(finished: Any) -> None:
             (
                 "crit",
                 (
-                    "AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on this platform). Maybe you need to "
+                    "AH01674: Please select a socache provider with AuthnCacheSOCache (no default found on "
+                    "this platform). Maybe you need to "
                     "load mod_socache_shmcb or another socache module first"
                 ),
             ),
@@ -111,7 +116,9 @@ Store = Callable[[Request, str, str, str], None]
 
 
 def storing(scope: Scope, name: str) -> Store | None:
-    """What a provider *name* calls with user, realm ("" for Basic) and stored password; None where nothing is to be kept."""
+    """Return the function that a provider *name* calls with user, realm ("" for Basic) and stored password;
+    None if nothing is cached.
+    """
     settings = scope.dir_config(AuthnCacheDirConfig)
     if name not in settings.providers:
         return None
@@ -126,7 +133,7 @@ def storing(scope: Scope, name: str) -> Store | None:
 
 
 def make_cached(scope: Scope) -> BoundAuthn:
-    """Users that another provider has found before."""
+    """Return the provider of the cached users."""
     settings, entries, verifier = (
         scope.dir_config(AuthnCacheDirConfig),
         scope.server_config(AuthnCacheServerConfig).entries,
@@ -135,8 +142,8 @@ def make_cached(scope: Scope) -> BoundAuthn:
 
     def find(r: Request, user: str, realm: str) -> str | None:
         r.set_uncacheable()
-        found = entries.get(_key(r, settings.context, user, realm)) if settings.providers else None
-        return None if found is None or found[1] <= r.engine.runtime.now() else found[0]
+        entry = entries.get(_key(r, settings.context, user, realm)) if settings.providers else None
+        return None if entry is None or entry[1] <= r.engine.runtime.now() else entry[0]
 
     async def password(r: Request, user: str, given: str) -> int:
         stored = find(r, user, "")

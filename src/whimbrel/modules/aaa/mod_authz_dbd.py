@@ -37,7 +37,9 @@ _READS = Reads.HEAD | Reads.UNCACHEABLE
 
 @dataclass(slots=True)
 class AuthzDbdDirConfig:
-    """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login leads back to where it came from."""
+    """Per-directory settings: SQL statements with ``%s`` for the user; *referer*: a login redirects to its
+    referer.
+    """
 
     query: str = setting("")
     redirect: str = setting("")
@@ -45,7 +47,7 @@ class AuthzDbdDirConfig:
 
 
 def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], None]:
-    """A setter that keeps a statement."""
+    """Return the setter of a statement."""
 
     def apply(cmd: Command, record: AuthzDbdDirConfig, words: list[str]) -> None:
         if not cmd.loaded("mod_dbd.c"):
@@ -56,7 +58,7 @@ def set_query(field: str) -> Callable[[Command, AuthzDbdDirConfig, list[str]], N
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Users of one of the groups that the query gives."""
+    """Require dbd-group: grant users of one of the groups that the query returns."""
     settings = scope.dir_config(AuthzDbdDirConfig)
 
     async def check(r: Request) -> int:
@@ -91,7 +93,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
 
 def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
-    """dbd-login and dbd-logout: run the query for its effect, then send the client on."""
+    """dbd-login and dbd-logout: run the query for its effect, then redirect the client."""
 
     def make(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
         settings = scope.dir_config(AuthzDbdDirConfig)
@@ -114,7 +116,7 @@ def _session(action: str) -> Callable[[Scope, str, Any], AuthzCheck]:
 
 
 async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool:
-    """Run the query that notes who is logged in; whether it could be run."""
+    """Run the query that stores who is logged in; return True if it ran."""
     if not settings.query:
         r.log("error", f"No query configured for {action}!", code="AH01642", module=_MODULE)
         return False
@@ -147,7 +149,7 @@ async def _changed(r: Request, settings: AuthzDbdDirConfig, action: str) -> bool
 
 
 async def _redirect(r: Request, settings: AuthzDbdDirConfig, action: str) -> str | None:
-    """Where the user's page is."""
+    """Redirect to the user's page."""
     if not settings.redirect:
         return None
     try:

@@ -1,7 +1,7 @@
 """mod_authz_dbm: Require dbm-group and dbm-file-group (2.4), Require group (2.2) by a DBM file of groups.
 
-Manual: mod/mod_authz_dbm.html.  The key is ``user:realm`` or the user, the value the groups with commas between them, or a whole entry of a file that
-holds passwords as well: ``password:groups[:anything]``.  Names have regard to case.
+Manual: mod/mod_authz_dbm.html.  The key is ``user:realm`` or the user.  The value is the comma-separated
+groups, or a whole entry of a file with passwords: ``password:groups[:anything]``.  Names are case-sensitive.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ Realm = Callable[[Request], str | None]
 
 @dataclass(slots=True)
 class AuthzDbmDirConfig:
-    """Per-directory settings; httpd merges none of them."""
+    """Per-directory settings, which httpd does not merge."""
 
     path: str = setting("")
     kind: str = setting("default")
     authoritative: bool = setting(True)  # 2.2
 
     def merge_onto(self, base: AuthzDbmDirConfig) -> AuthzDbmDirConfig:
-        """This record alone."""
+        """Return this record alone."""
         return self
 
 
 def groups_of(value: str) -> frozenset[str]:
-    """The groups in a file's value."""
+    """Return the groups in a file's value."""
     _, colon, rest = value.partition(":")
     return frozenset((rest.partition(":")[0] if colon else value).split(","))
 
 
 def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
-    """The user's groups, None where the file has no such user; raises Unreadable."""
+    """Return the user's groups; None if the file does not have the user.  Raises Unreadable."""
     entries = file.content(r)
     user = r.user or ""
     value = entries.get(f"{user}:{realm(r) or ''}")
@@ -84,7 +84,9 @@ def _refused(r: Request, reason: str, code: str) -> None:
 
 
 def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> frozenset[str] | int:
-    """The user's groups, or the result, logged, where there are none to ask for; *codes*: no file set, no such user."""
+    """Return the user's groups, or the logged result if there are none; *codes*: no file set, no such
+    user.
+    """
     if not file.path:
         r.log("error", "No group file was specified in the configuration", code=codes[0], module=_MODULE)
         return DENIED
@@ -100,7 +102,7 @@ def _known(r: Request, file: DbmFile, realm: Realm, codes: tuple[str, str]) -> f
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Users of one of the groups."""
+    """Require dbm-group: grant users of one of the groups."""
     settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     file = DbmFile(settings.path, settings.kind)
 
@@ -122,7 +124,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
 
 def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
-    """Users of the group that the file has on this system."""
+    """Require dbm-file-group: grant users of the group that owns the file."""
     settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     file, group_of = DbmFile(settings.path, settings.kind), scope.provider("access", "file_group")
 
@@ -143,7 +145,7 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: owns the words group and file-group where a group file is set."""
+    """2.2: decide Require group and file-group if a group file is set."""
     settings, realm = scope.dir_config(AuthzDbmDirConfig), auth_name(scope)
     if not scope.dialect.authoritative_chain or not settings.path:
         return None
@@ -180,7 +182,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
 
 
 def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str:
-    """ "" where the user is in a group that one of the lines asks for, else the reason for the log."""
+    """Return "" if the user is in a group of one of the lines, else the reason for the log."""
     for line in lines:
         if line.name.lower() == "group":
             if groups.intersection(line.words):
@@ -219,7 +221,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group required is not found or empty, or "
+            help="Set to 'Off' to allow access control to be passed along to lower modules, if the group "
+            "required is not found or empty, or "
             "the user  is not in the required groups. (default is On.)",
         ),
     ),

@@ -1,4 +1,4 @@
-"""mod_authz_default (2.2): refuses where Require lines apply and no other module has decided.
+"""mod_authz_default (2.2): refuses requests that Require lines apply to and no other module has decided.
 
 Manual of 2.2: mod/mod_authz_default.html.
 """
@@ -27,7 +27,7 @@ class AuthzDefaultDirConfig:
 
 
 def make_check(scope: Scope) -> CompiledHook:
-    """Grants where no Require line is about the method; refuses, or declines when told to, where one is."""
+    """Grant if no Require line applies to the method; else refuse, or decline if not authoritative."""
     lines, authoritative = requirements(scope), scope.dir_config(AuthzDefaultDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:

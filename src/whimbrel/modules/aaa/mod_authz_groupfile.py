@@ -1,6 +1,6 @@
 """mod_authz_groupfile: Require group and Require file-group by a text file of groups.
 
-Manual: mod/mod_authz_groupfile.html.  Group names have no regard to case, user names have.
+Manual: mod/mod_authz_groupfile.html.  Group names are case-insensitive, user names are case-sensitive.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _READS = Reads.HEAD | Reads.FILES
 
 @dataclass(slots=True)
 class AuthzGroupFileDirConfig:
-    """Per-directory settings; httpd merges none of them."""
+    """Per-directory settings, which httpd does not merge."""
 
     file: AuthFile[Groups] | None = setting(None)
     authoritative: bool = setting(True)  # 2.2
 
     def merge_onto(self, base: AuthzGroupFileDirConfig) -> AuthzGroupFileDirConfig:
-        """This record alone."""
+        """Return this record alone."""
         return self
 
 
@@ -50,7 +50,7 @@ def set_file(cmd: Command, record: AuthzGroupFileDirConfig, words: list[str]) ->
 def _groups_of_user(
     r: Request, file: AuthFile[Groups] | None, codes: tuple[str, str]
 ) -> frozenset[str] | None:
-    """The user's groups in lower case; None (logged) where there is no file or it can't be read."""
+    """Return the user's groups in lower case; None (logged) if there is no file or it cannot be read."""
     if file is None:
         r.log(
             "error",
@@ -75,7 +75,7 @@ def _groups_of_user(
 def _in_no_group(
     r: Request, file: AuthFile[Groups] | None, groups: frozenset[str] | None, code: str, level: str
 ) -> int:
-    """The refusal of a user with *groups* that are none; what could not be read has been logged."""
+    """Refuse a user whose *groups* do not match; an unreadable file was logged before."""
     return (
         DENIED
         if file is None or groups is None
@@ -94,7 +94,7 @@ def _denied(r: Request, reason: str, code: str, level: str = "debug") -> int:
 
 
 def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Users of one of the groups."""
+    """Require group: grant users of one of the groups."""
     file = scope.dir_config(AuthzGroupFileDirConfig).file
     constant = names.fixed
     fixed = None if constant is None else frozenset(w.lower() for w in require_words(constant))
@@ -121,7 +121,7 @@ def make_group(scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
 
 
 def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
-    """Users of the group that the file has on this system; mod_authz_owner tells which it is."""
+    """Require file-group: grant users of the group that owns the file, as mod_authz_owner reports it."""
     file = scope.dir_config(AuthzGroupFileDirConfig).file
     group_of = scope.provider("access", "file_group")
 
@@ -145,7 +145,7 @@ def make_file_group(scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: owns the words group and file-group where a group file is set."""
+    """2.2: decide Require group and file-group if a group file is set."""
     settings = scope.dir_config(AuthzGroupFileDirConfig)
     file = settings.file
     if not scope.dialect.authoritative_chain or file is None:
@@ -186,7 +186,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
 
 
 def _member(r: Request, lines: list[Any], groups: frozenset[str], authoritative: bool) -> str | None:
-    """None where the user is in a group that one of the lines asks for, else the reason for the log."""
+    """Return None if the user is in a group of one of the lines, else the reason for the log."""
     for line in lines:
         if line.name.lower() == "group":
             if any(word.lower() in groups for word in line.words):
@@ -229,7 +229,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require group' fails. (default is On).",
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
+            "group' fails. (default is On).",
         ),
     ),
     hooks=(Hook(AUTH_CHECKER, make_check22, after=("mod_authz_owner.c",)),),

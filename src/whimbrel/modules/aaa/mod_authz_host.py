@@ -1,6 +1,6 @@
-"""mod_authz_host: who may enter by address or host name: Require ip, host, forward-dns, local (2.4); Order, Allow, Deny (2.2).
+"""mod_authz_host: access by address or host name.
 
-Manual: mod/mod_authz_host.html.
+2.4: Require ip, host, forward-dns, local; 2.2: Order, Allow, Deny.  Manual: mod/mod_authz_host.html.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 # 2.4 ----------------------------------------------------------------------------------------------
 def parse_ip(_cmd: Command, args: str) -> Networks:
-    """The networks named."""
+    """Parse the networks."""
     words = require_words(args)
     if not words:
         raise ConfigError("'require ip' requires an argument")
-    found = []
+    networks = []
     for word in words:
         try:
-            found.append(parse_written(word))
+            networks.append(parse_written(word))
         except InvalidNetwork as problem:
             reason = f": {problem.reason}" if problem.reason else ""
             raise ConfigError(f"ip address '{word}' appears to be invalid{reason}") from None
-    return Networks(found)
+    return Networks(networks)
 
 
 def make_ip(_scope: Scope, _args: str, networks: Networks) -> AuthzCheck:
-    """Clients from one of the networks."""
+    """Require ip: grant clients in one of the networks."""
     return AuthzCheck(lambda r: GRANTED if r.client_in(networks) else DENIED, Reads.HEAD)
 
 
 def make_host(_scope: Scope, args: str, domains: StringExpression) -> AuthzCheck:
-    """Clients whose name, looked up in both directions, is or lies below one of the domains."""
+    """Require host: grant clients whose confirmed name is one of the domains or a subdomain."""
 
     async def check(r: Request) -> int:
         name = await confirmed_name(r)
@@ -89,18 +89,18 @@ def _complain_of_comment(r: Request, text: str, *, only: bool) -> None:
 
 
 def make_forward_dns(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """Clients whose address one of the names has."""
+    """Require forward-dns: grant clients whose address one of the names resolves to."""
 
     async def check(r: Request) -> int:
-        own = numeric_address(client_address(r))
+        client = numeric_address(client_address(r))
         r.set_uncacheable()
         text = expanded(r, names, "authz_host", "forward-dns", "AH03354")
         for name in require_words((text or "").partition("#")[0]):
-            found = await r.engine.runtime.resolve(name)
-            if not found:
+            addresses = await r.engine.runtime.resolve(name)
+            if not addresses:
                 r.log("warn", f'No sockaddr info for "{name}"', code="AH03356", module="authz_host")
                 continue
-            matches = own in map(numeric_address, found)
+            matches = client in map(numeric_address, addresses)
             verdict = "yes" if matches else "no"
             r.log(
                 "debug",
@@ -119,7 +119,7 @@ _LOOPBACK = Networks([parse_written("127.0.0.0/8"), parse_written("::1")])
 
 
 def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
-    """Clients of this machine: loopback addresses, and clients that come from the address they came to."""
+    """Require local: grant loopback addresses, and clients whose address is the server's."""
 
     def check(r: Request) -> int:
         return GRANTED if r.client_in(_LOOPBACK) or r.client_in(_the_same(r.connection.local_ip)) else DENIED
@@ -129,14 +129,16 @@ def make_local(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
 
 @lru_cache(maxsize=256)
 def _the_same(address: str) -> Networks:
-    """The set of one address."""
+    """Return the set of one address."""
     v6, number = numeric_address(address)
     return Networks([Network(v6, number, (1 << (128 if v6 else 32)) - 1)] if number >= 0 else [])
 
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_access22(scope: Scope) -> CompiledHook | None:
-    """Order, Allow and Deny as 2.2 ran them; the log is silent where Satisfy Any and a Require line still may let the client in."""
+    """Order, Allow and Deny in 2.2; refusals are not logged if Satisfy Any and a Require line may still
+    grant.
+    """
     if not scope.dialect.access_in_core:
         return None
     record, always = scope.dir_config(AllowDenyDirConfig), scope.dialect.satisfy_any_logs

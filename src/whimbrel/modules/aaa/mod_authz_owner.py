@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 GROUP_NOTE = "authz_group"
-"""2.2: the request's note under which the file's group waits for the modules that know group files."""
+"""2.2: key of the request note with the file's group, for the modules of group files."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,9 @@ class AuthzOwnerDirConfig:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Why an owner or group can't be told: log text, AH codes of owner and group look-up, errno of a failed stat or 0."""
+    """Failure to find an owner or group: log text, AH codes for owner and group, errno of a failed stat
+    or 0.
+    """
 
     text: str
     codes: tuple[str, str]
@@ -43,13 +45,13 @@ class _Problem:
 
 
 def _owner_and_group(r: Request, group: bool) -> str | _Problem:
-    """The name of the owner of the request's file, or of its group."""
+    """Return the name of the owner of the request's file, or of its group."""
     if r.filename is None:
         return _Problem("no filename available", ("AH01632", "AH01638"))
     info = r.deps.stat(r.filename)
     if info is None:
         return _Problem(f"could not stat file {r.filename}", ("AH01634", "AH01639"), r.deps.errno or 2)
-    r.set_uncacheable()  # the database of accounts can change unseen
+    r.set_uncacheable()  # the account database can change undetected
     try:
         return grp.getgrgid(info.st_gid).gr_name if group else pwd.getpwuid(info.st_uid).pw_name
     except KeyError:
@@ -71,7 +73,7 @@ def _log(r: Request, reason: str, code: str, errno: int = 0) -> None:
 
 
 def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
-    """The user whose name the file's owner has on this system."""
+    """Require file-owner: grant the user whose name owns the file."""
 
     def check(r: Request) -> int:
         if r.user is None:
@@ -89,7 +91,7 @@ def make_file_owner(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
 
 
 def file_group(r: Request) -> str | None:
-    """The name of the group of the request's file, for mod_authz_groupfile and others; None is logged."""
+    """Return the group name of the request's file, for mod_authz_groupfile and others; None is logged."""
     group = _owner_and_group(r, True)
     if isinstance(group, _Problem):
         _log(r, group.text, group.codes[1], group.errno)
@@ -99,14 +101,16 @@ def file_group(r: Request) -> str | None:
 
 # 2.2 ----------------------------------------------------------------------------------------------
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: decides file-owner, and notes the group for file-group."""
+    """2.2: decide file-owner, and note the group for file-group."""
     if not scope.dialect.authoritative_chain:
         return None
     lines, authoritative = requirements(scope), scope.dir_config(AuthzOwnerDirConfig).authoritative
 
     def check(r: Request) -> HookStatus:
         reason: tuple[str, int] | None = None
-        passed = False  # a file-group line came before every file-owner line: where the group is known, the modules of groups decide
+        # a file-group line came before every file-owner line: if the group is found, the modules of groups
+        # decide
+        passed = False
         for line in applying(lines, r):
             if line.name.lower() == "file-owner":
                 reason = _owner_matches(r)
@@ -124,7 +128,7 @@ def make_check22(scope: Scope) -> CompiledHook | None:
 
 
 def _owner_matches(r: Request) -> tuple[str, int] | None:
-    """None where the file is the user's, else why not."""
+    """Return None if the user owns the file, else the reason."""
     owner = _owner_and_group(r, False)
     if isinstance(owner, _Problem):
         return owner.text, owner.errno

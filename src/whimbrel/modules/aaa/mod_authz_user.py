@@ -30,7 +30,7 @@ class AuthzUserDirConfig:
 
 
 def make_user(_scope: Scope, _args: str, names: StringExpression) -> AuthzCheck:
-    """The users named."""
+    """Require user: grant the users named."""
     constant = names.fixed
     if constant is None:
 
@@ -55,7 +55,8 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
     if logged:
         r.log(
             "debug",
-            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be allowed access",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user to be "
+            "allowed access",
             code="AH01663",
             module="authz_user",
         )
@@ -63,12 +64,14 @@ def _not_named(r: Request, *, logged: bool = True) -> int:
 
 
 def make_valid_user(_scope: Scope, _args: str, _parsed: Any) -> AuthzCheck:
-    """Every user who has been authenticated."""
+    """Require valid-user: grant every authenticated user."""
     return AuthzCheck(lambda r: DENIED_NO_USER if r.user is None else GRANTED, Reads.HEAD)
 
 
 def make_check22(scope: Scope) -> CompiledHook | None:
-    """2.2: owns the words user and valid-user; declines where no line has them, or where it is not authoritative and nobody matches."""
+    """2.2: decide Require user and valid-user; decline without such a line, or if not authoritative and none
+    matches.
+    """
     if not scope.dialect.authoritative_chain:
         return None
     lines, authoritative = requirements(scope), scope.dir_config(AuthzUserDirConfig).authoritative
@@ -86,7 +89,8 @@ def make_check22(scope: Scope) -> CompiledHook | None:
             return DECLINED
         r.log(
             "error",
-            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for user/valid-user to be allowed access",
+            f"access to {r.uri} failed, reason: user '{r.user}' does not meet 'require'ments for "
+            "user/valid-user to be allowed access",
             module="authz_user",
         )
         return 401
@@ -105,7 +109,8 @@ MODULE = Module(
             where=Context.OR_AUTHCFG,
             apply=set_flag("authoritative"),
             versions=Versions.V22,
-            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require user' or 'require valid-user' "
+            help="Set to 'Off' to allow access control to be passed along to lower modules if the 'require "
+            "user' or 'require valid-user' "
             "statement is not met. (default: On).",
         ),
     ),

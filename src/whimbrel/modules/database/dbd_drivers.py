@@ -1,7 +1,8 @@
-"""Databases that mod_dbd can ask: SQLite by the standard library, PostgreSQL by psycopg 3, MySQL and MariaDB by PyMySQL.
+"""Drivers of mod_dbd: SQLite by the standard library, PostgreSQL by psycopg 3, MySQL and MariaDB by PyMySQL.
 
-A driver is a function of a `Query`; it opens a connection, asks and closes it, and never takes much longer than `_CONNECT` and `_QUERY_TIMEOUT` together: a
-database that says nothing is a failed query.  The packages are imported when a query needs them.
+A driver is a function of a `Query`: it opens a connection, runs the statements and closes it.  It takes
+little longer than `_CONNECT` and `_QUERY_TIMEOUT` together; a database that does not respond is a failed
+query.  The packages are imported when a query needs them.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import split
 
-_CONNECT: Final = 5  # seconds that making a connection, or waiting for another's lock, may take
-_QUERY_TIMEOUT: Final = 10.0  # seconds after which a query is given up
-_STEPS: Final = 10_000  # of SQLite's machine, between two looks at the clock
+_CONNECT: Final = 5  # seconds to connect, or to wait for another connection's lock
+_QUERY_TIMEOUT: Final = 10.0  # seconds after which a query is cancelled
+_STEPS: Final = 10_000  # instructions of SQLite's virtual machine between two checks of the clock
 _PLACE: Final = re.compile(r"%(%|pD[a-z]|(?:hh?|ll?)?[a-zA-Z])")
 _PACKAGES: Final = {"pgsql": ("psycopg", "pgsql"), "mysql": ("pymysql", "mysql")}  # driver -> package, extra
 Row = tuple[str | None, ...]
 
 
 class DatabaseError(Exception):
-    """A query failed; *connected* tells whether there was a database to ask."""
+    """A query failed; *connected*: there was a connection."""
 
     def __init__(self, reason: str, *, connected: bool) -> None:
         super().__init__(reason)
@@ -37,7 +38,9 @@ class DatabaseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """DBDParams, the statements that come first on a connection, the statement with APR's ``%s`` and ``%lld``, and the values for these."""
+    """DBDParams, the initial statements of a connection, the statement with APR's ``%s`` and ``%lld``, and
+    its values.
+    """
 
     params: str
     first: tuple[str, ...]
@@ -45,19 +48,22 @@ class Query:
     values: tuple[str, ...]
 
     def prepared(self, mark: str) -> tuple[str, list[str]]:
-        """The statement with *mark* for each value (``?``; with ``%s`` a percent sign stays doubled), and as many values as it has marks."""
+        """Return the statement with *mark* for each value, and as many values as it has marks.
+
+        The mark is ``?`` or ``%s``; with the latter a percent sign stays doubled.
+        """
         percent = "%%" if mark == "%s" else "%"
         sql = _PLACE.sub(lambda m: percent if m[1] == "%" else mark, self.statement)
         count = sum(m[1] != "%" for m in _PLACE.finditer(self.statement))
         if count > len(self.values):
             raise DatabaseError(f"the statement wants {count} values", connected=True)
-        # Bytes that are no UTF-8 can't be in a text value of the database.
+        # Bytes that are not UTF-8 cannot be in a text value of the database.
         return sql, [to_bytes(value).decode("utf-8", "replace") for value in self.values[:count]]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Names of the columns, all rows as text (None for NULL), and how many rows were changed."""
+    """Names of the columns, all rows as text (None for NULL), and the number of changed rows."""
 
     names: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -65,7 +71,7 @@ class Result:
 
 
 def missing_package(driver: str) -> str:
-    """The extra of Whimbrel that *driver* lacks, "" where it is all there."""
+    """Return the extra of Whimbrel that *driver* lacks; "" if its package is installed."""
     package, extra = _PACKAGES.get(driver, ("", ""))
     return extra if package and find_spec(package) is None else ""
 
@@ -87,7 +93,7 @@ def _shown(value: Any) -> str | None:
 
 # SQLite -------------------------------------------------------------------------------------------
 def query_sqlite(query: Query) -> Result:
-    """The parameter is the file's path; a file that isn't there is an error, never made."""
+    """Run a query; the parameter is the file's path, and a missing file is an error, never created."""
     import sqlite3
 
     try:
@@ -111,7 +117,7 @@ def query_sqlite(query: Query) -> Result:
 
 # PostgreSQL ---------------------------------------------------------------------------------------
 def query_pgsql(query: Query) -> Result:
-    """The parameters are libpq's, ``host=... dbname=...`` or a URI."""
+    """Run a query; the parameters are libpq's, ``host=... dbname=...`` or a URI."""
     import psycopg
 
     try:
@@ -136,7 +142,7 @@ def query_pgsql(query: Query) -> Result:
 
 
 def _as_sent(result: Any) -> Iterable[Any]:
-    """The rows as PostgreSQL writes them: a truth value is ``t``."""
+    """Yield the rows as PostgreSQL prints them: true is ``t``."""
     for row in range(result.ntuples if result is not None else 0):
         yield [result.get_value(row, column) for column in range(result.nfields)]
 
@@ -146,7 +152,9 @@ def _bytes(statement: str) -> Any:
 
 
 class _CutOff:
-    """Ends a connection whose server says nothing for `_QUERY_TIMEOUT` seconds, so that the thread that waits for it is free again."""
+    """A watchdog that closes a connection after `_QUERY_TIMEOUT` seconds without a response, which frees its
+    thread.
+    """
 
     def __init__(self, descriptor: int) -> None:
         import socket
@@ -161,7 +169,7 @@ class _CutOff:
             self._socket.shutdown(2)
 
     def stop(self) -> None:
-        """The query is over."""
+        """Cancel the watchdog: the query has finished."""
         self._timer.cancel()
         self._socket.close()
 
@@ -183,17 +191,19 @@ _NAMES: Final = {
 
 
 def mysql_options(params: str) -> dict[str, Any]:
-    """PyMySQL's options for apr_dbd_mysql's parameters ``host=... user=... pass=... dbname=... port=... sock=...``; raises ValueError."""
-    found: dict[str, Any] = {}
+    """Return PyMySQL's options for apr_dbd_mysql's ``host=... user=... pass=... dbname=... port=...
+    sock=...``; raises ValueError.
+    """
+    options: dict[str, Any] = {}
     for name, value in _PAIR.findall(params):
         option = _NAMES.get(name.lower())
         if option is not None and value:
-            found[option] = int(value) if option == "port" else to_bytes(value).decode("utf-8", "replace")
-    return found
+            options[option] = int(value) if option == "port" else to_bytes(value).decode("utf-8", "replace")
+    return options
 
 
 def query_mysql(query: Query) -> Result:
-    """The parameters are apr_dbd_mysql's, see `mysql_options`."""
+    """Run a query; the parameters are apr_dbd_mysql's, see `mysql_options`."""
     import pymysql
 
     try:
@@ -223,11 +233,11 @@ def query_mysql(query: Query) -> Result:
             connection.close()
 
 
-_FOUND_ROWS: Final = 2  # an UPDATE counts the rows that it found, as apr_dbd_mysql has it counted
+_FOUND_ROWS: Final = 2  # an UPDATE counts the rows that it matched, as in apr_dbd_mysql
 
 
 def _one_line(problem: Exception) -> str:
-    words = str(problem.args[-1] if problem.args else problem)  # PyMySQL puts a number before the words
+    words = str(problem.args[-1] if problem.args else problem)  # PyMySQL puts a number before the text
     return to_text(" ".join(split(words)).encode("utf-8", "replace"))
 
 
@@ -236,7 +246,7 @@ DRIVERS: Final[dict[str, Callable[[Query], Result]]] = {
     "pgsql": query_pgsql,
     "mysql": query_mysql,
 }
-# What they import, and behind the scenes of a connection over a network.
+# Modules that the drivers import, also indirectly for a network connection.
 LIBRARIES: Final = {
     "sqlite3": ("sqlite3",),
     "pgsql": ("psycopg", "encodings.idna"),

@@ -1,6 +1,7 @@
 """mod_dbd: SQL databases for other modules.
 
-Manual: mod/mod_dbd.html.  Queries run in a thread, each over a connection of its own; the pool's sizes are settings without an effect here.
+Manual: mod/mod_dbd.html.  Each query runs in a thread with its own connection; the pool's sizes are settings
+without effect.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class DbdServerConfig:
 
 
 async def query(r: Request, statement: str, *values: str) -> Result:
-    """Run *statement*, its ``%s`` filled with *values*, beside the loop; raises DatabaseError."""
+    """Run *statement* in a thread with *values* for its ``%s``; raises DatabaseError."""
     r.set_uncacheable()
     settings = r.server_conf(DbdServerConfig)
     driver = DRIVERS.get(settings.driver)
@@ -52,7 +53,9 @@ async def query(r: Request, statement: str, *values: str) -> Result:
 
 
 async def prepared(r: Request, label: str, *values: str) -> Result:
-    """`ask` with the statement that DBDPrepareSQL gave *label*; raises KeyError where there is none."""
+    """Run the statement that DBDPrepareSQL labels *label*, as `query` does; raises KeyError if there is
+    none.
+    """
     statement = r.server_conf(DbdServerConfig).statements.get(label)
     if not statement:
         raise KeyError(label)
@@ -60,12 +63,12 @@ async def prepared(r: Request, label: str, *values: str) -> Result:
 
 
 def environment_name(prefix: str, column: str) -> str:
-    """The variable that a column goes into."""
+    """Return the environment variable for a column."""
     return prefix + re.sub(r"[^A-Z0-9]", "_", upper(column))
 
 
 def libraries(configuration: CompletedConfig) -> set[str]:
-    """What the drivers of all servers import."""
+    """Return the modules that the drivers of all servers import."""
     return {
         name
         for server in configuration.servers()
@@ -87,7 +90,7 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
 
 
 def check_number(_cmd: Command, _record: DbdServerConfig, words: list[str]) -> None:
-    """The sizes of the pool: digits."""
+    """Check a size of the pool: digits."""
     if not is_digits(words[0]):
         raise ConfigError("Argument must be numeric!")
 
@@ -152,7 +155,8 @@ MODULE = Module(
             where=Context.RSRC_CONF,
             record=ConfigScope.SERVER,
             apply=prepare,
-            help="SQL statement to prepare (or nothing, to override statement inherited from main server) and label",
+            help="SQL statement to prepare (or nothing, to override statement inherited from main server) "
+            "and label",
         ),
         Directive(
             name="DBDInitSQL",

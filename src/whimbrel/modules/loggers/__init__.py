@@ -1,4 +1,4 @@
-"""Access and debug logs.  Manual: mod/.
+"""Access, debug and forensic logs.  Manual: mod/.
 
 Modules: mod_log_config, mod_log_debug, mod_log_forensic, mod_logio.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.

@@ -1,6 +1,6 @@
-"""mod_log_debug: messages of one's own in the error log.
+"""mod_log_debug: configured messages in the error log.
 
-Manual: mod/mod_log_debug.html.  From LogLevel debug on a message says through which hook and line it came.
+Manual: mod/mod_log_debug.html.  From LogLevel debug on a message names its hook and line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whimbrel.registry.settings import appended, setting
 if TYPE_CHECKING:
     from whimbrel.expr.api import CompiledCondition
 
-# The names of hooks by our phases; httpd has one more hook before the names are translated.
+# httpd's hooks by phases of the engine; httpd has one more hook before translate_name.
 HOOKS: dict[Phase, tuple[str, ...]] = {
     phases.QUICK_HANDLER: ("quick_handler",),
     phases.TRANSLATE_NAME: ("pre_translate_name", "translate_name"),
@@ -44,7 +44,7 @@ NAMES = frozenset(name for names in HOOKS.values() for name in names)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One LogMessage; *hook* is ``all`` or the name of one."""
+    """One LogMessage; *hook* is ``all`` or the name of a hook."""
 
     template: StringExpression
     hook: str
@@ -54,13 +54,13 @@ class Message:
 
 @dataclass(slots=True)
 class LogDebugDirConfig:
-    """Per-directory settings; inner sections add their messages."""
+    """Per-directory settings; messages of inner sections are added."""
 
     messages: list[Message] = setting(make=list, merge=appended)
 
 
 def add_message(cmd: Command, conf: LogDebugDirConfig, words: list[str]) -> None:
-    """The message, and ``hook=`` and ``expr=`` in any order."""
+    """LogMessage: the text, with ``hook=`` and ``expr=`` in any order."""
     template = read_string(cmd, words[0], f"Could not parse message expression '{words[0]}'")
     hook, condition = "log_transaction", None
     for word in words[1:]:

@@ -1,4 +1,4 @@
-"""mod_log_forensic: each request when it begins and when it ends, so that a log shows which one never ended.
+"""mod_log_forensic: each request logged before and after processing, so that a crash can be traced.
 
 Manual: mod/mod_log_forensic.html.
 """
@@ -25,13 +25,13 @@ _SPECIAL = re.compile(r"[\x00-\x1f%:|\x7f-\xff]")
 
 @dataclass(slots=True)
 class ForensicServerConfig:
-    """The log, None for none."""
+    """Per-server settings: the log, or None."""
 
     sink: LogSink | None = setting(None)
 
 
 def set_log(cmd: Command, conf: ForensicServerConfig, words: list[str]) -> None:
-    """A file or a program."""
+    """ForensicLog: a file or a program."""
     target = words[0] if words[0].startswith("|") else cmd.server_path(words[0])
     conf.sink = log_sink("", target, shell_default=cmd.dialect.pipes_by_shell)
 
@@ -41,7 +41,7 @@ def _escaped(text: str) -> str:
 
 
 def make_begin(scope: Scope) -> CompiledHook | None:
-    """Write the request as it came; its id is the variable UNIQUE_ID, or process, time and counter."""
+    """Log the request as received; its id is UNIQUE_ID, or process, time and counter."""
     sink = scope.server_config(ForensicServerConfig).sink
     if sink is None:
         return None
@@ -62,7 +62,7 @@ def make_begin(scope: Scope) -> CompiledHook | None:
 
 
 def make_end(scope: Scope) -> CompiledHook | None:
-    """Write that the request is over."""
+    """Log the end of the request."""
     sink = scope.server_config(ForensicServerConfig).sink
     if sink is None:
         return None
@@ -77,7 +77,7 @@ def make_end(scope: Scope) -> CompiledHook | None:
 
 
 def sinks(configuration: Any) -> list[LogSink]:
-    """The logs of all servers, to be opened at the start."""
+    """Return the logs of all servers, to be opened at the start."""
     return [
         conf.sink for conf in confs(configuration.servers(), ForensicServerConfig) if conf.sink is not None
     ]

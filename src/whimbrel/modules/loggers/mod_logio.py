@@ -1,6 +1,7 @@
 """mod_logio: the bytes of whole messages, %I, %O and %S.
 
-They need the sizes of heads: `Request.head` has the request's, ``head_bytes`` the answer's.  Manual: mod/mod_logio.html.
+They include heads: `Request.head` holds the size of the request's, ``head_bytes`` that of the response's.
+Manual: mod/mod_logio.html.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from whimbrel.registry.settings import setting
 
 @dataclass(slots=True)
 class LogIoDirConfig:
-    """LogIOTrackTTFB."""
+    """Per-directory settings: LogIOTrackTTFB."""
 
     track: bool = setting(False)
 
 
 def bytes_in(r: Any) -> int:
-    """Request line, fields and body as they came from the network."""
+    """Return the size of request line, fields and body as received."""
     first = first_request(r)
     head = len(first.head.raw) if first.head is not None else 0
     received: int = first.body_in.received
@@ -32,7 +33,7 @@ def bytes_in(r: Any) -> int:
 
 
 def bytes_out(r: Any) -> int:
-    """Head and body as they went out."""
+    """Return the size of head and body as sent."""
     total: int = getattr(r, "head_bytes", 0) + r.bytes_sent
     return total
 

@@ -1,4 +1,4 @@
-"""mod_cern_meta: header fields from a file beside the one that is sent (``.web/NAME.meta``), as the CERN server had them.
+"""mod_cern_meta: response fields from a meta file of the CERN server (``.web/NAME.meta``).
 
 Manual: mod/mod_cern_meta.html.
 """
@@ -28,9 +28,10 @@ class CernMetaDirConfig:
 
 
 def take_fields(r: Any, data: bytes) -> HookStatus:
-    """The fields of a meta file go into the answer; 500 for a line without a colon.
+    """Copy the fields of a meta file to the response; return 500 for a line without a colon.
 
-    The last line may be empty.  After another empty line nothing is read, and of what came before it only type and status count.
+    The last line may be empty.  Another empty line ends the reading, and of the lines before it only type and
+    status count.
     """
     fields = []
     lines = to_text(data).split("\n")
@@ -56,7 +57,7 @@ def take_fields(r: Any, data: bytes) -> HookStatus:
 
 
 def make_fields(scope: Scope) -> CompiledHook | None:
-    """Read the meta file of the file that is asked for, if there is one that the client may ask for itself."""
+    """Read the meta file of the requested file, if there is one that the client may request itself."""
     conf = scope.dir_config(CernMetaDirConfig)
     if not conf.active:
         return None

@@ -1,4 +1,4 @@
-"""mod_env: environment variables of the request from the configuration and from the server's own environment.
+"""mod_env: environment variables of requests, from the configuration and the server's own environment.
 
 Manual: mod/mod_env.html.
 """
@@ -19,30 +19,31 @@ from whimbrel.registry.phases import FIXUPS, OK, HookStatus
 
 @dataclass(slots=True)
 class EnvDirConfig:
-    """Per-directory settings: variables to set, and names that an outer section's variables lose here."""
+    """Per-directory settings: variables to set, and names to remove from outer sections' variables."""
 
     values: dict[str, str] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
 
     def merge_onto(self, base: EnvDirConfig) -> EnvDirConfig:
-        """UnsetEnv takes variables away from the outer sections only; the inner section's own are set after that."""
+        """Merge: UnsetEnv removes variables of outer sections only; then the inner section's own are set."""
         remaining = {name: value for name, value in base.values.items() if name not in self.removed}
         return EnvDirConfig({**remaining, **self.values})
 
 
 def set_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
-    """Without a value the variable is empty."""
+    """SetEnv; without a value the variable is empty."""
     if "=" in words[0] and cmd.dialect.messages_24:
         name, _, value = words[0].lstrip("=").partition("=")
         cmd.warn(
-            f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected instead?",
+            f"Spurious usage of '=' in an environment variable name. 'SetEnv {name} {value}' expected "
+            "instead?",
             code="AH10032",
         )
     conf.values[words[0]] = words[1] if len(words) > 1 else ""
 
 
 def pass_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
-    """Take a variable from the environment that the server was started with; a missing one is only warned of."""
+    """PassEnv: copy a variable from the server's environment; log a warning if it is not set."""
     value = os.environ.get(to_system(words[0]))
     if value is None:
         cmd.warn(f"PassEnv variable {words[0]} was undefined", code="AH01506")
@@ -51,13 +52,16 @@ def pass_env(cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
 
 
 def unset_env(_cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
-    """Take a variable away: of the outer sections, and of this one as far as it is already set."""
+    """UnsetEnv: remove a variable of outer sections, and one that this section has set before."""
     conf.values.pop(words[0], None)
     conf.removed.add(words[0])
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Set the variables that no earlier phase has set: what SetEnvIf found stays (httpd's table then holds both, the earlier one first)."""
+    """Set the variables that no earlier phase has set.
+
+    A variable set by SetEnvIf stays: httpd's table then holds both, the earlier one first.
+    """
     values = scope.dir_config(EnvDirConfig).values
     if not values:
         return None

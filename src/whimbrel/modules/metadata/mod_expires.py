@@ -1,4 +1,4 @@
-"""mod_expires: Expires and max-age by media type, counted from the request or from the file's time.
+"""mod_expires: Expires and max-age by media type, relative to the request or to the file's time.
 
 Manual: mod/mod_expires.html.
 """
@@ -33,7 +33,7 @@ class ExpiresDirConfig:
     wildcards: bool = setting(False)
 
     def merge_onto(self, base: ExpiresDirConfig) -> ExpiresDirConfig:
-        """Types add up, yet wildcards count only where this very section has one."""
+        """Merge: types are added, yet wildcards apply only if this section has one."""
         low, high = (t if isinstance(t, dict) else {} for t in (base.types, self.types))
         return ExpiresDirConfig(
             base.active if self.active is UNSET else self.active,
@@ -43,9 +43,9 @@ class ExpiresDirConfig:
         )
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# setters ------------------------------------------------------------------------------------------
 def parse_code(text: str) -> Code:
-    """``A600``, ``M-5`` or ``access plus 1 month 2 days``; raises ConfigError in httpd's words."""
+    """Parse ``A600``, ``M-5`` or ``access plus 1 month 2 days``; raises ConfigError with httpd's messages."""
     if text[:1] in ("A", "M"):
         return text[0], atoi(text[1:])
     base, *rest = [w for w in split_words(text) if w] or [""]
@@ -93,17 +93,17 @@ def add_type(cmd: Command, conf: ExpiresDirConfig, words: list[str]) -> None:
         conf.wildcards = True
 
 
-# Filter -------------------------------------------------------------------------------------------------------------------------------------------
+# filter -------------------------------------------------------------------------------------------
 def _code_for(conf: ExpiresDirConfig, content_type: str | None) -> Code | None:
     kind = strip((content_type or "").split(";", 1)[0]).lower()
-    found = conf.types.get(kind)
-    if found is None and conf.wildcards is True and "/" in kind:
-        found = conf.types.get(kind.partition("/")[0] + "/*")
-    return conf.default if found is None else found
+    code = conf.types.get(kind)
+    if code is None and conf.wildcards is True and "/" in kind:
+        code = conf.types.get(kind.partition("/")[0] + "/*")
+    return conf.default if code is None else code
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """Set the fields of answers that have no Expires of their own; not of errors, nor of sub-requests."""
+    """Set the fields of responses without Expires; not of errors, nor of sub-requests."""
     conf = scope.dir_config(ExpiresDirConfig)
     if not conf.active:
         return None

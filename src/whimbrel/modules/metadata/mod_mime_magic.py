@@ -1,7 +1,7 @@
-"""mod_mime_magic: the type of a file that has none by its name, found by looking at its first bytes.
+"""mod_mime_magic: media types by content, for files without a type by name.
 
-Manual: mod/mod_mime_magic.html.  Rules come from MimeMagicFile; what they don't know may still be a text that a word gives away, and what is
-compressed is looked into.
+Manual: mod/mod_mime_magic.html.  Rules come from MimeMagicFile.  If none matches, a text may be recognized by
+its words; compressed data is decompressed and examined.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, S
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 
-LOOKED_AT: Final = 4095  # bytes of a file that rules see
+LOOKED_AT: Final = 4095  # bytes of a file that rules are applied to
 WORDS_IN: Final = 1024  # bytes that are searched for words
 _WORDS: Final = {
     **dict.fromkeys("<html> <HTML> <head> <HEAD> <title> <TITLE> <h1> <H1> <!--".split(), "text/html"),
     **dict.fromkeys(
         (
-            "/* #include char The the double extern float real struct union CFLAGS LDFLAGS all: .PRECIOUS .ascii .asciiz .byte .even .globl clr "
+            "/* #include char The the double extern float real struct union CFLAGS LDFLAGS all: .PRECIOUS "
+            ".ascii .asciiz .byte .even .globl clr "
             "(input, dcl"
         ).split(),
         "text/plain",
@@ -43,19 +44,19 @@ _RESULT: Final = re.compile(r"\s*(?P<type>[^\s/]+/\S*)(?P<blank>\s)?\s*(?P<encod
 
 @dataclass(slots=True)
 class MagicServerConfig:
-    """Per-server settings; *rules* are read when the server starts."""
+    """Per-server settings; *rules* are parsed when the server starts."""
 
     path: str | None = setting(None)
     rules: list[Rule] | None = setting(None)
 
 
 def set_file(_cmd: Command, conf: MagicServerConfig, words: list[str]) -> None:
-    """The file with the rules."""
+    """MimeMagicFile: the file of the rules."""
     conf.path = words[0]
 
 
 def read_rules(configuration: Any) -> None:
-    """Read the magic file of each server that has one; what is wrong in it is told, and the rest counts."""
+    """Parse the magic file of each server that has one; errors are logged and skipped."""
     known: dict[str, list[Rule]] = {}
     for server in configuration.servers():
         conf = server.config(MagicServerConfig)
@@ -84,7 +85,7 @@ def _read(configuration: Any, path: str) -> list[Rule]:
 
 
 def by_words(data: bytes) -> str | None:
-    """The type of a text by its first characters or the first word that only one kind of text has."""
+    """Return the type of a text by its first characters, or by the first word that is typical of one type."""
     if _TROFF.match(data):
         return "application/x-troff"
     if re.match(rb"[cC][ \t\n\v\f\r]", data):
@@ -98,7 +99,7 @@ def by_words(data: bytes) -> str | None:
 
 
 def _is_tar(data: bytes) -> bool:
-    """Whether the checksum of a tar header is right."""
+    """Return True if the checksum of a tar header is correct."""
     if len(data) < 512:
         return False
     field = re.match(rb" *([0-7]+)[ \0]", data[148:156])
@@ -106,7 +107,7 @@ def _is_tar(data: bytes) -> bool:
 
 
 def unpacked(data: bytes) -> bytes | None:
-    """The beginning of what *data* holds compressed; None for nothing that can be read."""
+    """Return the beginning of the decompressed *data*; None if it cannot be decompressed."""
     try:
         return zlib.decompressobj(31).decompress(data, LOOKED_AT + 1) or None
     except zlib.error:
@@ -114,7 +115,7 @@ def unpacked(data: bytes) -> bytes | None:
 
 
 def make_type(scope: Scope) -> CompiledHook | None:
-    """Find type and encoding by content, where the name has not told the type."""
+    """Set type and encoding by content, if the name gave no type."""
     conf = scope.server_config(MagicServerConfig)
     if conf.path is None:
         return None
@@ -123,11 +124,11 @@ def make_type(scope: Scope) -> CompiledHook | None:
         r.log("error", words, code=code, module="mime_magic", cause=cause)
 
     def described(r: Any, data: bytes, rules: list[Rule]) -> str | None:
-        found = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
-        return found if found is not None else by_words(data)
+        description = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
+        return description if description is not None else by_words(data)
 
     def detect(r: Any) -> str | None:
-        """What the file's content says, "" for nothing."""
+        """Return the type by the file's content, "" if unknown."""
         if not S_ISREG(r.finfo.st_mode):
             return None
         if r.finfo.st_size == 0:
@@ -157,9 +158,9 @@ def make_type(scope: Scope) -> CompiledHook | None:
                 "(70014)End of file found",
             )
             return described(r, data, conf.rules or [])
-        found = described(r, inner, conf.rules or [])
+        description = described(r, inner, conf.rules or [])
         r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
-        return found
+        return description
 
     async def find(r: Any) -> HookStatus:
         if r.finfo is None or not r.filename or r.content_type:
@@ -169,15 +170,18 @@ def make_type(scope: Scope) -> CompiledHook | None:
             return OK
         if await _without_revision(r):
             return OK
-        found = _RESULT.match(detect(r) or "")
-        if found is None:
+        description = _RESULT.match(detect(r) or "")
+        if description is None:
             return DECLINED
-        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", found["type"]):
-            text_of = f"Response header 'Content-Type' value of '{found['type']}' contains invalid characters, aborting request"
+        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", description["type"]):
+            text_of = (
+                f"Response header 'Content-Type' value of '{description['type']}' contains invalid "
+                "characters, aborting request"
+            )
             r.log("error", text_of, code="AH02430", module="http")
             return 500
-        encoding = found["encoding"]
-        r.content_type = found["type"].lower() + (found["blank"] if encoding else "")
+        encoding = description["encoding"]
+        r.content_type = description["type"].lower() + (description["blank"] if encoding else "")
         if encoding:
             r.content_encodings = [encoding.lower()]
         return OK
@@ -186,11 +190,11 @@ def make_type(scope: Scope) -> CompiledHook | None:
 
 
 async def _without_revision(r: Any) -> bool:
-    """``NAME@12`` is of the type that NAME has, if that has one."""
-    found = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
-    if found is None:
+    """Give ``NAME@12`` the type of NAME; return True if it has one."""
+    match = re.fullmatch(r"(.+)@\d+", r.filename, re.DOTALL)
+    if match is None:
         return False
-    sub = await r.engine.lookup_file(r, found[1])
+    sub = await r.engine.lookup_file(r, match[1])
     if not sub.content_type:
         return False
     r.content_type = sub.content_type

@@ -1,6 +1,6 @@
-"""mod_remoteip: the client's address as trusted proxies tell it.
+"""mod_remoteip: the client's address as reported by trusted proxies.
 
-Manual: mod/mod_remoteip.html.  The address that was found stands in `Connection.useragent_ip` until the request is logged.
+Manual: mod/mod_remoteip.html.  `Connection.useragent_ip` holds the address until the request is logged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GLOBAL = Networks([parse_written("2000::/3")])
 
 @dataclass(slots=True)
 class RemoteIpServerConfig:
-    """Per-server settings; *proxies* are (network, whether it is internal), the first that fits counts."""
+    """Per-server settings; *proxies* are (network, is it internal), the first match counts."""
 
     header: str | None = setting(None)
     proxies_header: str | None = setting(None)
@@ -40,9 +40,9 @@ class RemoteIpServerConfig:
     exceptions: list[Network] = setting(make=list, merge=appended)
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# setters ------------------------------------------------------------------------------------------
 def _networks(word: str, where: str) -> list[Network]:
-    """The network that *word* names, or the addresses of the host."""
+    """Return the network that *word* names, or the addresses of the host."""
     host, slash, mask = word.partition("/")
     try:
         return [parse_network(host, mask if slash else None)]
@@ -53,14 +53,14 @@ def _networks(word: str, where: str) -> list[Network]:
     if slash:
         raise ConfigError(f"RemoteIP: Error parsing IP {word} the subnet /{mask} is invalid for {where}")
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except socket.gaierror as lost:
         raise ConfigError(f"RemoteIP: Error parsing IP {word} ({lost.strerror} error) for {where}") from None
     except (OSError, UnicodeError):
         raise ConfigError(
             f"RemoteIP: Error parsing IP {word} (Name or service not known error) for {where}"
         ) from None
-    return [parse_network(str(one[4][0])) for one in found]
+    return [parse_network(str(address[4][0])) for address in addresses]
 
 
 def _add_proxy(internal: bool) -> Setter:
@@ -80,19 +80,19 @@ def _add_list(internal: bool) -> Setter:
             raise ConfigError(
                 f"{cmd.name}: Could not open file {path}: {os.strerror(problem.errno or 0)}"
             ) from None
-        found = []
+        networks = []
         for number, line in enumerate(lines, 1):
             for word in split_words(strip(line)):
                 if word.startswith("#"):
                     break
-                found += _networks(word, f"{cmd.name} at line {number} of {path}")
-        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in found)]
+                networks += _networks(word, f"{cmd.name} at line {number} of {path}")
+        conf.proxies = [*own(conf, "proxies", list), *((n, internal) for n in networks)]
 
     return apply
 
 
 def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
-    """Networks that send no PROXY header."""
+    """RemoteIPProxyProtocolExceptions: networks whose connections have no PROXY header."""
     if not words or not words[0]:
         raise ConfigError("RemoteIPProxyProtocolExceptions requires an argument")
     for word in words:
@@ -106,19 +106,23 @@ def add_exceptions(_cmd: Command, conf: Any, words: list[str]) -> None:
 
 
 def any_header(configuration: Any) -> bool:
-    """Whether some server expects connections to begin with a PROXY header."""
+    """Return True if some server expects connections to begin with a PROXY header."""
     return any(conf.proxy_protocol for conf in confs(configuration.servers(), RemoteIpServerConfig))
 
 
 def expects_header(server: Any, client: str) -> bool:
-    """Whether connections of *client* to the address whose default server is *server* must begin with one."""
+    """Return True if connections of *client* to the address of the default server *server* must begin with
+    one.
+    """
     conf: RemoteIpServerConfig = server.config(RemoteIpServerConfig)
     return conf.proxy_protocol and client not in Networks(conf.exceptions)
 
 
-# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+# hooks --------------------------------------------------------------------------------------------
 def _plain(text: str) -> str | None:
-    """The address in its usual spelling, None where it is none; IPv4 as C's inet_aton reads it (``1.2.3`` is 1.2.0.3)."""
+    """Return the normalized address, None if it is invalid; IPv4 as C's inet_aton reads it (``1.2.3`` is
+    1.2.0.3).
+    """
     try:
         if ":" in text:
             return socket.inet_ntop(socket.AF_INET6, socket.inet_pton(socket.AF_INET6, text))
@@ -132,7 +136,7 @@ def _is_public(address: str) -> bool:
 
 
 class AddressChain:
-    """The way back through a field's addresses, from the last proxy to the client."""
+    """The addresses of a field, evaluated from the last proxy to the client."""
 
     def __init__(self, address: str, field: str) -> None:
         self.address, self.rest = address, field
@@ -141,7 +145,7 @@ class AddressChain:
         self.moved = False
 
     def go(self, lists: list[tuple[Networks, bool]]) -> str:
-        """Walk as far as proxies are trusted; what stopped it, for the log."""
+        """Evaluate addresses as long as proxies are trusted; return the reason for the stop, for the log."""
         internal = False
         while self.left is not None:
             if lists:
@@ -166,15 +170,17 @@ class AddressChain:
 
 
 def _as_announced(r: Any) -> HookStatus:
-    """The client is the one that the proxy named at the beginning of the connection, whatever the fields say."""
-    r.set_uncacheable()  # what is kept for one client would answer others, whom the connection's own address can't tell apart
+    """Use the address that the PROXY header announced; fields are ignored."""
+    # the connection's own address is the key of the cache, so a cached response could be sent to another
+    # client
+    r.set_uncacheable()
     if r.connection.proxied is not None:
         r.connection.useragent_ip, r.connection.user_port = r.connection.proxied
     return OK
 
 
 def make_address(scope: Scope) -> CompiledHook | None:
-    """Take the address from the field; what could not be used of the field stays in it."""
+    """Read the address from the field; the unused rest stays in it."""
     conf = scope.server_config(RemoteIpServerConfig)
     if conf.header is None:
         return CompiledHook(_as_announced) if conf.proxy_protocol else None
@@ -214,7 +220,7 @@ def make_address(scope: Scope) -> CompiledHook | None:
 
 
 def make_reset(scope: Scope) -> CompiledHook | None:
-    """The next request on the connection comes from its own client."""
+    """Reset the address before the next request on the connection."""
     if scope.server_config(RemoteIpServerConfig).header is None:
         return None
 
@@ -247,7 +253,8 @@ MODULE = Module(
             "RemoteIPProxiesHeader",
             Args.TAKE1,
             set_text("proxies_header"),
-            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not record",
+            "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not "
+            "record",
         ),
         _directive(
             "RemoteIPTrustedProxy",

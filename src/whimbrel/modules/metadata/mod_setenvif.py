@@ -1,7 +1,7 @@
-"""mod_setenvif: environment variables from what the request says.
+"""mod_setenvif: environment variables set by conditions on the request.
 
-Manual: mod/mod_setenvif.html.  The server's own lines are tried when the request has been read, those of sections and .htaccess files once
-the headers are parsed.
+Manual: mod/mod_setenvif.html.  The server's own lines run in post_read_request, those of sections and
+.htaccess files in header_parser.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Condition:
-    """One line: which part of the request, what it must match, which variables that sets.
+    """One line: the part of the request, its pattern, the variables.
 
-    *text* is a pattern without special characters, found by plain search (values are then taken as they are written), else
-    *regex* is set.  *names* is the expression for header names where *attribute* is none.  *test* is the condition of a
-    SetEnvIfExpr line.  A variable is (name, value) or (name, None) to remove it.
+    Attributes:
+        text: a pattern without special characters, compared by plain search; the values are then literal
+        regex: any other pattern
+        names: the pattern of field names, if *attribute* is none
+        test: the condition of a SetEnvIfExpr line
+        variables: (name, value), or (name, None) to remove it
     """
 
     attribute: str
@@ -49,7 +52,7 @@ class Condition:
 
 @dataclass(slots=True)
 class SetEnvIfServerConfig:
-    """Lines that stand outside all sections."""
+    """Lines outside all sections."""
 
     conditions: list[Condition] = setting(make=list, merge=appended)
 
@@ -61,14 +64,14 @@ class SetEnvIfDirConfig:
     conditions: list[Condition] = setting(make=list, merge=appended)
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# setters ------------------------------------------------------------------------------------------
 _HEADER_NAME = re.compile(r"[-A-Za-z0-9_]*", re.ASCII)
 _OID = re.compile(r"oid\(.*\)", re.IGNORECASE | re.DOTALL)
 _LITERAL = re.compile(r"(?:[^\^.$|()\[\]*+?{}\\]|\\[\^.$|()\[\]*+?{}\\])*", re.S)
 
 
 def set_env_if(ignore_case: bool) -> Any:
-    """The setter of SetEnvIf and SetEnvIfNoCase."""
+    """Return the setter of SetEnvIf and SetEnvIfNoCase."""
 
     def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
         name, rest = getword(args[0])
@@ -80,7 +83,7 @@ def set_env_if(ignore_case: bool) -> Any:
 
 
 def browser_match(ignore_case: bool) -> Any:
-    """The setter of BrowserMatch and BrowserMatchNoCase."""
+    """Return the setter of BrowserMatch and BrowserMatchNoCase."""
 
     def apply(cmd: Command, _conf: Any, args: list[str]) -> None:
         _add(cmd, "User-Agent", args[0], ignore_case)
@@ -94,10 +97,10 @@ def set_env_if_expr(cmd: Command, _conf: Any, args: list[str]) -> None:
     if not expression:
         raise ConfigError(f"Missing expression for {cmd.name}")
     test = read_condition(cmd, expression, f'Could not parse expression "{expression}"')
-    one = Condition("", None, "", False, test=test)
+    condition = Condition("", None, "", False, test=test)
     record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
-    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), one]
-    _add_variables(cmd, one, rest)
+    record.conditions = [*(record.conditions if isinstance(record.conditions, list) else []), condition]
+    _add_variables(cmd, condition, rest)
 
 
 def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
@@ -106,18 +109,18 @@ def _add(cmd: Command, name: str, text: str, ignore_case: bool) -> None:
         raise ConfigError(f"Missing regular expression for {cmd.name}")
     record: Any = cmd.dir_config(SetEnvIfDirConfig) if cmd.path else cmd.server_config(SetEnvIfServerConfig)
     known = record.conditions if isinstance(record.conditions, list) else []
-    one = _condition(cmd, name, pattern, ignore_case)
+    condition = _condition(cmd, name, pattern, ignore_case)
     same = known[-1] if known else None
     if same is None or (same.attribute.lower(), same.text, same.ignore_case, same.regex) != (
         name.lower(),
-        one.text,
+        condition.text,
         ignore_case,
-        one.regex,
+        condition.regex,
     ):
-        record.conditions = [*known, one]
+        record.conditions = [*known, condition]
     else:
-        one = same
-    _add_variables(cmd, one, rest)
+        condition = same
+    _add_variables(cmd, condition, rest)
 
 
 def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Condition:
@@ -143,22 +146,22 @@ def _condition(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Cond
     )
 
 
-def _add_variables(cmd: Command, one: Condition, text: str) -> None:
+def _add_variables(cmd: Command, condition: Condition, text: str) -> None:
     word, text = getword(text)
     if not word:
         raise ConfigError(f"Missing envariable expression for {cmd.name}")
     while word:
         name, equals, value = word.partition("=")
         if name.startswith("!"):
-            one.variables.append((name[1:], None))
+            condition.variables.append((name[1:], None))
         else:
-            one.variables.append((name, value if equals else "1"))
+            condition.variables.append((name, value if equals else "1"))
         word, text = getword(text)
 
 
-# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+# hooks --------------------------------------------------------------------------------------------
 def client_ip(r: Any) -> str:
-    """The address of the client, as mod_remoteip may have corrected it."""
+    """Return the address of the client, as corrected by mod_remoteip."""
     address: str = r.connection.useragent_ip or r.connection.client_ip
     return address
 
@@ -176,24 +179,24 @@ _SOURCES: dict[str, tuple[Source, Reads]] = {
 
 
 def env_value(r: Any, name: str) -> str | None:
-    """A variable of the request; names are compared without regard to case, as httpd's tables do."""
+    """Return a variable of the request; names are case-insensitive, as in httpd's tables."""
     value: str | None = r.env.get(name)
     if value is None and r.env and not getattr(r.env, "folded", False):
         low = name.lower()
-        for key, found in r.env.items():
+        for key, text in r.env.items():
             if key.lower() == low:
-                return str(found)
+                return str(text)
     return value
 
 
-def _source(one: Condition) -> tuple[Source, Reads]:
-    """How a line's part of the request is read."""
-    special = _SOURCES.get(one.attribute.lower())
+def _source(condition: Condition) -> tuple[Source, Reads]:
+    """Return the reader of a line's part of the request, and what it reads."""
+    special = _SOURCES.get(condition.attribute.lower())
     if special is not None:
         return special
-    if one.names is not None:
-        return _by_pattern(one.names), Reads.HEAD
-    name = one.attribute
+    if condition.names is not None:
+        return _by_pattern(condition.names), Reads.HEAD
+    name = condition.attribute
 
     def header_or_variable(r: Any) -> str | None:
         value: str | None = r.headers_in.get(name)
@@ -204,28 +207,28 @@ def _source(one: Condition) -> tuple[Source, Reads]:
 
 def _by_pattern(names: Regex) -> Source:
     def last_header(r: Any) -> str | None:
-        """The last header whose name matches."""
-        found: str | None = None
+        """Return the last field whose name matches."""
+        text: str | None = None
         for name, value in r.headers_in.items():
             if names.search(name) is not None:
-                found = value
-        return found
+                text = value
+        return text
 
     return last_header
 
 
-def _matcher(one: Condition) -> Callable[[str], Any]:
-    """What answers a match (for literal patterns True), or None or False."""
-    if one.regex is not None:
-        return one.regex.search  # type: ignore[no-any-return]
-    text = one.text
-    if one.ignore_case:
+def _matcher(condition: Condition) -> Callable[[str], Any]:
+    """Return a function that returns a match (for literal patterns True), or None or False."""
+    if condition.regex is not None:
+        return condition.regex.search  # type: ignore[no-any-return]
+    text = condition.text
+    if condition.ignore_case:
         return lambda value: text in value.lower()
     return lambda value: text in value
 
 
 class _Matched:
-    """The values that a line matches."""
+    """The set of values that a line's pattern matches."""
 
     __slots__ = ("_matches",)
 
@@ -237,32 +240,34 @@ class _Matched:
 
 
 class _Step:
-    """A line compiled: *same* says that the line before asked for the same part of the request, whose value then still stands.
+    """A compiled line.
 
-    *values* is set where only that matters of the part whether the line matches it: of the header *header*, or of the client's address, where there
-    is no such.
+    *same*: the previous line reads the same part of the request, so its value is reused.  *values* is set if
+    only the result of the match matters: of the field *header*, or of the client's address if that is unset.
     """
 
     __slots__ = ("header", "matches", "same", "source", "test", "values", "variables")
 
-    def __init__(self, one: Condition, source: Source, same: bool) -> None:
-        self.source, self.same, self.matches, self.test = source, same, _matcher(one), one.test
-        plain = one.regex is None and one.test is None
+    def __init__(self, condition: Condition, source: Source, same: bool) -> None:
+        self.source, self.same, self.matches, self.test = source, same, _matcher(condition), condition.test
+        plain = condition.regex is None and condition.test is None
         self.variables: list[tuple[str, str | Substitution | None]] = [
-            (name, value if value is None or plain else Substitution(value, ampersand=one.ampersand))
-            for name, value in one.variables
+            (name, value if value is None or plain else Substitution(value, ampersand=condition.ampersand))
+            for name, value in condition.variables
         ]
         quoting = any(
             isinstance(value, Substitution) and value.plain is None for _name, value in self.variables
         )
         self.header = (
             ""
-            if one.attribute.lower() in _SOURCES or one.names is not None or one.test is not None
-            else one.attribute
+            if condition.attribute.lower() in _SOURCES
+            or condition.names is not None
+            or condition.test is not None
+            else condition.attribute
         )
         self.values = _Matched(self.matches) if (source is client_ip or self.header) and not quoting else None
 
-    def set(self, env: dict[str, str], found: Any) -> None:
+    def set(self, env: dict[str, str], match: Any) -> None:
         for name, value in self.variables:
             if value is None:
                 env.pop(name, None)
@@ -270,8 +275,8 @@ class _Step:
                 env[name] = (
                     value
                     if isinstance(value, str)
-                    else value.apply(found)
-                    if found is not None
+                    else value.apply(match)
+                    if match is not None
                     else value.text
                 )
 
@@ -281,7 +286,10 @@ def _nothing(_r: Any) -> str | None:
 
 
 def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
-    """A header, or a variable where there is none; in which of *sets* it is, is all that lines want to know of the header."""
+    """Return the reader of a field, or of the variable if there is none.
+
+    The cache key then holds the field's membership in *sets* instead of its value.
+    """
 
     def header_or_variable(r: Any) -> str | None:
         value: str | None = r.headers_in.get_classified(name, sets)
@@ -291,7 +299,9 @@ def _looked_into(name: str, sets: tuple[_Matched, ...]) -> Source:
 
 
 def _tested(r: Any, test: Test, last: Any) -> tuple[bool, Any]:
-    """Whether a condition holds, and the match that ``$0`` to ``$9`` then stand for: its own, else the last one of the lines before it (*last*)."""
+    """Return the result of a condition, and the match for ``$0`` to ``$9``: its own, else that of an earlier
+    line (*last*).
+    """
     try:
         return evaluate_match(r, test, "setenvif", last)
     except EvalError:
@@ -304,12 +314,14 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
     steps: list[_Step] = []
     reads, before = Reads.NOTHING, ""
     tested = any(
-        one.test is not None for one in conditions
-    )  # conditions may quote what an earlier line matched
-    for one in conditions:
-        source, depends = (_nothing, reads_of(one.test.reads)) if one.test is not None else _source(one)
-        step = _Step(one, source, one.attribute.lower() == before)
-        before = one.attribute.lower()
+        condition.test is not None for condition in conditions
+    )  # conditions may refer to groups of an earlier line's match
+    for condition in conditions:
+        source, depends = (
+            (_nothing, reads_of(condition.test.reads)) if condition.test is not None else _source(condition)
+        )
+        step = _Step(condition, source, condition.attribute.lower() == before)
+        before = condition.attribute.lower()
         if tested:
             step.values = None
         elif step.values is not None:
@@ -318,7 +330,9 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
         reads |= depends
     for step in steps:
         if step.header and step.values is not None:
-            alike = [one.values for one in steps if one.header.lower() == step.header.lower()]
+            alike = [
+                condition.values for condition in steps if condition.header.lower() == step.header.lower()
+            ]
             step.source = _looked_into(step.header, tuple([values for values in alike if values is not None]))
 
     def set_variables(r: Any) -> HookStatus:
@@ -330,28 +344,29 @@ def _make(conditions: list[Condition]) -> CompiledHook | None:
                     step.set(env, last)
                 continue
             if step.values is not None and not step.header:
-                found, known = r.client_in(step.values), False
+                match, known = r.client_in(step.values), False
             else:
                 if not (step.same and known):
                     value, known = step.source(r) or "", True
                 elif step.header and step.values is None:
-                    r.headers_in.get(step.header)  # the value is quoted: all of it matters
-                found = step.matches(value)
-            if found:
-                last = last if found is True else found
-                step.set(env, found)
+                    # the value is used in a variable: it is part of the cache key
+                    r.headers_in.get(step.header)
+                match = step.matches(value)
+            if match:
+                last = last if match is True else match
+                step.set(env, match)
         return DECLINED
 
     return CompiledHook(set_variables, reads)
 
 
 def make_post_read(scope: Scope) -> CompiledHook | None:
-    """The server's own lines."""
+    """Run the server's own lines."""
     return _make(scope.server_config(SetEnvIfServerConfig).conditions)
 
 
 def make_header_parser(scope: Scope) -> CompiledHook | None:
-    """The lines of sections and .htaccess files."""
+    """Run the lines of sections and .htaccess files."""
     return _make(scope.dir_config(SetEnvIfDirConfig).conditions)
 
 

@@ -1,7 +1,7 @@
-"""mod_unique_id: UNIQUE_ID, a name for each request that no other request has.
+"""mod_unique_id: UNIQUE_ID, a unique identifier of each request.
 
-Manual: mod/mod_unique_id.html.  2.4: time, ten random bytes of the process, counter and thread in 27 characters; 2.2: address, process, time and
-counter in 24.
+Manual: mod/mod_unique_id.html.  2.4: time, ten random bytes of the process, counter and thread in 27
+characters; 2.2: address, process, time and counter in 24.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whimbrel.registry.phases import DECLINED, POST_READ_REQUEST, HookStatus
 
 
 class IdGenerator:
-    """Makes ids in one process; a child of it begins anew."""
+    """A generator of ids in one process; a forked child reseeds it."""
 
     def __init__(self, old: bool) -> None:
         self.old = old
@@ -27,7 +27,7 @@ class IdGenerator:
         self.counter = itertools.count()
 
     def next(self, seconds: int, local_ip: str) -> str:
-        """The id of a request that arrived at *seconds*."""
+        """Return the id of a request that arrived at *seconds*."""
         if self.pid != os.getpid():
             self.pid, self.root = os.getpid(), os.urandom(10)
             self.counter = itertools.count(int.from_bytes(os.urandom(2), "big"))
@@ -45,11 +45,11 @@ class IdGenerator:
 
 
 def make_id(scope: Scope) -> CompiledHook:
-    """Set UNIQUE_ID; a request that was redirected here keeps its own."""
+    """Set UNIQUE_ID; an internally redirected request keeps its id."""
     ids = IdGenerator(scope.dialect.unique_id_from_address)
 
     def mark(r: Any) -> HookStatus:
-        """Made when it is asked for: most requests are answered without."""
+        """Set a lazy value: most requests never read it."""
         earlier = r.env.get("REDIRECT_UNIQUE_ID") if r.prev is not None else None
         if earlier is None:
             r.env = LazyEnv(r.env, r.deps, ids.next, int(r.time), r.connection.local_ip)

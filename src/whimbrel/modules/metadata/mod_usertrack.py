@@ -1,4 +1,4 @@
-"""mod_usertrack: a cookie that names the visitor.
+"""mod_usertrack: a cookie that identifies the visitor.
 
 Manual: mod/mod_usertrack.html.
 """
@@ -30,7 +30,7 @@ _STYLES = {"netscape": NETSCAPE, "cookie": COOKIE, "rfc2109": COOKIE, "cookie2":
 
 @dataclass(slots=True)
 class UsertrackDirConfig:
-    """Per-directory settings; a section's own replace an outer section's as a whole."""
+    """Per-directory settings; a section's record replaces an outer section's as a whole."""
 
     active: bool = setting(False)
     name: str = setting("Apache")
@@ -41,19 +41,21 @@ class UsertrackDirConfig:
     http_only: bool = setting(False)
 
     def merge_onto(self, _base: UsertrackDirConfig) -> UsertrackDirConfig:
-        """See the class."""
+        """Return this record alone."""
         return self
 
 
 @dataclass(slots=True)
 class UsertrackServerConfig:
-    """How long a cookie lives in seconds, 0: as long as the browser runs."""
+    """Per-server settings: the lifetime of a cookie in seconds; 0: the browser's session."""
 
     expires: int = setting(0)
 
 
 def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> None:
-    """Seconds, which is what begins and ends in a digit, or pairs of a number and a unit after an optional "plus"."""
+    """CookieExpires: seconds (a text that begins and ends with a digit), or pairs of number and unit after an
+    optional "plus".
+    """
     text = words[0]
     if is_digits(text[:1]) and is_digits(text[-1:]):
         conf.expires = atoi(text)
@@ -75,7 +77,7 @@ def set_expires(cmd: Command, conf: UsertrackServerConfig, words: list[str]) -> 
 
 
 def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
-    """A domain with a dot before and one in it."""
+    """CookieDomain: a domain that begins with a dot and contains another."""
     if not words[0]:
         raise ConfigError("CookieDomain values may not be null")
     if not words[0].startswith("."):
@@ -86,7 +88,7 @@ def set_domain(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> Non
 
 
 def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None:
-    """One of five names for three styles."""
+    """CookieStyle: one of five names for three styles."""
     style = _STYLES.get(words[0].lower())
     if style is None:
         raise ConfigError(f"Invalid CookieStyle keyword: '{words[0]}'")
@@ -94,7 +96,7 @@ def set_style(_cmd: Command, conf: UsertrackDirConfig, words: list[str]) -> None
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Note the visitor's cookie; make one for visitors without."""
+    """Note the visitor's cookie; set one for visitors without."""
     conf, lifetime = scope.dir_config(UsertrackDirConfig), scope.server_config(UsertrackServerConfig).expires
     if not conf.active:
         return None
@@ -105,9 +107,9 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     def fixup(r: Any) -> HookStatus:
         if r.main is not None:
             return DECLINED
-        found = known.search(r.headers_in.get("Cookie") or "")
-        if found is not None:
-            r.notes["cookie"] = found[1] or found[2]
+        match = known.search(r.headers_in.get("Cookie") or "")
+        if match is not None:
+            r.notes["cookie"] = match[1] or match[2]
             return DECLINED
         r.set_uncacheable()
         value = _value(r, old)
@@ -121,7 +123,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 
 def _value(r: Any, old: bool) -> str:
-    """A value that nobody else gets: chance (2.2: the client's name) and time."""
+    """Return a unique value: random (2.2: the client's name) and time."""
     now = int(r.time * 1_000_000)
     if old:
         return f"{r.connection.notes.get(NAME_NOTE) or client_address(r)}.{now}"

@@ -13,13 +13,16 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.registry.module import Module
 
-_BAD_VERSION = "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers."
+_BAD_VERSION = (
+    "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, "
+    "minor and patch are numbers."
+)
 Version = tuple[int, int, int]
 _NUMBER = compile(r"[0-9]+(?:\.[0-9]*){0,2}\.?")
 
 
 def set_if_version(command: Command, _none: None, words: list[str]) -> None:
-    """<IfVersion [[!]operator] version>: read or skip by the version of the dialect."""
+    """<IfVersion [[!]operator] version>: include or skip the section by the version of the dialect."""
     reader = reading(command)
     if holds(command.name, words, command.dialect.version):
         reader.block(command.name)
@@ -28,7 +31,8 @@ def set_if_version(command: Command, _none: None, words: list[str]) -> None:
 
 
 def holds(name: str, words: list[str], version: Version) -> bool:
-    """Whether *version* is one that *words*, with the closing bracket, ask for; a version between slashes is an expression.
+    """Return True if *version* satisfies *words*, which include the closing bracket; a version between
+    slashes is an expression.
 
     Raises ConfigError; *name* is the container's in its text.
     """
@@ -52,7 +56,10 @@ def holds(name: str, words: list[str], version: Version) -> bool:
 
 
 def _arranged(words: list[str]) -> tuple[str, str, str]:
-    """Operator, version and what follows; one word is a version, a quoted version leaves the bracket to a word of its own."""
+    """Return operator, version and the rest.
+
+    One argument is a version; after a quoted version the bracket is an argument of its own.
+    """
     operator, version, third = (*words, "", "")[:3] if len(words) > 1 else ("=", words[0], "")
     if not third and version == ">":
         return "=", operator, ">"
@@ -70,7 +77,7 @@ _COMPARE: dict[str, Callable[[Version, Version], bool]] = {
 
 
 def _number(text: str) -> Version:
-    """``major[.minor[.patch]]``; what is missing is 0."""
+    """Parse ``major[.minor[.patch]]``; missing parts are 0."""
     if not _NUMBER.fullmatch(text):
         raise ConfigError(_BAD_VERSION)
     major, minor, patch = [int(part or 0) for part in (*text.split("."), "", "")[:3]]

@@ -1,7 +1,9 @@
-"""mod_session (2.4): values that belong to a visitor, loaded before a request is answered and saved before its answer goes out.
+"""mod_session (2.4): per-visitor values, loaded before the handler runs and saved before the response is
+sent.
 
-Manual: mod/mod_session.html.  Where a session lies is the matter of the modules that register under "session_store"; those under "session_seal"
-change its text on the way.  The text is ``key=value&key=value``, escaped as forms are; the key ``expiry`` is microseconds since the epoch.
+Manual: mod/mod_session.html.  Modules that register under "session_store" store sessions; those under
+"session_seal" encode their text.  The text is ``key=value&key=value``, escaped as forms are; the key
+``expiry`` is microseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 @dataclass(slots=True)
 class SessionDirConfig:
-    """Per-directory settings; *max_age* in seconds, 0 for none, *update* in seconds, *header* "" for none."""
+    """Per-directory settings; *max_age* in seconds, 0 for none; *update* in seconds; *header* "" for none."""
 
     enabled: bool = setting(False)
     max_age: int = setting(0)
@@ -47,10 +49,13 @@ class SessionDirConfig:
 
 @dataclass(slots=True, repr=False)
 class Session:
-    """One visitor's values; they show in no log, so it has no representation of its own.
+    """One visitor's values; without a representation, so that no log shows them.
 
-    *encoded* is the text that came from the store and is still to be read, None once it was; *key* is what the store knows the session by.  *expiry*
-    is in microseconds since the epoch, 0 for never; *max_age* in seconds.
+    Attributes:
+        encoded: the text of the store before it is parsed, then None
+        key: the key of the session in its store
+        expiry: microseconds since the epoch, 0 for never
+        max_age: seconds
     """
 
     encoded: str | None = None
@@ -62,11 +67,11 @@ class Session:
     written: bool = False
 
     def get(self, name: str) -> str | None:
-        """A value."""
+        """Return a value."""
         return self.entries.get(name)
 
     def set(self, name: str, value: str | None) -> None:
-        """Change a value, None takes it away; the session is to be saved."""
+        """Set a value, or remove it (None); the session must then be saved."""
         if value is None:
             self.entries.unset(name)
         else:
@@ -75,7 +80,7 @@ class Session:
 
 
 class SessionError(Exception):
-    """A store or a seal failed; what went wrong is logged already, *cause* is the system's reason in APR's wording."""
+    """A store or codec failed; the error is logged, *cause* is the system's reason as APR words it."""
 
     def __init__(self, cause: str = "") -> None:
         super().__init__(cause)
@@ -84,10 +89,10 @@ class SessionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What a module registers under "session_store".
+    """A session store that a module registers under "session_store".
 
-    *load* gives the session of a request, None where nothing is configured; *save* gets the session and its text, "" for an empty session, and tells
-    whether it is configured.  Both raise SessionError.
+    *load* returns the session of a request, None if nothing is configured.  *save* gets the session and its
+    text, "" for an empty session, and returns True if it is configured.  Both raise SessionError.
     """
 
     load: Callable[[Request], Awaitable[Session | None]]
@@ -96,7 +101,9 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class SessionCodec:
-    """What a module registers under "session_seal": both change a session's text and raise SessionError."""
+    """A codec that a module registers under "session_seal": both functions change a session's text and raise
+    SessionError.
+    """
 
     encode: Callable[[Request, str], str]
     decode: Callable[[Request, str], str]
@@ -104,14 +111,16 @@ class SessionCodec:
 
 # text ---------------------------------------------------------------------------------------------
 def encode(session: Session) -> str:
-    """The session as text."""
+    """Return the session as text."""
     if session.expiry:
         session.entries.set(_EXPIRY, str(session.expiry))
     return "&".join(f"{escape_form(name)}={escape_form(value)}" for name, value in session.entries.items())
 
 
 def decode(session: Session, encoded: str) -> None:
-    """Lay what *encoded* says over the session; a key without value takes the old one away, pairs with bad escapes count for nothing."""
+    """Merge *encoded* into the session; a key without value removes it, pairs with bad escapes are
+    ignored.
+    """
     for pair in encoded.split("&"):
         key, _, value = pair.lstrip("=").partition("=")
         name, plain = _unescaped(key), _unescaped(value)
@@ -126,7 +135,7 @@ def decode(session: Session, encoded: str) -> None:
 
 
 def _unescaped(value: str) -> str | None:
-    """A form's value; None for escapes that are none, and for NUL."""
+    """Return a form's value; None for invalid escapes, and for NUL."""
     bad = False
 
     def one(match: re.Match[str]) -> str:
@@ -136,8 +145,8 @@ def _unescaped(value: str) -> str | None:
         bad = bad or not good
         return chr(int(digits, 16)) if good else ""
 
-    found = _ESCAPE.sub(one, value.replace("+", " "))
-    return None if bad else found
+    text = _ESCAPE.sub(one, value.replace("+", " "))
+    return None if bad else text
 
 
 def _number(value: str) -> int:
@@ -146,26 +155,28 @@ def _number(value: str) -> int:
 
 # loading and saving -------------------------------------------------------------------------------
 def _providers(r: Request, group: str) -> list[Any]:
-    """What loaded modules registered under *group*, in load order."""
+    """Return the objects that loaded modules registered under *group*, in load order."""
     modules = r.engine.configuration.modules.modules
     return [provider.value for module in modules for provider in module.providers if provider.group == group]
 
 
 def first_request(r: Request) -> Request:
-    """The request that the client sent: where a session is noted for those that it becomes and that it leads to."""
+    """Return the request that the client sent: it holds the session note for its redirects and
+    sub-requests.
+    """
     while (before := r.main or r.prev) is not None:
         r = before
     return r
 
 
 def noted(r: Request, name: str) -> Session | None:
-    """The session that *note* kept."""
-    found = cast(dict[str, Any], first_request(r).notes).get(name)
-    return found if isinstance(found, Session) else None
+    """Return the session stored by `note`."""
+    session = cast(dict[str, Any], first_request(r).notes).get(name)
+    return session if isinstance(session, Session) else None
 
 
 def note(r: Request, name: str, session: Session) -> None:
-    """Keep the session for whoever loads it later."""
+    """Store the session for later loads in the same request."""
     cast(dict[str, Any], first_request(r).notes)[name] = session
 
 
@@ -185,7 +196,10 @@ def _now(r: Request) -> int:
 
 
 async def load(r: Request) -> Session | None:
-    """The request's session, an empty one where the client has none or it has expired; None where there is to be none, or (logged) no store."""
+    """Return the request's session, empty if the client has none or it has expired.
+
+    None if sessions are off or (logged) there is no store.
+    """
     conf = r.dir_config(SessionDirConfig)
     if not _wanted(r, conf):
         return None
@@ -226,7 +240,7 @@ def _complain(r: Request, level: str, code: str, words: str, problem: SessionErr
 
 
 def _read(r: Request, session: Session) -> bool:
-    """Read the text that came from the store, once; False (logged) where it can't be opened."""
+    """Parse the text of the store, once; return False (logged) if it cannot be decoded."""
     if session.encoded is None:
         return True
     plain = session.encoded
@@ -242,7 +256,7 @@ def _read(r: Request, session: Session) -> bool:
 
 
 async def save(r: Request, session: Session) -> None:
-    """Save the session if it has changed, or if its end moves on by enough; what goes wrong is logged."""
+    """Save the session if it changed, or if its expiry moved by the update interval; errors are logged."""
     conf, now = r.dir_config(SessionDirConfig), _now(r)
     if session.written:
         return
@@ -286,7 +300,9 @@ async def save(r: Request, session: Session) -> None:
 
 # hooks --------------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Load the session, so that it is refused or begun before the handler; show it to programs."""
+    """Load the session, so that it is refused or created before the handler; set HTTP_SESSION for
+    programs.
+    """
     conf = scope.dir_config(SessionDirConfig)
     if not conf.enabled:
         return None
@@ -301,7 +317,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """Save the session when the answer's head is about to go out."""
+    """Save the session before the response head is sent."""
     if not scope.dir_config(SessionDirConfig).enabled:
         return None
 
@@ -313,7 +329,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 
 
 async def before_answer(r: Request) -> None:
-    """Take in what SessionHeader's field says, then save."""
+    """Merge the field of SessionHeader into the session, then save it."""
     r = r.main or r
     session = await load(r)
     if session is None or session.written:
@@ -392,7 +408,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=_ANYWHERE,
             apply=set_update,
-            help="time interval for which a session's expiry time may change without having to be rewritten. Zero to disable",
+            help="time interval for which a session's expiry time may change without having to be "
+            "rewritten. Zero to disable",
         ),
     ),
     hooks=(

@@ -1,7 +1,8 @@
-"""mod_session_cookie (2.4): sessions kept in the visitor's own cookie.
+"""mod_session_cookie (2.4): sessions stored in a cookie.
 
-Manual: mod/mod_session_cookie.html.  With SessionCookieRemove every look at the session reads the Cookie field anew, and the first one takes the
-cookie out of it: what is put into a session before its answer goes out, a login for one, is lost then, in httpd as here.
+Manual: mod/mod_session_cookie.html.  With SessionCookieRemove every load reads the Cookie field anew, and the
+first one removes the cookie from it.  So values set before the response is sent, such as a login, are lost,
+in httpd as here.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class SessionCookieDirConfig:
 
 
 async def load(r: Request) -> Session | None:
-    """The session of the cookie, an empty one without the cookie; None where no cookie is named."""
+    """Return the session of the cookie, empty without the cookie; None if no cookie is configured."""
     conf = r.dir_config(SessionCookieDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None:
@@ -50,7 +51,7 @@ async def load(r: Request) -> Session | None:
 
 
 async def save(r: Request, session: Session, text: str) -> bool:
-    """Send the cookies, or take them back where the session is empty."""
+    """Send the cookies, or expire them if the session is empty."""
     conf = r.dir_config(SessionCookieDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     for cookie in cookies:
@@ -62,7 +63,7 @@ async def save(r: Request, session: Session, text: str) -> bool:
 
 
 def set_name(field: str) -> Callable[[Command, SessionCookieDirConfig, list[str]], None]:
-    """A setter for SessionCookieName and SessionCookieName2."""
+    """Return the setter of SessionCookieName or SessionCookieName2."""
 
     def apply(cmd: Command, record: SessionCookieDirConfig, words: list[str]) -> None:
         wrong = f"{cmd.name} cannot be empty, or contain '=' or '&'."
@@ -96,7 +97,8 @@ MODULE = Module(
             args=Args.FLAG,
             where=_ANYWHERE,
             apply=set_flag("remove"),
-            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a backend server or process",
+            help="Set to 'On' to remove the session cookie from the headers and hide the cookie from a "
+            "backend server or process",
         ),
     ),
     providers=(Provider("session_store", "cookie", Store(load, save)),),

@@ -1,7 +1,8 @@
-"""mod_session_crypto (2.4): sessions sealed before they are stored, so that httpd and Whimbrel read each other's.
+"""mod_session_crypto (2.4): sessions encrypted before they are stored, compatible with httpd's.
 
-Manual: mod/mod_session_crypto.html.  The first passphrase seals, each of them opens.  Needs the `cryptography` package (extra "session-crypto"); a
-configuration that asks for sealing does not start without it.
+Manual: mod/mod_session_crypto.html.  The first passphrase encrypts, each of them decrypts.  Needs the
+`cryptography` package (extra "session-crypto"); a configuration that enables encryption does not start
+without it.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ _MODULE = "session_crypto"
 _CIPHERS: Final = ("aes128", "aes192", "aes256", "3des192")
 _BAD_CIPHER: Final = "(20014)Internal error (specific information not available)"
 _BAD_DATA: Final = "(100005)Error string not specified yet"
-_PROGRAM_TIMEOUT: Final = 30.0  # seconds that a program may take to print its passphrase
+_PROGRAM_TIMEOUT: Final = 30.0  # seconds for a program to print its passphrase
 _ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 
 @dataclass(slots=True)
 class SessionCryptoDirConfig:
-    """Per-directory settings; without a passphrase nothing is sealed."""
+    """Per-directory settings; without a passphrase nothing is encrypted."""
 
     passphrases: list[str] = setting(make=list)
     cipher: str = setting("aes256")
@@ -44,52 +45,57 @@ class SessionCryptoDirConfig:
 
 @dataclass(slots=True)
 class SessionCryptoServerConfig:
-    """The main server's driver, and whether a passphrase stands anywhere."""
+    """The main server's driver; is a passphrase configured anywhere."""
 
     driver: str = setting("")
     wanted: bool = setting(False)
 
 
 def library() -> Any:
-    """The code that needs the `cryptography` package; raises ImportError without it."""
+    """Return the code that needs the `cryptography` package; raises ImportError without it."""
     if find_spec("cryptography") is None:
         raise ImportError("cryptography")
     return import_module("whimbrel.modules.session.session_cipher")
 
 
 def _conf(r: Request, cause: str) -> SessionCryptoDirConfig | None:
-    """The settings, None where nothing is to be sealed; raises SessionError, logged, where it can't be."""
+    """Return the settings; None without encryption.  Raises SessionError, logged, if the cipher is
+    unknown.
+    """
     conf = r.dir_config(SessionCryptoDirConfig)
     if not conf.passphrases:
         return None
     if conf.cipher not in _CIPHERS:
-        line = f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, options: {', '.join(_CIPHERS)}"
+        line = (
+            f"cipher '{conf.cipher}' not recognised by crypto driver. session {cause} not possible, "
+            f"options: {', '.join(_CIPHERS)}"
+        )
         r.log("error", line, code="AH01824" if cause == "encryption" else "AH01834", module=_MODULE)
         raise SessionError(_BAD_CIPHER)
     return conf
 
 
 def encode(r: Request, plain: str) -> str:
-    """The sealed text; nothing stays nothing."""
+    """Return the encrypted text; "" stays ""."""
     conf = _conf(r, "encryption") if plain else None
     if conf is None:
         return plain
     try:
         sealed: str = library().seal(to_bytes(plain), conf.passphrases[0], conf.cipher)
-    except Exception as problem:  # whatever the package raises: nothing goes out unsealed
+    except Exception as problem:  # any error of the package: nothing is sent unencrypted
         r.log("error", f"encrypt session failed [{problem}]", code="AH01832", module=_MODULE)
         raise SessionError(_BAD_CIPHER) from None
     return sealed
 
 
 def decode(r: Request, sealed: str) -> str:
-    """The text that was sealed; raises SessionError, logged, for anything that no passphrase opens."""
+    """Return the decrypted text; raises SessionError, logged, if no passphrase decrypts it."""
     conf = _conf(r, "decryption") if sealed else None
     if conf is None:
         return sealed
     try:
         return to_text(library().unseal(sealed, conf.passphrases, conf.cipher))
-    except Exception as problem:  # whatever the package raises: nothing unsealed is believed
+    except Exception as problem:  # any error of the package: nothing undecrypted is accepted
         if getattr(problem, "authentic", False):
             r.log("info", "decryption failed", code="AH01840", module=_MODULE, cause=_BAD_DATA)
         r.log(
@@ -103,8 +109,8 @@ def decode(r: Request, sealed: str) -> str:
 
 
 # directives ---------------------------------------------------------------------------------------
-def _add(cmd: Command, record: SessionCryptoDirConfig, found: list[str]) -> None:
-    record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *found]
+def _add(cmd: Command, record: SessionCryptoDirConfig, passphrases: list[str]) -> None:
+    record.passphrases = [*([] if record.passphrases is UNSET else record.passphrases), *passphrases]
     if not cmd.in_htaccess:
         cmd.main_server(SessionCryptoServerConfig).wanted = True
 
@@ -120,15 +126,15 @@ def add_passphrase(cmd: Command, record: SessionCryptoDirConfig, words: list[str
 
 
 def _printed(line: str) -> str:
-    """The first line that a program prints, "" where it can't be run."""
+    """Return the first line that a program prints; "" if it cannot be run."""
     argv = [to_bytes(word) for word in split_words(line)]
     try:
-        found = subprocess.run(
+        completed = subprocess.run(
             argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
         )
     except (OSError, subprocess.SubprocessError, IndexError):
         return ""
-    return to_text(found.stdout).partition("\n")[0].rstrip("\r")
+    return to_text(completed.stdout).partition("\n")[0].rstrip("\r")
 
 
 def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> None:
@@ -154,12 +160,12 @@ def add_file(cmd: Command, record: SessionCryptoDirConfig, words: list[str]) -> 
 
 
 def set_driver(_cmd: Command, record: SessionCryptoServerConfig, words: list[str]) -> None:
-    """SessionCryptoDriver NAME and what the driver may like to know."""
+    """SessionCryptoDriver NAME and the driver's arguments."""
     record.driver = next(iter(split_words(words[0])), "")
 
 
 def check_driver(finished: Any) -> None:
-    """Sealing needs a driver, which is OpenSSL by way of the `cryptography` package."""
+    """Check that encryption has a driver: OpenSSL through the `cryptography` package."""
     main = next(iter(finished.servers())).config(SessionCryptoServerConfig)
     if main.driver and main.driver != "openssl":
         raise PostConfigError(
@@ -172,7 +178,10 @@ def check_driver(finished: Any) -> None:
     try:
         library()
     except ImportError:
-        text = "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra session-crypto"
+        text = (
+            "AH01845: The crypto library 'openssl' could not be loaded: install Whimbrel with the extra "
+            "session-crypto"
+        )
         raise PostConfigError("session_crypto", ("error", text), repeat_in_log=True) from None
 
 
@@ -188,7 +197,8 @@ MODULE = Module(
             args=Args.ITERATE,
             where=_ANYWHERE,
             apply=add_passphrase,
-            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all phrases will be accepted for "
+            help="The passphrase(s) used to encrypt the session. First will be used for encryption, all "
+            "phrases will be accepted for "
             "decryption",
         ),
         Directive(
@@ -196,7 +206,8 @@ MODULE = Module(
             args=Args.TAKE1,
             where=Context.ACCESS_CONF | Context.RSRC_CONF,
             apply=add_file,
-            help="File containing passphrase(s) used to encrypt the session, one per line. First will be used for encryption, all phrases will "
+            help="File containing passphrase(s) used to encrypt the session, one per line. First will be "
+            "used for encryption, all phrases will "
             "be accepted for decryption",
         ),
         Directive(

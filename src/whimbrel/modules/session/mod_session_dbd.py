@@ -1,6 +1,7 @@
-"""mod_session_dbd (2.4): sessions kept in a database, under a random key in the visitor's cookie or under the user's name.
+"""mod_session_dbd (2.4): sessions stored in a database, under a random key in a cookie or under the user's
+name.
 
-Manual: mod/mod_session_dbd.html.  The statements are those that DBDPrepareSQL gives the labels.
+Manual: mod/mod_session_dbd.html.  The statements are those that DBDPrepareSQL labels.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _ANYWHERE: Final = Context.OR_AUTHCFG | Context.RSRC_CONF
 
 @dataclass(slots=True)
 class SessionDbdDirConfig:
-    """Per-directory settings: labels of statements, and what a session is known by."""
+    """Per-directory settings: labels of statements, and the key of a session."""
 
     select: str = setting("selectsession")
     insert: str = setting("insertsession")
@@ -67,7 +68,9 @@ async def _run(r: Request, label: str, *values: str) -> Result:
 
 
 async def load(r: Request) -> Session | None:
-    """The session under the cookie's key or the user's name, an empty one where there is none; None where neither is configured."""
+    """Return the session under the cookie's key or the user's name, empty if there is none; None if neither
+    is configured.
+    """
     conf = r.dir_config(SessionDbdDirConfig)
     cookie = conf.name2 or conf.name
     if cookie is None and not (conf.per_user and r.user is not None):
@@ -88,7 +91,7 @@ async def load(r: Request) -> Session | None:
 
 
 def _uuid(text: str | None) -> str:
-    """The key where it is one, else ""."""
+    """Return the key if it is a UUID, else ""."""
     try:
         return str(uuid.UUID(text)) if text is not None and len(text) == 36 else ""
     except ValueError:
@@ -96,7 +99,7 @@ def _uuid(text: str | None) -> str:
 
 
 async def save(r: Request, session: Session, text: str) -> bool:
-    """Store the session; a changed one moves to a new key, so that nobody goes on with a key from before a login."""
+    """Store the session; a changed one gets a new key, so that a key from before a login is invalid."""
     conf = r.dir_config(SessionDbdDirConfig)
     cookies = [cookie for cookie in (conf.name, conf.name2) if cookie is not None]
     if not cookies:
@@ -128,14 +131,15 @@ async def _save_user(r: Request, conf: SessionDbdDirConfig, session: Session, te
 
 
 async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text: str, expiry: int) -> None:
-    """Change the row of *old*; make one where there is none."""
+    """Update the row of *old*; insert one if there is none."""
     if old and (await _run(r, conf.update, text, str(expiry), new, old)).changed:
         return
     result = await _run(r, conf.insert, text, str(expiry), new)
     if not result.changed:
         r.log(
             "error",
-            f"the session insert query did not cause any rows to be added to the database for session '{old}', session not inserted",
+            "the session insert query did not cause any rows to be added to the database for session "
+            f"'{old}', session not inserted",
             code="AH01861",
             module=_MODULE,
         )
@@ -144,7 +148,7 @@ async def _store(r: Request, conf: SessionDbdDirConfig, old: str, new: str, text
 
 # directives ---------------------------------------------------------------------------------------
 def set_name(field: str) -> Callable[[Command, SessionDbdDirConfig, list[str]], None]:
-    """A setter for SessionDBDCookieName and SessionDBDCookieName2."""
+    """Return the setter of SessionDBDCookieName or SessionDBDCookieName2."""
 
     def apply(cmd: Command, record: SessionDbdDirConfig, words: list[str]) -> None:
         empty = f"{cmd.name} requires at least one argument!"

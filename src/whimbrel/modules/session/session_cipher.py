@@ -1,8 +1,8 @@
-"""Sealed sessions, byte for byte as httpd with apr_crypto's OpenSSL driver makes them.
+"""Encrypted sessions, byte for byte as httpd with apr_crypto's OpenSSL driver writes them.
 
-Base64 of: SipHash-2-4 of all that follows (8 bytes, key MD5(passphrase)), salt (16 bytes), initialization vector, ciphertext (CBC, PKCS #7 padding).
-The key is PBKDF2-HMAC-SHA1(passphrase, salt, 4096 rounds).  The ciphers are the `cryptography` package's, imported when one is
-needed.
+Base64 of: SipHash-2-4 of the rest (8 bytes, key MD5(passphrase)), salt (16 bytes), initialization vector,
+ciphertext (CBC, PKCS #7 padding).  The key is PBKDF2-HMAC-SHA1(passphrase, salt, 4096 rounds).  The ciphers
+are the `cryptography` package's, imported on use.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MAC: Final = 8
 _SALT: Final = 16
 _ROUNDS: Final = 4096
 _MASK: Final = (1 << 64) - 1
-# What SessionCryptoCipher may say: bytes of the key and of a block.
+# Arguments of SessionCryptoCipher: bytes of the key and of a block.
 SIZES: Final = {"aes128": (16, 16), "aes192": (24, 16), "aes256": (32, 16), "3des192": (24, 8)}
 
 
 class Sealed(Exception):
-    """No passphrase opens it; *authentic*: it is long enough to be tried at all."""
+    """No passphrase decrypts the text; *authentic*: it is long enough to be tried."""
 
     def __init__(self, *, authentic: bool) -> None:
         super().__init__("wrong passphrase")
@@ -33,7 +33,7 @@ class Sealed(Exception):
 
 
 def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
-    """*text* under *passphrase*, as the cookie's value; raises what the `cryptography` package raises."""
+    """Encrypt *text* to a cookie's value; raises the exceptions of the `cryptography` package."""
     _, block = SIZES[cipher]
     salt, vector = os.urandom(_SALT), os.urandom(block)
     pad = block - len(text) % block
@@ -43,7 +43,7 @@ def encrypt(text: bytes, passphrase: str, cipher: str) -> str:
 
 
 def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
-    """What one of *passphrases* sealed; raises Sealed for anything else."""
+    """Decrypt with one of *passphrases*; raises Sealed if none does."""
     _, block = SIZES[cipher]
     try:
         data = base64.b64decode(to_bytes(value), validate=True)
@@ -54,9 +54,9 @@ def unseal(value: str, passphrases: list[str], cipher: str) -> bytes:
         raise Sealed(authentic=False)
     for passphrase in passphrases:
         if hmac.compare_digest(mac, _mac(body, passphrase)):
-            found = _opened(body, passphrase, cipher, block)
-            if found is not None:
-                return found
+            text = _opened(body, passphrase, cipher, block)
+            if text is not None:
+                return text
     raise Sealed(authentic=True)
 
 
@@ -89,7 +89,7 @@ def _mac(data: bytes, passphrase: str) -> bytes:
 
 
 def siphash(key: bytes, data: bytes) -> bytes:
-    """SipHash-2-4 (Aumasson and Bernstein, 2012) of *data* under a key of 16 bytes."""
+    """Return SipHash-2-4 (Aumasson and Bernstein, 2012) of *data* under a key of 16 bytes."""
     k0, k1 = int.from_bytes(key[:8], "little"), int.from_bytes(key[8:], "little")
     state = (
         k0 ^ 0x736F6D6570736575,

@@ -1,6 +1,7 @@
-"""Cookies as the session modules read and write them, after httpd's util_cookies.
+"""Cookies of the session modules, after httpd's util_cookies.
 
-The Cookie field is read whatever its quoting: pieces end at ``;`` and ``,``, a name is exact, a value goes on to the piece's end.
+The Cookie field is parsed without quoting: pieces end at ``;`` and ``,``; a name is exact; a value is the
+rest of its piece.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DEFAULT_ATTRIBUTES: Final = "HttpOnly;Secure;Version=1"
 
 @dataclass(frozen=True, slots=True)
 class CookieName:
-    """A cookie's name and the attributes that it is sent with; *modern* ones go out as Set-Cookie2."""
+    """A cookie's name and attributes; *modern* ones are sent as Set-Cookie2."""
 
     name: str
     attributes: str = ""
@@ -31,8 +32,10 @@ class CookieName:
 
 
 def named(directive: str, line: str, *, empty: str, bad: str, marks: str) -> CookieName:
-    """What a RAW_ARGS directive says: the name, then attributes as they stand.  Raises ConfigError: *empty* without a word, *bad* for a name
-    with one of *marks* in it."""
+    """Parse a RAW_ARGS directive: the name, then attributes as written.
+
+    Raises ConfigError: *empty* without arguments, *bad* for a name that contains one of *marks*.
+    """
     modern = directive.endswith("2")
     line = line.strip(_BLANKS)
     if not line:
@@ -40,16 +43,17 @@ def named(directive: str, line: str, *, empty: str, bad: str, marks: str) -> Coo
     name = split(line, 1)[0] if not modern else ""
     rest = line[len(name) :]
     if modern:
-        name, rest = getword(line)  # the only one of the two that minds quotes
+        name, rest = getword(line)  # the only one of the two with quoting
     if any(mark in name for mark in marks):
         raise ConfigError(bad)
     return CookieName(name, rest.lstrip(_BLANKS), modern)
 
 
 def read(r: Request, name: str, *, remove: bool) -> str | None:
-    """The value of the client's cookie *name*; None without one, and (logged) where two of that name differ.
+    """Return the value of the client's cookie *name*; None without one, and (logged) if two of that name
+    differ.
 
-    *remove*: whoever reads the Cookie field after this does not see it, unless two differ.
+    *remove*: remove it from the Cookie field for later readers, unless two differ.
     """
     field = r.headers_in.get("Cookie")
     if field is None:
@@ -67,7 +71,9 @@ def read(r: Request, name: str, *, remove: bool) -> str | None:
 
 
 def _taken(field: str, start: str) -> tuple[list[str], str]:
-    """The values of the cookie that begins with *start*, and the field without it and the ``$`` attributes that follow it."""
+    """Return the values of the cookie that begins with *start*, and the field without it and the ``$``
+    attributes after it.
+    """
     values: list[str] = []
     rest, others, eat = "", False, False
     for between, piece in _PIECE.findall(field):
@@ -84,7 +90,9 @@ def _taken(field: str, start: str) -> tuple[list[str], str]:
 
 
 def write(r: Request, cookie: CookieName, value: str, lifetime: int, *, everywhere: bool = False) -> None:
-    """Give the client the cookie, for *lifetime* seconds (0: as long as it runs); *everywhere*: in both header tables, as mod_session_dbd does."""
+    """Set the cookie for *lifetime* seconds (0: for the browser's session); *everywhere*: in both header
+    tables, as mod_session_dbd does.
+    """
     age = f"Max-Age={lifetime};" if lifetime else ""
     line = f"{cookie.name}={value};{age}{cookie.attributes or _DEFAULT_ATTRIBUTES}"
     code, kind = ("AH00008", "cookie2") if cookie.modern else ("AH00007", "cookie")
@@ -94,7 +102,7 @@ def write(r: Request, cookie: CookieName, value: str, lifetime: int, *, everywhe
 
 
 def clear(r: Request, cookie: CookieName) -> None:
-    """Take the cookie from the client; httpd says so in both header tables."""
+    """Expire the cookie, in both header tables as httpd does."""
     for table in (r.err_headers_out, r.headers_out):
         table.add(_field(cookie), f"{cookie.name}=;Max-Age=0;{cookie.attributes}")
 

@@ -1,4 +1,6 @@
-"""Forms as httpd's ap_parse_form_data reads them: ``application/x-www-form-urlencoded`` alone, escapes decoded without a look at their digits."""
+"""Forms as httpd's ap_parse_form_data reads them: ``application/x-www-form-urlencoded`` alone, escapes
+decoded without validation of their digits.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,19 @@ from whimbrel.base.numbers import strip
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-_PAIRS: Final = 65536  # bytes of separators that a form may have besides
+_PAIRS: Final = 65536  # bytes of separators allowed beyond the limit
 _ESCAPE: Final = re.compile("%(.)(.)", re.DOTALL)
 
 
 class FormTooLarge(Exception):
-    """A form of more bytes than are taken: the answer is 413."""
+    """A form larger than the limit: the response is 413."""
 
 
 async def read_form(r: Request, limit: int) -> dict[str, str]:
-    """The fields of the request's form, of equal names the first; {} for a body of another type, which stays unread.
+    """Return the fields of the request's form, the first of equal names; {} for a body of another type, which
+    stays unread.
 
-    Raises FormTooLarge where decoded names and values together have more than *limit* bytes.
+    Raises FormTooLarge if decoded names and values together exceed *limit* bytes.
     """
     kind = strip((r.headers_in.get("Content-Type") or "").partition(";")[0]).lower()
     if kind != "application/x-www-form-urlencoded":
@@ -32,21 +35,21 @@ async def read_form(r: Request, limit: int) -> dict[str, str]:
         data += piece
         if len(data) > room:
             raise FormTooLarge
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     left = limit
     for pair in to_text(bytes(data)).split("&"):
         name, equals, value = pair.partition("=")
         name, value = _decoded(name), _decoded(value)
         left -= len(name) + len(value)
         if equals:
-            found.setdefault(_ended(name), _ended(value))
+            fields.setdefault(_ended(name), _ended(value))
         if left < 0:
             raise FormTooLarge
-    return found
+    return fields
 
 
 def _ended(text: str) -> str:
-    """A NUL ends a text."""
+    """Return the text before the first NUL."""
     return text.partition("\0")[0]
 
 

@@ -1,6 +1,7 @@
-"""The rules of a magic file, in the language of file(1) as mod_mime_magic knows it, and what they say about the beginning of a file.
+"""Rules of a magic file, in the subset of file(1)'s language that mod_mime_magic implements, and a matcher.
 
-A rule compares the bytes at an offset; the first main rule that fits counts, together with those of its continuations (``>``) that fit.
+A rule compares the bytes at an offset.  The first main rule that matches counts, with its continuations
+(``>``) that match.
 Manual: mod/mod_mime_magic.html#format.
 """
 
@@ -14,8 +15,8 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import lower, strip
 from whimbrel.http.semantics.dates import DAYS, MONTHS
 
-WINDOW: Final = 64  # bytes that must be there from an offset on, whatever a rule compares
-_TEXT_SIZE: Final = 49  # what httpd keeps of a rule's text
+WINDOW: Final = 64  # bytes required after an offset, whatever a rule compares
+_TEXT_SIZE: Final = 49  # characters of a rule's text that httpd stores
 _KINDS: Final = (
     "char",
     "byte",
@@ -40,7 +41,10 @@ _PRINT: Final = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[lh]*([sdiouxXc%])")
 
 @dataclass(slots=True)
 class Rule:
-    """One line.  *kind* is "" where it could not be read: such a rule never fits.  *relation* ``x`` fits always."""
+    """One line of a magic file.
+
+    *kind* is "" if it could not be parsed: such a rule never matches.  *relation* ``x`` always matches.
+    """
 
     level: int = 0
     offset: int = 0
@@ -52,23 +56,23 @@ class Rule:
     number: int = 0
     string: bytes = b""
     text: str = ""
-    joined: bool = False  # no blank before its text
+    joined: bool = False  # its text follows without a blank
 
 
 def _strtol(text: str) -> tuple[int, str]:
-    """C's strtol with base 0: value and rest."""
-    found = _NUMBER.match(text)
-    if found is None:
+    """Return value and rest of C's strtol with base 0."""
+    match = _NUMBER.match(text)
+    if match is None:
         return 0, text
-    word = lower(strip(found[0]))
+    word = lower(strip(match[0]))
     digits = word.lstrip("+-")
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
     value = int(digits.removeprefix("0x") or "0", base)
-    return (-value if word.startswith("-") else value), text[found.end() :]
+    return (-value if word.startswith("-") else value), text[match.end() :]
 
 
 def _signed(rule: Rule, value: int) -> int:
-    """*value* as the rule's type holds it."""
+    """Return *value* converted to the rule's type."""
     if rule.kind == "string" or rule.unsigned:
         return value
     bits = 8 * _SIZES.get(rule.kind, 4)
@@ -77,7 +81,7 @@ def _signed(rule: Rule, value: int) -> int:
 
 
 def _string(text: str) -> tuple[bytes, str]:
-    """A string up to white space, with C's escapes: its bytes and the rest."""
+    """Parse a string with C's escapes up to white space; return its bytes and the rest."""
     out, at = [], 0
     while at < len(text) and text[at] not in _BLANK:
         char = text[at]
@@ -96,7 +100,7 @@ def _string(text: str) -> tuple[bytes, str]:
 
 
 def parse_rule(line: str, complain: Callable[[str, str], None]) -> Rule:
-    """One line that is neither empty nor a comment; *complain* is told code and text of what is wrong."""
+    """Parse one line that is neither empty nor a comment; *complain* gets code and text of each error."""
     rule = Rule(level=len(line) - len(line.lstrip(">")))
     rest = line.lstrip(">")
     points = rule.level > 0 and rest.startswith("(")
@@ -106,19 +110,19 @@ def parse_rule(line: str, complain: Callable[[str, str], None]) -> Rule:
         complain("AH01521", f"mod_mime_magic: offset {rest} invalid")
     rest = after
     if points:
-        found = _INDIRECT.match(rest)
-        if found is None:
+        match = _INDIRECT.match(rest)
+        if match is None:
             complain("AH01523", "mod_mime_magic: missing ')' in indirect offset")
         rule.indirect = (
-            ((found["kind"] or "l").lower(), int(found["more"] or 0)) if found is not None else ("l", 0)
+            ((match["kind"] or "l").lower(), int(match["more"] or 0)) if match is not None else ("l", 0)
         )
-        rest = rest[found.end() :] if found is not None else rest
+        rest = rest[match.end() :] if match is not None else rest
     _compare(rule, rest.lstrip(_BLANK), complain)
     return rule
 
 
 def _compare(rule: Rule, rest: str, complain: Callable[[str, str], None]) -> None:
-    """Type, mask, relation, value and text."""
+    """Parse type, mask, relation, value and text."""
     value = rest
     if rest.startswith("u"):
         rule.unsigned, rest = True, rest[1:]
@@ -149,19 +153,21 @@ def _compare(rule: Rule, rest: str, complain: Callable[[str, str], None]) -> Non
 
 
 def parse_rules(data: str, complain: Callable[[str, str], None]) -> list[Rule]:
-    """All rules of a file; white space before a line doesn't count."""
+    """Parse all rules of a file; leading white space of a line is ignored."""
     lines = (line.lstrip(_BLANK) for line in data.split("\n"))
     return [parse_rule(line, complain) for line in lines if line and not line.startswith("#")]
 
 
 class Matcher:
-    """The rules at work on *data*, the beginning of a file."""
+    """A matcher of rules against *data*, the beginning of a file."""
 
     def __init__(self, data: bytes, complain: Callable[[str, str], None]) -> None:
         self.data, self.complain = data, complain
 
     def _value(self, rule: Rule) -> Any:
-        """The number or the string at the rule's offset, None where the file is too short or the rule unreadable."""
+        """Return the number or the string at the rule's offset; None if the file is too short or the rule was
+        not parsed.
+        """
         offset = rule.offset
         if offset < 0 or offset + WINDOW > len(self.data):
             return None
@@ -193,7 +199,7 @@ class Matcher:
             value, number = (other > rule.string) - (other < rule.string), 0
         else:
             number = rule.number
-        found: bool = {
+        result: bool = {
             "=": value == number,
             "!": value != number,
             ">": value > number,
@@ -201,10 +207,12 @@ class Matcher:
             "&": value & number == number,
             "^": value & number != number,
         }[rule.relation]
-        return found
+        return result
 
     def says(self, rules: Sequence[Rule]) -> str | None:
-        """The texts of the first main rule that fits and of its continuations, None where none fits."""
+        """Return the texts of the first main rule that matches and of its continuations; None if none
+        matches.
+        """
         at = 0
         while at < len(rules):
             rule = rules[at]
@@ -237,22 +245,22 @@ class Matcher:
 
 
 def printed(rule: Rule, value: Any) -> str:
-    """A rule's text with its value in the place of a printf field."""
+    """Return a rule's text with its value in place of the printf conversion."""
 
-    def put(found: re.Match[str]) -> str:
-        if found[1] == "%":
+    def put(match: re.Match[str]) -> str:
+        if match[1] == "%":
             return "%"
         if rule.kind == "string":
             return (
                 (rule.string if rule.relation == "=" else value.partition(b"\0")[0]).decode("latin-1")
-                if found[1] == "s"
+                if match[1] == "s"
                 else ""
             )
         if rule.kind.endswith("date"):
-            return _ctime(value) if found[1] == "s" else ""
-        if found[1] == "s":
+            return _ctime(value) if match[1] == "s" else ""
+        if match[1] == "s":
             return ""
-        letter = "d" if found[1] in "iu" else found[1]
+        letter = "d" if match[1] in "iu" else match[1]
         return format(value & 255 if letter == "c" else value, letter)
 
     return _PRINT.sub(put, rule.text)
@@ -262,4 +270,7 @@ def _ctime(seconds: int) -> str:
     from time import localtime
 
     t = localtime(seconds)
-    return f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:2} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {t.tm_year}"
+    return (
+        f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:2} "
+        f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {t.tm_year}"
+    )

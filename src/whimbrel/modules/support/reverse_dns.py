@@ -1,4 +1,5 @@
-"""The client's host name, looked up in both directions, as access control by name wants it (REMOTE_DOUBLE_REV).
+"""The client's host name by forward-confirmed reverse DNS (REMOTE_DOUBLE_REV), as access control by name
+needs.
 
 Manual: mod/mod_authz_host.html ("Require host").
 """
@@ -13,17 +14,20 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 NAME_NOTE = "remote-host"
-"""Key of the connection's note that holds the client's name in lower case, "" where it has none: %h shows it from then on."""
+"""Key of the connection note with the client's name in lower case, "" if it has none; later %h items log it.
+"""
 CONFIRMED_NOTE = "remote-host-confirmed"
 
 
 def client_address(r: Request) -> str:
-    """The address that access control looks at (useragent_ip)."""
+    """Return the address that access control compares (useragent_ip)."""
     return r.connection.useragent_ip or r.connection.client_ip
 
 
 async def confirmed_name(r: Request) -> str | None:
-    """The client's name if the name leads back to its address, else None; asked once per connection."""
+    """Return the client's name if it resolves to the client's address, else None; looked up once per
+    connection.
+    """
     notes = r.connection.notes
     r.set_uncacheable()
     name = notes.get(NAME_NOTE)
@@ -33,15 +37,15 @@ async def confirmed_name(r: Request) -> str | None:
         return None
     known = notes.get(CONFIRMED_NOTE)
     if known is None:
-        own = numeric_address(client_address(r))
+        client = numeric_address(client_address(r))
         known = notes[CONFIRMED_NOTE] = (
-            "1" if own in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
+            "1" if client in map(numeric_address, await r.engine.runtime.resolve(name)) else ""
         )
     return name if known else None
 
 
 def in_domain(domain: str, name: str) -> bool:
-    """Whether the host *name* (lower case) is *domain* or lies below it; only whole labels count."""
+    """Return True if the host *name* (lower case) is *domain* or a subdomain of it."""
     domain = domain.lower()
     if not name.endswith(domain):
         return False

@@ -1,7 +1,8 @@
-"""Setters that many directives share: httpd's ap_set_*_slot functions, and its check of where a directive stands.
+"""Setters shared by many directives: httpd's ap_set_*_slot functions, and its check of contexts.
 
-A setter is called with the command, the record that its directive names and the words; it raises ConfigError with httpd's own wording.
-`outside(...)` wraps a setter with ap_check_cmd_context; `set_...("field")` make setters that fill one field.
+A setter is called with the command, the record of its directive and the arguments; it raises ConfigError with
+httpd's own text.  `not_in(...)` wraps a setter with ap_check_cmd_context; `set_...("field")` return setters
+of one field.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Places = frozenset[str]
 
 
 class Forbidden:
-    """Where a directive must not stand: httpd's NOT_IN_* bits as sets of the names that `catalogue.places` has for them."""
+    """Contexts in which a directive is forbidden: httpd's NOT_IN_* bits as sets of names of
+    `catalogue.places`.
+    """
 
     NOTHING: Final[Places] = frozenset()
     VIRTUALHOST: Final[Places] = frozenset({"VIRTUALHOST"})
@@ -40,7 +43,7 @@ class Forbidden:
 
 
 def check_context(cmd: Command, forbidden: Places) -> None:
-    """Refuse the command where *forbidden* says (ap_check_cmd_context)."""
+    """Refuse the command in the *forbidden* contexts (ap_check_cmd_context)."""
     if (
         not cmd.path
         and cmd.methods == -1
@@ -48,13 +51,13 @@ def check_context(cmd: Command, forbidden: Places) -> None:
         and not (cmd.in_virtual_host and "VIRTUALHOST" in forbidden)
     ):
         return  # at server level, as most directives are
-    found = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
-    if found:
-        raise ConfigError(message(cmd.name, found))
+    context = violated(forbidden, context_of(cmd), "2.2" if cmd.dialect.contexts_22 else "2.4")
+    if context:
+        raise ConfigError(message(cmd.name, context))
 
 
 def not_in(forbidden: Places, setter: Setter) -> Setter:
-    """*setter*, refused where *forbidden* says."""
+    """Return *setter*, refused in the *forbidden* contexts."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         check_context(cmd, forbidden)
@@ -64,12 +67,12 @@ def not_in(forbidden: Places, setter: Setter) -> Setter:
 
 
 def global_only(setter: Setter) -> Setter:
-    """*setter*, for the main server's level alone."""
+    """Return *setter*, for the main server's level alone."""
     return not_in(Forbidden.GLOBAL_ONLY, setter)
 
 
 def not_in_limit22(setter: Setter) -> Setter:
-    """*setter*, refused inside <Limit> by 2.2 (2.4 looks at the context before)."""
+    """Return *setter*, refused inside <Limit> by 2.2 (2.4 checks the context before)."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         if cmd.dialect.contexts_22:
@@ -80,7 +83,7 @@ def not_in_limit22(setter: Setter) -> Setter:
 
 
 def set_flag(name: str) -> Setter:
-    """On or Off into a bool field."""
+    """Return the setter of On or Off into a bool field."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, words[0].lower() == "on")
@@ -89,7 +92,7 @@ def set_flag(name: str) -> Setter:
 
 
 def set_text(name: str) -> Setter:
-    """The first word into a field, as written (ap_set_string_slot)."""
+    """Return the setter of the first argument into a field, as written (ap_set_string_slot)."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, words[0])
@@ -98,7 +101,7 @@ def set_text(name: str) -> Setter:
 
 
 def set_lower(name: str) -> Setter:
-    """The first word into a field, in lower case (ap_set_string_slot_lower)."""
+    """Return the setter of the first argument into a field, in lower case (ap_set_string_slot_lower)."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, words[0].lower())
@@ -107,7 +110,7 @@ def set_lower(name: str) -> Setter:
 
 
 def set_path(name: str) -> Setter:
-    """A path, taken from the server root (ap_set_file_slot)."""
+    """Return the setter of a path, resolved against the server root (ap_set_file_slot)."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, cmd.server_path(words[0]))
@@ -116,7 +119,9 @@ def set_path(name: str) -> Setter:
 
 
 def set_int(name: str) -> Setter:
-    """A whole number as ap_set_int_slot reads it: decimal, octal or hexadecimal, nothing behind it."""
+    """Return the setter of a whole number as ap_set_int_slot reads it: decimal, octal or hexadecimal, nothing
+    after it.
+    """
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         value = strtol(words[0], 0)
@@ -128,7 +133,7 @@ def set_int(name: str) -> Setter:
 
 
 def set_number(name: str) -> Setter:
-    """Whatever C's atoi makes of the word: leading digits, 0 for none."""
+    """Return the setter of a number as C's atoi reads it: leading digits, 0 for none."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, atoi(words[0]))
@@ -137,7 +142,9 @@ def set_number(name: str) -> Setter:
 
 
 def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
-    """One of *choices* (lower case compared) into a field; *reason* is the message for any other word."""
+    """Return the setter of one of *choices* (compared in lower case); *reason* is the message for any other
+    argument.
+    """
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         word = words[0].lower()
@@ -149,11 +156,11 @@ def set_choice(name: str, choices: dict[str, Any], reason: str) -> Setter:
 
 
 def ignored(_cmd: Command, _record: Any, _words: list[str]) -> None:
-    """For directives whose effect belongs to httpd's own process model: accepted, without an effect here."""
+    """Accept a directive that configures httpd's own process model; it has no effect here."""
 
 
 def add_text(name: str) -> Setter:
-    """Each word added to a list field."""
+    """Return the setter that appends each argument to a list field."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, [*own(record, name, list), *words])
@@ -162,7 +169,7 @@ def add_text(name: str) -> Setter:
 
 
 def own(record: Any, name: str, empty: Callable[[], Any]) -> Any:
-    """The value of a field as this record itself sets it, *empty()* where it doesn't."""
+    """Return the value of a field that this record itself sets; *empty()* if it does not."""
     value = getattr(record, name)
     return value if type(value) is type(empty()) else empty()
 
@@ -172,13 +179,14 @@ _MICROSECONDS = {"s": 1_000_000, "h": 3_600_000_000, "ms": 1000, "mi": 60_000_00
 
 
 def timeout(text: str, default_unit: str = "s") -> int | None:
-    """A time such as ``5``, ``500ms``, ``2min``, ``1h`` in microseconds; None where ap_timeout_parameter_parse refuses it.
+    """Parse a time such as ``5``, ``500ms``, ``2min``, ``1h`` to microseconds; None where
+    ap_timeout_parameter_parse refuses it.
 
-    Units are in lower case and only their first letters count; a unit alone is none of it, negative times are refused.
+    Units are in lower case and only their first letters count.  A unit alone and a negative time are refused.
     """
-    found = _TIME.match(text)
-    assert found is not None
-    unit = found[2] or default_unit
+    match = _TIME.match(text)
+    assert match is not None
+    unit = match[2] or default_unit
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
-    value = strtol(found[1] or "0")[0] * factor if text and factor else 1 << 63
+    value = strtol(match[1] or "0")[0] * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None

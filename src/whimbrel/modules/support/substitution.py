@@ -1,4 +1,4 @@
-"""What httpd's modules share about regular expressions and URLs: substitution of groups, and what counts as a URL."""
+"""Regular expressions and URLs in directives: substitution of groups (ap_pregsub) and the test for a URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _URL = re.compile(r"[A-Za-z0-9+\-.]+:", re.ASCII)
 
 
 class Substitution:
-    """A text with ``$0`` to ``$9`` for what an expression matched (ap_pregsub); a backslash takes the next character's meaning away.
+    """A text with ``$0`` to ``$9`` for the groups of a match (ap_pregsub); a backslash escapes the next
+    character.
 
     In 2.2 an unescaped ``&`` stands for the whole match too.
     """
@@ -38,23 +39,25 @@ class Substitution:
             else None
         )
 
-    def apply(self, found: Match) -> str:
-        """The text with the groups of *found*; groups that don't exist or took no part are empty."""
+    def apply(self, match: Match) -> str:
+        """Return the text with the groups of *match*; groups that do not exist or did not match are empty."""
         if self.plain is not None:
             return self.plain
-        count = len(found.groups())
+        count = len(match.groups())
         return "".join(
-            p if isinstance(p, str) else (found.group(p) or "") if p <= count else "" for p in self.pieces
+            p if isinstance(p, str) else (match.group(p) or "") if p <= count else "" for p in self.pieces
         )
 
 
 def is_url(text: str) -> bool:
-    """Whether *text* begins with a scheme and a colon; digits may come first (ap_is_url)."""
+    """Return True if *text* begins with a scheme and a colon; the scheme may begin with digits
+    (ap_is_url).
+    """
     return _URL.match(text) is not None
 
 
 def compiled(cmd: Command, pattern: str, reason: str, *, ignore_case: bool = False) -> Regex:
-    """The expression, or ConfigError(*reason*)."""
+    """Return the compiled expression; raises ConfigError(*reason*)."""
     try:
         return cmd.regex(pattern, ignore_case=ignore_case)
     except RegexError:

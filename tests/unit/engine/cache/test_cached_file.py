@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import MTIME, engine
+from tests.support.engine import build_engine
+from tests.support.site import MTIME
 
 from whimbrel.engine.cache.cached_file import CachedFileResponse
 from whimbrel.engine.cache.entry import CachedResponse
@@ -22,7 +23,7 @@ HEAD = b"GET /big.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def site(root: Path) -> Engine:
-    return engine(
+    return build_engine(
         root,
         'LoadModule log_config_module modules/mod_log_config.so\nCustomLog logs/access "%s %b %O"\n'
         "LoadModule logio_module modules/mod_logio.so\n",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import engine
+from tests.support.engine import build_engine
 
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -57,7 +57,7 @@ def made(serving: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_field_that_was_changed_is_logged_as_it_was_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    serving = engine(tmp_path, f'RequestHeader set X-A changed\n{LOG} "%{{X-A}}i"', FILES)
+    serving = build_engine(tmp_path, f'RequestHeader set X-A changed\n{LOG} "%{{X-A}}i"', FILES)
     count = made(serving, monkeypatch)
     for _ in range(3):
         ask(client(serving), "/a.txt", "X-A: sent")
@@ -69,7 +69,7 @@ def test_a_field_that_was_changed_is_logged_as_it_was_changed(
     ("values", "told"), [(["", "b"], ", b"), (["a", ""], "a, "), (["a", "b"], "a, b"), ([""], "")]
 )
 def test_a_field_that_comes_twice_is_logged_whole(tmp_path: Path, values: list[str], told: str) -> None:
-    serving = engine(tmp_path, f'{LOG} "%{{X-A}}i"', FILES)
+    serving = build_engine(tmp_path, f'{LOG} "%{{X-A}}i"', FILES)
     for value in ("x", "y"):
         ask(client(serving), "/a.txt", f"X-A: {value}")
     ask(client(serving), "/a.txt", *(f"X-A: {value}" for value in values))
@@ -81,7 +81,7 @@ def test_a_name_that_one_connection_looked_up_is_not_told_to_another(tmp_path: P
         'LoadModule authz_host_module modules/mod_authz_host.so\nHeader set X-Name "expr=%{REMOTE_HOST}"\n'
         "<Location /named>\nRequire host localhost\n</Location>"
     )
-    serving = engine(tmp_path, conf, FILES)
+    serving = build_engine(tmp_path, conf, FILES)
     knowing = client(serving)
     ask(knowing, "/named/a.txt")
     assert "X-Name: localhost\r\n" in ask(knowing)
@@ -97,7 +97,7 @@ def test_a_copy_of_what_goes_with_the_clock_goes_with_it_too(
         'ExpiresDefault "access plus 1 hour"\n'
         f'{copy}\n{LOG} "%{{at}}n"'
     )
-    serving = engine(tmp_path, conf, FILES)
+    serving = build_engine(tmp_path, conf, FILES)
     told = []
     for now in (1_790_000_000.0, 1_790_000_007.0):
         monkeypatch.setattr(serving.runtime, "now", lambda now=now: now)
@@ -110,7 +110,7 @@ def test_a_copy_of_what_goes_with_the_clock_goes_with_it_too(
 
 def test_a_log_goes_by_fields_without_a_word_in_vary(tmp_path: Path) -> None:
     """2.4.71: neither the head nor the line has a Vary."""
-    serving = engine(tmp_path, LOG + '"%{Vary}o" "expr=%{HTTP:X-A} == \'one\'"', FILES)
+    serving = build_engine(tmp_path, LOG + '"%{Vary}o" "expr=%{HTTP:X-A} == \'one\'"', FILES)
     for value in ("one", "two", "one", "one"):
         assert "Vary" not in ask(client(serving), "/a.txt", f"X-A: {value}")
     assert lines(serving) == ["-"] * 3
@@ -120,5 +120,5 @@ def test_a_body_that_can_not_be_read_is_no_matter_of_included_documents(tmp_path
     conf = (
         "LoadModule include_module modules/mod_include.so\nOptions +Includes\nAddOutputFilter INCLUDES .txt"
     )
-    serving = engine(tmp_path, conf, FILES, "2.2")
+    serving = build_engine(tmp_path, conf, FILES, "2.2")
     assert ask(client(serving), "/page.txt", "Content-Length: x").startswith("HTTP/1.1 ")

@@ -1,6 +1,4 @@
-"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all
-of one part share it.
-"""
+"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all of one part share it."""
 
 from __future__ import annotations
 
@@ -9,7 +7,8 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.cache.test_index import OLD, ask, kept_for, unkept
+from tests.support.cache_site import cached_entry, exchange, exchange_uncached
+from tests.support.site import MTIME
 
 from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
@@ -21,8 +20,7 @@ from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite "
-    "log_config"
+    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config"
 ).split()
 CONF = r"""
 ServerName localhost
@@ -79,7 +77,7 @@ RewriteRule ^/later.txt$ /sorry.txt
 """
 FOLDERS = ("some", "any", "old", "high", "quoted", "tested")
 FILES = ("sorry.txt", "kept.txt", "one.txt", "named.txt", "later.txt", *(f"{name}/a.txt" for name in FOLDERS))
-# Only a part of all addresses is relevant, and clients of the same part share an entry.
+# Whether only a part of all addresses matters, and clients of the same part.
 SHARED = {
     "/some/a.txt": ("127.0.0.4", "127.0.0.5"),
     "/old/a.txt": ("127.0.0.8", "127.0.0.9"),
@@ -100,7 +98,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = found / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"page {name}\n")
-        os.utime(path, (OLD, OLD))
+        os.utime(path, (MTIME, MTIME))
     (found / "conf").mkdir()
     (found / "logs").mkdir()
     (found / "conf/mime.types").write_text("text/plain txt\n")
@@ -128,7 +126,7 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
         source, path = f"127.0.0.{chance.randrange(1, 10)}", chance.choice([*SHARED, *OWN])
         fields = [f"X-Client: 127.0.0.{chance.randrange(1, 10)}"] if chance.random() < 0.3 else []
         method = chance.choice(["GET", "GET", "GET", "HEAD"])
-        assert ask(serving, path, fields, source, method) == unkept(other, path, fields, source, method), (
+        assert exchange(serving, path, fields, source, method) == exchange_uncached(other, path, fields, source, method), (
             path,
             source,
             fields,
@@ -138,10 +136,10 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
 @pytest.mark.parametrize("path", SHARED)
 def test_clients_of_one_part_share_an_answer(root: Path, path: str) -> None:
     serving, (first, second) = engine(root), SHARED[path]
-    for _ in range(2):  # an error is cached on its second occurrence
-        ask(serving, path, [], first)
+    for _ in range(2):  # an error is kept when it comes a second time
+        exchange(serving, path, [], first)
     assert (
-        kept_for(
+        cached_entry(
             serving,
             Connection(second, 5000, "127.0.0.1", 8080),
             f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
@@ -153,22 +151,22 @@ def test_clients_of_one_part_share_an_answer(root: Path, path: str) -> None:
 @pytest.mark.parametrize("path", OWN)
 def test_who_is_quoted_shares_nothing(root: Path, path: str) -> None:
     serving = engine(root)
-    ask(serving, path, [], "127.0.0.4")
+    exchange(serving, path, [], "127.0.0.4")
     for client, found in (("127.0.0.4", True), ("127.0.0.5", False)):
         head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-        assert (kept_for(serving, Connection(client, 5000, "127.0.0.1", 8080), head) is not None) is found
+        assert (cached_entry(serving, Connection(client, 5000, "127.0.0.1", 8080), head) is not None) is found
 
 
 def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
-    """A page for members of a network is built once, and evicts nothing else."""
+    """A page for members of a network is made once, and pushes nothing else out."""
     serving = engine(root)
-    ask(serving, "/kept.txt", [], "127.0.0.1")
+    exchange(serving, "/kept.txt", [], "127.0.0.1")
     for number in range(index.MAX_ENTRIES + 100):
-        ask(serving, "/some/a.txt", [], f"127.1.{number // 250}.{number % 250}")
+        exchange(serving, "/some/a.txt", [], f"127.1.{number // 250}.{number % 250}")
     book = serving.response_cache.index("127.0.0.1", 8080)
     assert len(book._young_generation) + len(book._old_generation) < 5
     assert (
-        kept_for(
+        cached_entry(
             serving,
             Connection("127.0.0.1", 5000, "127.0.0.1", 8080),
             b"GET /kept.txt HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -184,7 +182,7 @@ def test_too_many_lists_make_an_answer_one_for_its_client(
     serving, other = engine(root), engine(root)
     for number in range(1, 10):
         source = f"127.0.0.{number}"
-        assert ask(serving, "/some/a.txt", [], source) == unkept(other, "/some/a.txt", [], source)
+        assert exchange(serving, "/some/a.txt", [], source) == exchange_uncached(other, "/some/a.txt", [], source)
     head = b"GET /some/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    assert kept_for(serving, Connection("127.0.0.5", 5000, "127.0.0.1", 8080), head) is not None
-    assert kept_for(serving, Connection("127.0.0.77", 5000, "127.0.0.1", 8080), head) is None
+    assert cached_entry(serving, Connection("127.0.0.5", 5000, "127.0.0.1", 8080), head) is not None
+    assert cached_entry(serving, Connection("127.0.0.77", 5000, "127.0.0.1", 8080), head) is None

@@ -9,7 +9,8 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.cache.test_index import OLD, ask, kept_for, unkept
+from tests.support.cache_site import cached_entry, exchange, exchange_uncached
+from tests.support.site import MTIME
 
 from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.config.load import load
@@ -70,7 +71,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("htdocs/a.txt", "htdocs/quoting/a.txt", "htdocs/asking/a.txt", "conf/mime.types", "logs/x"):
         (found / name).parent.mkdir(parents=True, exist_ok=True)
         (found / name).write_text("text/plain txt\n")
-        os.utime(found / name, (OLD, OLD))
+        os.utime(found / name, (MTIME, MTIME))
     return found
 
 
@@ -105,29 +106,29 @@ def test_each_value_gets_its_own_answer(root: Path, seed: int, conf: str, dialec
         fields = [*([f"User-Agent: {agent}"] if agent else []), *([f"X-Kind:  {kind} "] if kind else [])]
         fields += ["Connection: keep-alive"] if chance.random() < 0.5 else []
         chance.shuffle(fields)
-        assert ask(serving, path, fields) == unkept(other, path, fields), (path, fields)
+        assert exchange(serving, path, fields) == exchange_uncached(other, path, fields), (path, fields)
 
 
 @pytest.mark.parametrize("first", ["User-Agent: curl/8", ""])
 def test_agents_that_nothing_is_looked_for_in_share(root: Path, first: str) -> None:
     serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
-    ask(serving, "/a.txt", [first])
-    ask(serving, "/a.txt", ["User-Agent: Mozilla/5.0 (X11)"])
-    assert kept_for(serving, client, head("/a.txt", "Mozilla/5.0 (Mac)")) is not None
-    assert kept_for(serving, client, head("/a.txt", "Mozilla/2.0")) is None
+    exchange(serving, "/a.txt", [first])
+    exchange(serving, "/a.txt", ["User-Agent: Mozilla/5.0 (X11)"])
+    assert cached_entry(serving, client, head("/a.txt", "Mozilla/5.0 (Mac)")) is not None
+    assert cached_entry(serving, client, head("/a.txt", "Mozilla/2.0")) is None
 
 
 def test_who_asks_for_the_value_shares_nothing(root: Path) -> None:
     serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
-    ask(serving, "/asking/a.txt", ["User-Agent: curl/8"])
-    assert kept_for(serving, client, head("/asking/a.txt", "curl/8")) is not None
-    assert kept_for(serving, client, head("/asking/a.txt", "curl/9")) is None
+    exchange(serving, "/asking/a.txt", ["User-Agent: curl/8"])
+    assert cached_entry(serving, client, head("/asking/a.txt", "curl/8")) is not None
+    assert cached_entry(serving, client, head("/asking/a.txt", "curl/9")) is None
 
 
 def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
     serving = engine(root, conf=SIMPLE)
     for number in range(index.MAX_ENTRIES + 100):
-        ask(serving, "/a.txt", [f"User-Agent: Mozilla/5.0 ({number})"])
+        exchange(serving, "/a.txt", [f"User-Agent: Mozilla/5.0 ({number})"])
     book = serving.response_cache.index("127.0.0.1", 8080)
     assert len(book._young_generation) + len(book._old_generation) < 3
 
@@ -135,9 +136,9 @@ def test_thousands_of_agents_share_what_is_kept(root: Path) -> None:
 def test_too_many_tests_make_an_answer_one_for_its_value(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "MAX_LISTS", 2)
     serving, client = engine(root, conf=SIMPLE), Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
-    ask(serving, "/a.txt", ["User-Agent: curl/8"])
-    assert kept_for(serving, client, head("/a.txt", "curl/8")) is not None
-    assert kept_for(serving, client, head("/a.txt", "curl/9")) is None
+    exchange(serving, "/a.txt", ["User-Agent: curl/8"])
+    assert cached_entry(serving, client, head("/a.txt", "curl/8")) is not None
+    assert cached_entry(serving, client, head("/a.txt", "curl/9")) is None
 
 
 REWRITING = r"""
@@ -185,7 +186,7 @@ def test_conditions_of_rewriting(root: Path, seed: int, dialect: Dialect) -> Non
             for name, value in zip(("Referer", "User-Agent", "X-Kind"), values, strict=True)
             if value
         ]
-        assert ask(serving, path, fields) == unkept(other, path, fields), (path, fields)
+        assert exchange(serving, path, fields) == exchange_uncached(other, path, fields), (path, fields)
 
 
 def test_pages_that_refer_to_a_file_share_it(root: Path) -> None:
@@ -193,6 +194,6 @@ def test_pages_that_refer_to_a_file_share_it(root: Path) -> None:
     serving = engine(root, conf="LoadModule rewrite_module modules/mod_rewrite.so\n" + REWRITING)
     client = Connection("127.0.0.9", 5000, "127.0.0.1", 8080)
     asked = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nReferer: http://%b/3\r\n\r\n"
-    ask(serving, "/a.txt", ["Referer: http://own/1"])
-    assert kept_for(serving, client, asked % b"own") is not None
-    assert kept_for(serving, client, asked % b"other") is None
+    exchange(serving, "/a.txt", ["Referer: http://own/1"])
+    assert cached_entry(serving, client, asked % b"own") is not None
+    assert cached_entry(serving, client, asked % b"other") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 from whimbrel.engine.explain.decisions import Decision
 from whimbrel.engine.explain.explainer import Explained, Explainer
@@ -16,7 +16,7 @@ from whimbrel.testing.fake_runtime import run_sync
 
 
 def explain(
-    site: Site,
+    site: AccessSite,
     path: str = "/f.html",
     *,
     user: str = "",
@@ -24,7 +24,7 @@ def explain(
     method: str = "GET",
     headers: str = "",
 ) -> Explained:
-    """Return the explanation of the request that `Site.ask` would send."""
+    """Return the explanation of the request that `Site.fetch` would send."""
     auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
     host = "" if "Host:" in headers else "Host: localhost\r\n"
     head = read_head(

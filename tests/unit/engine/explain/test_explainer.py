@@ -1,4 +1,4 @@
-"""Decision trees: their contents, and that tracing changes no response."""
+"""Decision trees: what they show, and that telling changes no answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.access_site import BASIC, AccessSite
 from tests.unit.engine.explain.explaining import explain, shown, steps
-from tests.unit.modules.access import BASIC, Site
 
 from whimbrel.engine.explain.decisions import NOT_EVALUATED
 
@@ -28,13 +28,13 @@ Require not method POST
 """
 
 
-def line_of(site: Site, text: str) -> int:
+def line_of(site: AccessSite, text: str) -> int:
     """The number of the configuration's line that is *text*."""
     return (site.root / "conf/httpd.conf").read_text().split("\n").index(text) + 1
 
 
 def test_each_provider_has_its_line_and_its_verdict(tmp_path: Path) -> None:
-    site = Site(tmp_path, ROOMS)
+    site = AccessSite(tmp_path, ROOMS)
     told = explain(site, user="alice:wonder").requests[0]
     assert told.status == 0 and told.decision is not None and told.decision.verdict == "granted"
     tree = shown(told.decision)
@@ -48,7 +48,7 @@ def test_each_provider_has_its_line_and_its_verdict(tmp_path: Path) -> None:
 
 
 def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
-    told = explain(Site(tmp_path, ROOMS), source="10.0.0.1").requests[0]
+    told = explain(AccessSite(tmp_path, ROOMS), source="10.0.0.1").requests[0]
     assert told.status == 403
     verdicts = {step.what: step.verdict for step in steps(told.decision)}
     assert (
@@ -58,10 +58,9 @@ def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
 
 
 def test_passwords_are_told_provider_by_provider(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
-        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n"
-        f"{BASIC}"
+        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n{BASIC}"
         "AuthBasicProvider file other\nRequire valid-user\n</Location>\n",
     )
     (site.root / "conf/none").write_text("")
@@ -79,7 +78,7 @@ def test_the_entry_of_allow_or_deny_that_matched(tmp_path: Path, version: str) -
     lists = (
         "Order deny,allow\nDeny from 10.0.0.1\nDeny from 127.0.0.0/8\nDeny from all\nAllow from 127.0.0.1\n"
     )
-    site = Site(tmp_path, f"<Location />\n{lists}</Location>\n", version)
+    site = AccessSite(tmp_path, f"<Location />\n{lists}</Location>\n", version)
     told = explain(site, source="127.0.0.2").requests[0]
     assert told.status == 403
     matched = [
@@ -94,7 +93,7 @@ def test_the_entry_of_allow_or_deny_that_matched(tmp_path: Path, version: str) -
 
 
 def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"<Location />\n{BASIC}Require group admin\nRequire user bob\n</Location>\n", "2.2")
+    site = AccessSite(tmp_path, f"<Location />\n{BASIC}Require group admin\nRequire user bob\n</Location>\n", "2.2")
     told = explain(site, user="alice:wonder").requests[0]
     assert told.decision is not None and told.status == site.status(user="alice:wonder") == 401
     tree = shown(told.decision)
@@ -103,12 +102,10 @@ def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
 
 
 def test_sections_in_the_order_of_merging(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
-        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n'
-        '</Directory>\n<If "true">\n'
-        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\n'
-        "SetEnvIf X g h\n</Location>\n",
+        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n</Directory>\n<If "true">\n'
+        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\nSetEnvIf X g h\n</Location>\n',
     )
     (site.root / "htdocs/in/.htaccess").write_text("SetEnvIf X i j\n")
     told = explain(site, "/in/f.html").requests[-1]
@@ -127,7 +124,7 @@ def test_sections_in_the_order_of_merging(tmp_path: Path) -> None:
 def test_an_include_chain_is_part_of_the_place(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/more.conf").write_text("<Location />\n\nRequire all denied\n</Location>\n")
-    site = Site(tmp_path, "Include conf/more.conf\n")
+    site = AccessSite(tmp_path, "Include conf/more.conf\n")
     step = next(s for s in steps(explain(site).requests[0].decision) if s.what == "Require all denied")
     assert step.place is not None and step.place.path.endswith("more.conf") and step.place.line == 3
     assert step.place.included_from is not None and step.place.included_from.line == line_of(
@@ -136,26 +133,28 @@ def test_an_include_chain_is_part_of_the_place(tmp_path: Path) -> None:
 
 
 def test_explaining_writes_no_log_and_says_what_it_would_have_written(tmp_path: Path) -> None:
-    site = Site(tmp_path, "<Location />\nRequire all denied\n</Location>\n")
+    site = AccessSite(tmp_path, "<Location />\nRequire all denied\n</Location>\n")
     assert [line.split(":")[0] for line in explain(site).log] == ["AH01630"]
     assert not site.runtime.logs
 
 
-def calls(site: Site) -> int:
-    """Count the function calls of one request with plans built and an empty cache."""
+def calls(site: AccessSite) -> int:
+    """Function calls of one request to plans that are ready, but without its kept answer."""
     profile = cProfile.Profile()
-    site.ask()
+    site.fetch()
     site.engine.response_cache.clear()
     profile.enable()
-    site.ask()
+    site.fetch()
     profile.disable()
     stats: Any = pstats.Stats(profile)
     return int(stats.total_calls)
 
 
 def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
-    site = Site(tmp_path, "<Location />\nRequire ip 127.0.0.1\nAllow from all\n</Location>\n")
-    os.utime(tmp_path / "htdocs/f.html", (1e9, 1e9))  # a file that has just been written is not cached
+    site = AccessSite(tmp_path, "<Location />\nRequire ip 127.0.0.1\nAllow from all\n</Location>\n")
+    os.utime(
+        tmp_path / "htdocs/f.html", (1e9, 1e9)
+    )  # what is known of one that has just been written is not kept
     before = [calls(site) for _ in range(5)][-1]  # the first ones make what the later find
     explain(site)
     assert calls(site) == before
@@ -163,11 +162,11 @@ def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
     assert not names & {"decisions.py", "explain.py"}
 
 
-def _profiled(site: Site) -> list[tuple[str, int, str]]:
+def _profiled(site: AccessSite) -> list[tuple[str, int, str]]:
     profile = cProfile.Profile()
     site.engine.response_cache.clear()
     profile.enable()
-    site.ask()
+    site.fetch()
     profile.disable()
     stats: Any = pstats.Stats(profile)
     return list(stats.stats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.unit.modules.asked import engine
+from tests.support.engine import build_engine
 
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -26,7 +26,7 @@ def said(serving: Engine, name: str) -> list[str]:
 
 
 def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path, CONF + "<Location /a.txt>\nRequire all denied\n</Location>", {"htdocs/a.txt": "A\n"}
     )
     client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
@@ -45,7 +45,7 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
         "htdocs/n/.htaccess/x": "",
         "htdocs/n/a.txt": "A\n",
     }
-    client = TestClient(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(build_engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for folder in "wn":
         client.send(f"GET /{folder}/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     lines = [
@@ -67,7 +67,7 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
 def test_warnings_about_an_htaccess_file_come_once_for_each_request(tmp_path: Path) -> None:
     conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=Unknown Indexes\n</Directory>'
     files = {"htdocs/.htaccess": "Foo x\nDirectoryIndex a.html b.html\n", "htdocs/b.html": "B\n"}
-    client = TestClient(engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
+    client = TestClient(build_engine(tmp_path, conf, files), Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for count in (1, 2):
         client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert sum("AH02296" in line for line in said(client.engine, "error_log")) == count
@@ -75,7 +75,7 @@ def test_warnings_about_an_htaccess_file_come_once_for_each_request(tmp_path: Pa
 
 def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) -> None:
     conf = CONF.replace('"%M"', '"%L %M"') + "<Location /a.txt>\nRequire all denied\n</Location>"
-    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n", "htdocs/b.txt": "B\n"})
+    serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A\n", "htdocs/b.txt": "B\n"})
     client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for _ in range(3):
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -88,7 +88,7 @@ def test_the_access_log_names_a_request_as_the_error_log_does(tmp_path: Path) ->
 def test_old_lines_end_after_8190_bytes(tmp_path: Path) -> None:
     """As recorded from 2.2.34: the time counts, the end of the line doesn't."""
     text = "x" * 8100
-    serving = engine(
+    serving = build_engine(
         tmp_path,
         "<Directory @/htdocs>\nAllowOverride All\n</Directory>",
         {"htdocs/.htaccess": f"{text}\n", "htdocs/a.txt": "A"},
@@ -101,7 +101,7 @@ def test_old_lines_end_after_8190_bytes(tmp_path: Path) -> None:
 
 
 def test_old_lines_about_unknown_filters_name_no_client(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "SetOutputFilter nosuch", {"htdocs/a.txt": "A"}, "2.2")
+    serving = build_engine(tmp_path, "SetOutputFilter nosuch", {"htdocs/a.txt": "A"}, "2.2")
     client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80))
     for count in (1, 2):
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 # Range, status, Content-Range, body; the document is "page\n"
 SINGLE = {
@@ -26,21 +26,21 @@ SINGLE = {
 @pytest.mark.parametrize("case", SINGLE)
 def test_one_range(tmp_path: Path, case: str) -> None:
     value, status, content_range, text = SINGLE[case]
-    head, _, body = Site(tmp_path, "").ask(headers=f"Range: {value}\r\n").partition("\r\n\r\n")
+    head, _, body = AccessSite(tmp_path, "").fetch(headers=f"Range: {value}\r\n").partition("\r\n\r\n")
     found = re.search("\r\nContent-Range: (.*)", head + "\r\n")
     assert (int(head.split(" ")[1]), found and found[1].rstrip("\r"), body) == (status, content_range, text)
     assert f"\r\nContent-Length: {len(text)}" in head
 
 
 def test_a_range_that_no_byte_is_in(tmp_path: Path) -> None:
-    answer = Site(tmp_path, "").ask(headers="Range: bytes=5-\r\n")
+    answer = AccessSite(tmp_path, "").fetch(headers="Range: bytes=5-\r\n")
     assert answer.startswith("HTTP/1.1 416 Requested Range Not Satisfiable\r\n")
     assert "None of the range-specifier values" in answer and "\r\nContent-Range:" not in answer
 
 
 def test_several_ranges_are_parts_of_a_multipart_body(tmp_path: Path) -> None:
     """Each part has its own Content-Range; the boundary ends the body (RFC 9110, 14.6)."""
-    answer = Site(tmp_path, "").ask(headers="Range: bytes=0-0,3-3\r\n")
+    answer = AccessSite(tmp_path, "").fetch(headers="Range: bytes=0-0,3-3\r\n")
     head, _, body = answer.partition("\r\n\r\n")
     boundary = re.search("\r\nContent-Type: multipart/byteranges; boundary=(\\S+)", head)
     assert boundary is not None and head.startswith("HTTP/1.1 206 ")
@@ -51,18 +51,18 @@ def test_several_ranges_are_parts_of_a_multipart_body(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("same", "status"), [(True, 206), (False, 200)])
 def test_if_range_compares_the_entity_tag(tmp_path: Path, same: bool, status: int) -> None:
-    site = Site(tmp_path, "")
+    site = AccessSite(tmp_path, "")
     os.utime(tmp_path / "htdocs/f.html", (1_600_000_000, 1_600_000_000))  # an older file has a strong tag
-    etag = re.search('\r\nETag: ("[^"]*")', site.ask())
+    etag = re.search('\r\nETag: ("[^"]*")', site.fetch())
     assert etag is not None
     value = etag[1] if same else '"other"'
     assert site.status(headers=f"If-Range: {value}\r\nRange: bytes=0-0\r\n") == status
 
 
 def test_max_ranges_none_sends_the_whole_document(tmp_path: Path) -> None:
-    answer = Site(tmp_path, "MaxRanges none\n").ask(headers="Range: bytes=0-1\r\n")
+    answer = AccessSite(tmp_path, "MaxRanges none\n").fetch(headers="Range: bytes=0-1\r\n")
     assert answer.startswith("HTTP/1.1 200 ") and "\r\nAccept-Ranges: none\r\n" in answer
 
 
 def test_more_ranges_than_max_ranges_send_the_whole_document(tmp_path: Path) -> None:
-    assert Site(tmp_path, "MaxRanges 2\n").status(headers="Range: bytes=0-0,2-2,4-4\r\n") == 200
+    assert AccessSite(tmp_path, "MaxRanges 2\n").status(headers="Range: bytes=0-0,2-2,4-4\r\n") == 200

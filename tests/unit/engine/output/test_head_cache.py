@@ -1,6 +1,4 @@
-"""Cached response heads: every response has its own head, whatever was sent before it, and the access log
-agrees.
-"""
+"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it, and the access log tells the same."""
 
 from __future__ import annotations
 
@@ -8,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
+from whimbrel.engine.output import head_cache
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 
@@ -32,10 +31,8 @@ AddDefaultCharset utf-8
 """
 
 
-def served(site: Site, *requests: str) -> list[str]:
-    """Return the responses to these request lines with fields, on one connection; the cache is emptied
-    between them.
-    """
+def served(site: AccessSite, *requests: str) -> list[str]:
+    """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
         site.engine.response_cache.clear()
@@ -44,7 +41,7 @@ def served(site: Site, *requests: str) -> list[str]:
 
 
 def fields(answer: str) -> dict[str, str]:
-    """Return the fields of a response, by lower-case name."""
+    """The fields of an answer, by lower-case name."""
     lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -72,7 +69,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_answered_before_changes_nothing(tmp_path: Path, kind: str) -> None:
-    fresh, used = Site(tmp_path / "fresh", CONF), Site(tmp_path / "used", CONF)
+    fresh, used = AccessSite(tmp_path / "fresh", CONF), AccessSite(tmp_path / "used", CONF)
     for other in [*KINDS.values()] * 2:
         served(used, other)
     used.runtime.logs.clear()
@@ -91,7 +88,7 @@ def test_what_was_answered_before_changes_nothing(tmp_path: Path, kind: str) -> 
 
 
 def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
-    site = Site(tmp_path, CONF)
+    site = AccessSite(tmp_path, CONF)
     for _ in range(3):
         answers = served(site, "GET /none HTTP/1.1", "GET /none HTTP/1.1", "GET /none HTTP/1.1")
         assert ["connection" in fields(answer) for answer in answers[:2]] == [False, False]
@@ -102,7 +99,7 @@ def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
 
 
 def test_who_asks_for_the_connection_to_be_kept_is_told_how_often(tmp_path: Path) -> None:
-    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 4"))
+    site = AccessSite(tmp_path, CONF.replace("Requests 2", "Requests 4"))
     for path in ("/f.html?1", "/none"):
         answers = [
             fields(answer) for answer in served(site, *[f"GET {path} HTTP/1.1\r\nConnection: keep-alive"] * 5)
@@ -116,7 +113,7 @@ def test_who_asks_for_the_connection_to_be_kept_is_told_how_often(tmp_path: Path
 
 
 def test_a_connection_without_limit_counts_nothing(tmp_path: Path) -> None:
-    site = Site(tmp_path, CONF.replace("Requests 2", "Requests 0"))
+    site = AccessSite(tmp_path, CONF.replace("Requests 2", "Requests 0"))
     answers = [
         fields(answer) for answer in served(site, *["GET /none HTTP/1.1\r\nConnection: keep-alive"] * 3)
     ]
@@ -124,7 +121,7 @@ def test_a_connection_without_limit_counts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_page_of_an_error_takes_nothing_from_the_last_one(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"{CONF}ServerSignature On\nUseCanonicalName Off\n")
+    site = AccessSite(tmp_path, f"{CONF}ServerSignature On\nUseCanonicalName Off\n")
     for _ in range(2):
         for name in ("one.test", "two.test"):
             answer = served(site, f"GET http://{name}/none HTTP/1.1\r\nConnection: keep-alive")[0]
@@ -145,7 +142,7 @@ FallbackResource /f.html
 SetHandler server-parsed
 </Location>
 """
-    site = Site(tmp_path, conf)
+    site = AccessSite(tmp_path, conf)
     for _ in range(2):
         assert [site.status(path) for path in ("/none", "/none.parsed", "/set/none", "/in/none")] == [
             404,
@@ -156,7 +153,7 @@ SetHandler server-parsed
 
 
 def test_files_of_other_lengths_have_other_heads(tmp_path: Path) -> None:
-    site = Site(tmp_path, CONF)
+    site = AccessSite(tmp_path, CONF)
     (tmp_path / "htdocs/long.html").write_text("x" * 300)
     for _ in range(2):
         lengths = [
@@ -167,12 +164,12 @@ def test_files_of_other_lengths_have_other_heads(tmp_path: Path) -> None:
 
 
 def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -> None:
-    site = Site(tmp_path, f"{CONF}FileETag None\n")
+    site = AccessSite(tmp_path, f"{CONF}FileETag None\n")
     (tmp_path / "htdocs/in/g.html").write_text("page\n")
     for name in ("f.html", "in/g.html"):
         os.utime(tmp_path / "htdocs" / name, (1e9, 1e9))
     for _ in range(2):
-        plain, told = (fields(site.ask(path)) for path in ("/f.html?1", "/in/g.html?1"))
+        plain, told = (fields(site.fetch(path)) for path in ("/f.html?1", "/in/g.html?1"))
         assert (plain.pop("content-type"), told.pop("content-type")) == (
             "text/html",
             "text/html; charset=utf-8",
@@ -180,11 +177,11 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
         assert plain == told
 
 
-def test_heads_do_not_gather_without_end(tmp_path: Path) -> None:
-    site = Site(
+def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head_cache, "MAX_TEMPLATES", 8)
+    site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
-    site.engine.head_templates.maxsize = 8
     for number in range(20):
-        assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
+        assert fields(site.fetch(f"/r/{number}"))["location"] == f"http://x.test/{number}"
     assert 1 <= len(site.engine.head_templates) <= 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 ALICE, WRONG = "alice:wonder", "alice:guess"
 HOST_22 = "Order deny,allow\nDeny from all\n"
@@ -29,7 +29,7 @@ CASES_24 = {
 @pytest.mark.parametrize("case", CASES_24)
 def test_decisions_of_2_4(tmp_path: Path, case: str) -> None:
     conf, user, status = CASES_24[case]
-    site = Site(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n')
+    site = AccessSite(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n')
     assert site.status(user=user) == status
 
 
@@ -37,14 +37,14 @@ def test_decisions_of_2_4(tmp_path: Path, case: str) -> None:
     ("conf", "code"), [("Require all denied", "AH01630"), ("Require valid-user", "AH00027")]
 )
 def test_a_refusal_is_logged_with_its_number(tmp_path: Path, conf: str, code: str) -> None:
-    site = Site(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n')
+    site = AccessSite(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n')
     site.status()
     assert code in site.codes()
 
 
 def test_a_401_has_the_challenge_of_its_realm(tmp_path: Path) -> None:
-    site = Site(tmp_path, f'<Directory "@DOCROOT@">\n{BASIC}Require valid-user\n</Directory>\n')
-    assert '\r\nWWW-Authenticate: Basic realm="Zone"\r\n' in site.ask()
+    site = AccessSite(tmp_path, f'<Directory "@DOCROOT@">\n{BASIC}Require valid-user\n</Directory>\n')
+    assert '\r\nWWW-Authenticate: Basic realm="Zone"\r\n' in site.fetch()
 
 
 CASES_22 = {
@@ -60,5 +60,5 @@ CASES_22 = {
 @pytest.mark.parametrize("case", CASES_22)
 def test_decisions_of_2_2(tmp_path: Path, case: str) -> None:
     conf, user, status = CASES_22[case]
-    site = Site(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n', version="2.2")
+    site = AccessSite(tmp_path, f'<Directory "@DOCROOT@">\n{conf}\n</Directory>\n', version="2.2")
     assert site.status(user=user) == status

@@ -1,13 +1,12 @@
-"""Failing requests, as the running servers respond: the failure that a page names, the settings that apply
-when the sections could not be read, early refusals, and unread bodies.
-"""
+"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read, what is
+refused early, and bodies that nobody needs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
@@ -26,20 +25,20 @@ Deny from all
 
 
 def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
-    assert "<p>Additionally, a 404 Not Found\nerror was" in Site(tmp_path, SHUT).ask("/none")
+    assert "<p>Additionally, a 404 Not Found\nerror was" in AccessSite(tmp_path, SHUT).fetch("/none")
 
 
 def test_the_first_failure_is_named_in_2_2_too(tmp_path: Path) -> None:
     """Recorded of 2.2.34: the ErrorDocument itself is a bad request."""
     conf = "ErrorDocument 404 '/{;<%%\\'#a}'\n"
-    answer = Site(tmp_path, conf, version="2.2").ask("/w20")
+    answer = AccessSite(tmp_path, conf, version="2.2").fetch("/w20")
     assert answer.startswith("HTTP/1.1 404 ") and "<p>Additionally, a 404 Not Found\nerror was" in answer
 
 
 def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(tmp_path: Path) -> None:
-    site = Site(tmp_path, SHUT)
+    site = AccessSite(tmp_path, SHUT)
     (tmp_path / "htdocs/.htaccess").write_text("nonsense\n")
-    answer = site.ask("/in/")
+    answer = site.fetch("/in/")
     assert answer.startswith("HTTP/1.1 500 ") and "<title>500 Internal Server Error</title>" in answer
 
 
@@ -49,15 +48,15 @@ def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(t
 def test_the_length_of_a_long_page_is_not_known_when_it_begins(
     tmp_path: Path, size: int, framing: str
 ) -> None:
-    """As 2.4.71 responds to a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
-    site = Site(
+    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
-    assert f"\r\n{framing}\r\n" in site.ask("/r/" + "a" * size)
+    assert f"\r\n{framing}\r\n" in site.fetch("/r/" + "a" * size)
 
 
-def sent(site: Site, data: str) -> str:
-    """Return the whole response to these bytes."""
+def sent(site: AccessSite, data: str) -> str:
+    """The whole answer to these bytes."""
     return (
         TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
         .send(data.encode())
@@ -71,7 +70,7 @@ def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
 ) -> None:
     """Of 2.2.34 it is recorded."""
     answer = sent(
-        Site(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version), "GET / HTTP/1.1\r\n\r\n"
+        AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version), "GET / HTTP/1.1\r\n\r\n"
     )
     assert (
         answer.startswith("HTTP/1.1 302 ")
@@ -81,7 +80,7 @@ def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
 
 
 def test_an_expectation_that_is_refused_ends_the_connection_without_a_word(tmp_path: Path) -> None:
-    answer = sent(Site(tmp_path, ""), "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: nope\r\n\r\n")
+    answer = sent(AccessSite(tmp_path, ""), "GET / HTTP/1.1\r\nHost: localhost\r\nExpect: nope\r\n\r\n")
     assert answer.startswith("HTTP/1.1 417 ") and "\r\nConnection:" not in answer
 
 
@@ -93,7 +92,7 @@ def test_an_expectation_that_is_refused_ends_the_connection_without_a_word(tmp_p
     ],
 )
 def test_what_of_a_line_is_known_to_expressions(tmp_path: Path, data: str, body: str) -> None:
-    site = Site(tmp_path, 'ErrorDocument 400 "bad %{REQUEST_URI}|%{THE_REQUEST}|%{REQUEST_METHOD}"\n')
+    site = AccessSite(tmp_path, 'ErrorDocument 400 "bad %{REQUEST_URI}|%{THE_REQUEST}|%{REQUEST_METHOD}"\n')
     assert sent(site, data).endswith("\r\n\r\n" + body)
 
 
@@ -107,7 +106,7 @@ def test_what_of_a_line_is_known_to_expressions(tmp_path: Path, data: str, body:
     ],
 )
 def test_host_names_of_lines_without_a_version(tmp_path: Path, target: str, status: int) -> None:
-    answer = sent(Site(tmp_path, "HttpProtocolOptions Allow0.9\n"), f"GET {target}\r\n")
+    answer = sent(AccessSite(tmp_path, "HttpProtocolOptions Allow0.9\n"), f"GET {target}\r\n")
     assert ("<title>400 Bad Request</title>" in answer, answer == "page\n") == (status == 400, status == 200)
 
 
@@ -118,13 +117,13 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
     ("line", "more", "status", "measured"),
     [
         ("GET /f.html", "", 400, False),  # the body is read before the file is sent
-        ("GET /none", "", 400, False),  # before the page about the missing document
+        ("GET /none", "", 400, False),  # and before the page that says there is none
         (
             "GET /f.html",
             "Content-Length: 5\r\n",
             200,
             True,
-        ),  # the connection ends in any case, so the body is not read
+        ),  # the connection ends in any case: nobody looks at the body
         ("GET /none", "Content-Length: 5\r\n", 404, True),
         ("TRACE /f.html", "", 413, True),  # statuses that end the connection leave the body unread
         ("GET /%zz", "", 400, True),
@@ -133,7 +132,7 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
 def test_a_bad_body_where_it_matters(
     tmp_path: Path, line: str, more: str, status: int, measured: bool
 ) -> None:
-    answer = sent(Site(tmp_path, ""), f"{line} HTTP/1.1\r\n{more}{CHUNKED}\r\n-1\r\n")
+    answer = sent(AccessSite(tmp_path, ""), f"{line} HTTP/1.1\r\n{more}{CHUNKED}\r\n-1\r\n")
     assert (int(answer.split(" ")[1]), "\r\nContent-Length: " in answer) == (status, measured)
 
 
@@ -141,4 +140,4 @@ def test_a_bad_body_where_it_matters(
 def test_max_ranges_none_still_tells_of_ranges_that_cannot_be_met(
     tmp_path: Path, said: str, status: int
 ) -> None:
-    assert Site(tmp_path, "MaxRanges none\n").status("/f.html", headers=f"Range: {said}\r\n") == status
+    assert AccessSite(tmp_path, "MaxRanges none\n").status("/f.html", headers=f"Range: {said}\r\n") == status

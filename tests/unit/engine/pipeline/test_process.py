@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 # configuration, request target, status
 PATHS = {
@@ -29,11 +29,11 @@ PATHS = {
 @pytest.mark.parametrize("case", PATHS)
 def test_a_target_has_httpds_status(tmp_path: Path, case: str) -> None:
     conf, target, status = PATHS[case]
-    assert Site(tmp_path, conf + "\n").status(target) == status
+    assert AccessSite(tmp_path, conf + "\n").status(target) == status
 
 
 def test_a_directory_without_slash_is_redirected(tmp_path: Path) -> None:
-    answer = Site(tmp_path, "").ask("/in")
+    answer = AccessSite(tmp_path, "").fetch("/in")
     assert answer.startswith("HTTP/1.1 301 ") and "\r\nLocation: http://localhost/in/\r\n" in answer
 
 
@@ -52,11 +52,11 @@ METHODS = {
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_file_answers_to_methods_as_httpds_default_handler(tmp_path: Path, method: str) -> None:
-    answer = Site(tmp_path, "").ask("/f.html", method=method)
+    answer = AccessSite(tmp_path, "").fetch("/f.html", method=method)
     assert int(answer.split(" ", 2)[1]) == METHODS[method]
     assert ("\r\nAllow: " in answer) == (method in ("OPTIONS", "DELETE", "PUT", "PATCH", "BREW"))
 
 
 def test_a_handler_that_no_module_has_sends_the_file(tmp_path: Path) -> None:
-    site = Site(tmp_path, "SetHandler nobodys-handler\n")
-    assert site.ask("/f.html").endswith("\r\n\r\npage\n")
+    site = AccessSite(tmp_path, "SetHandler nobodys-handler\n")
+    assert site.fetch("/f.html").endswith("\r\n\r\npage\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 MODULES = "mpm_event authz_core dir mime include alias"
 PAGES = """
@@ -16,9 +16,9 @@ Options +Includes
 """
 
 
-def site_with(root: Path, conf: str = "", **pages: str) -> Site:
+def site_with(root: Path, conf: str = "", **pages: str) -> AccessSite:
     """A site with *pages*, each NAME.shtml."""
-    site = Site(
+    site = AccessSite(
         root, "TypesConfig /dev/null\nAddType text/html .shtml .html\n" + PAGES + conf, modules=MODULES
     )
     for name, text in pages.items():
@@ -39,7 +39,7 @@ def body(answer: str) -> str:
 
 
 def test_an_index_answers_for_its_directory(tmp_path: Path) -> None:
-    answer = site_with(tmp_path, "DirectoryIndex none.html f.html\n").ask("/in/")
+    answer = site_with(tmp_path, "DirectoryIndex none.html f.html\n").fetch("/in/")
     assert answer.startswith("HTTP/1.1 200 ") and body(answer) == "inner\n"
 
 
@@ -63,16 +63,16 @@ def test_the_settings_of_the_index_file_hold_for_its_directory(tmp_path: Path) -
 )
 def test_a_document_includes_another(tmp_path: Path, element: str, text: str) -> None:
     site = site_with(tmp_path, page=f"<<!--#include {element} -->>")
-    assert body(site.ask("/page.shtml")) == f"<{text}>"
+    assert body(site.fetch("/page.shtml")) == f"<{text}>"
 
 
 def test_a_denied_document_is_not_included(tmp_path: Path) -> None:
     conf = "<Location /in>\nRequire all denied\n</Location>\n"
     site = site_with(tmp_path, conf, page='<<!--#include virtual="/in/f.html" -->>')
-    assert body(site.ask("/page.shtml")) == "<[an error occurred while processing this directive]>"
+    assert body(site.fetch("/page.shtml")) == "<[an error occurred while processing this directive]>"
 
 
 def test_a_document_that_includes_itself_is_stopped(tmp_path: Path) -> None:
     site = site_with(tmp_path, "LimitInternalRecursion 5\n", page='x<!--#include virtual="/page.shtml" -->')
-    assert body(site.ask("/page.shtml")) == "xxxxxx[an error occurred while processing this directive]"
+    assert body(site.fetch("/page.shtml")) == "xxxxxx[an error occurred while processing this directive]"
     assert site.codes() == ["AH00125"]

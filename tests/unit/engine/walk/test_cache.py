@@ -1,4 +1,4 @@
-"""Cached directory walks: an engine with cached walks responds like one without."""
+"""Ways that are gone again: an engine that knows them answers as one that sees each request as its first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
+from tests.support.statuses import ALLOWED, DENIED, NOT_FOUND
 
 from whimbrel.engine.deps.files import Dependencies
 
@@ -97,9 +98,9 @@ def lay_out(root: Path) -> None:
         os.symlink(target, docs / name)
 
 
-def told(site: Site, path: str, query: str) -> tuple[str, list[str]]:
-    """Return the response without the parts that depend on time and query, and the logged codes."""
-    answer = site.ask(f"{path}?{query}")
+def told(site: AccessSite, path: str, query: str) -> tuple[str, list[str]]:
+    """The answer without what differs by the time and the query, and the codes logged."""
+    answer = site.fetch(f"{path}?{query}")
     return re.sub(r"(Date|Last-Modified|ETag): [^\r]*\r\n", "", answer).replace(query, "QUERY"), site.codes()
 
 
@@ -111,56 +112,58 @@ def told(site: Site, path: str, query: str) -> tuple[str, list[str]]:
 def test_an_engine_with_memories_answers_as_a_fresh_one(tmp_path: Path, options: str, override: str) -> None:
     lay_out(tmp_path)
     conf = CONF.format(options=options, override=override)
-    familiar, numbers, chance = Site(tmp_path, conf, modules=MODULES), count(1000), random.Random(7)
-    fresh = {path: told(Site(tmp_path, conf, modules=MODULES), path, "q0999") for path in PATHS}
+    familiar, numbers, chance = AccessSite(tmp_path, conf, modules=MODULES), count(1000), random.Random(7)
+    fresh = {path: told(AccessSite(tmp_path, conf, modules=MODULES), path, "q0999") for path in PATHS}
     assert len({answer for answer, _ in fresh.values()}) > 8
     for _ in range(4):
         for path in chance.sample(PATHS, len(PATHS)):
             assert told(familiar, path, f"q{next(numbers)}") == fresh[path], path
 
 
-def status(site: Site, path: str, numbers: count[int] = count()) -> int:  # noqa: B008
-    """Return the status of a response that was not sent before."""
+def status(site: AccessSite, path: str, numbers: count[int] = count()) -> int:  # noqa: B008
+    """The status of an answer that was never given before."""
     return site.status(f"{path}?{next(numbers)}")
 
 
 @pytest.fixture
-def links_refused(tmp_path: Path) -> Site:
+def links_refused(tmp_path: Path) -> AccessSite:
     lay_out(tmp_path)
-    site = Site(tmp_path, CONF.format(options="Options -FollowSymLinks", override="All"), modules=MODULES)
+    site = AccessSite(
+        tmp_path, CONF.format(options="Options -FollowSymLinks", override="All"), modules=MODULES
+    )
     assert [status(site, "/in/deep/f.html") for _ in range(3)] == [200] * 3
     return site
 
 
-def test_a_file_that_became_a_link_is_refused(links_refused: Site) -> None:
+def test_a_file_that_became_a_link_is_refused(links_refused: AccessSite) -> None:
     page = links_refused.root / "htdocs/in/deep/f.html"
     page.unlink()
     page.symlink_to("../f.html")
     assert [status(links_refused, "/in/deep/f.html") for _ in range(2)] == [403, 403]
 
 
-def test_a_folder_that_became_a_link_is_refused(links_refused: Site) -> None:
+def test_a_folder_that_became_a_link_is_refused(links_refused: AccessSite) -> None:
     (links_refused.root / "htdocs/in/deep").rename(links_refused.root / "elsewhere")
     (links_refused.root / "htdocs/in/deep").symlink_to(links_refused.root / "elsewhere")
     assert status(links_refused, "/in/deep/f.html") == 403
     assert status(links_refused, "/in/deep/none.html") == 403
 
 
-def test_a_folder_that_is_gone_is_not_found(links_refused: Site) -> None:
+def test_a_folder_that_is_gone_is_not_found(links_refused: AccessSite) -> None:
     (links_refused.root / "htdocs/in/deep").rename(links_refused.root / "elsewhere")
     assert status(links_refused, "/in/deep/f.html") == 404
     (links_refused.root / "elsewhere").rename(links_refused.root / "htdocs/in/deep")
     assert status(links_refused, "/in/deep/f.html") == 200
 
 
-def test_htaccess_files_that_come_change_and_go_are_seen(links_refused: Site) -> None:
+def test_htaccess_files_that_come_change_and_go_are_seen(links_refused: AccessSite) -> None:
     upper, lower = (links_refused.root / "htdocs" / name / ".htaccess" for name in ("in", "in/deep"))
     upper.write_text("Require all denied\n")
     assert [
         status(links_refused, "/in/deep/f.html"),
         status(links_refused, "/in/deep/none"),
         status(links_refused, "/f.html"),
-    ] == [403, 403, 200]
+    ] == [DENIED, DENIED, ALLOWED]
     upper.write_text("Require all granted\n")
     assert status(links_refused, "/in/deep/f.html") == 200
     lower.write_text("Require all denied\n")
@@ -173,12 +176,16 @@ def test_htaccess_files_that_come_change_and_go_are_seen(links_refused: Site) ->
 
 def test_a_known_way_asks_the_file_system_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out(tmp_path)
-    site = Site(
+    site = AccessSite(
         tmp_path,
         "<Directory />\nAllowOverride None\n</Directory>\n" + CONF.format(options="", override="None"),
         modules=MODULES,
     )
-    assert [status(site, path) for path in ("/in/h.html", "/in/h.html", "/in/none")] == [200, 200, 404]
+    assert [status(site, path) for path in ("/in/h.html", "/in/h.html", "/in/none")] == [
+        ALLOWED,
+        ALLOWED,
+        NOT_FOUND,
+    ]
     asked: list[str] = []
 
     def counted(

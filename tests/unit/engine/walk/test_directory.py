@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 MODULES = "mpm_event authz_core dir headers"
 
@@ -22,8 +22,8 @@ def section(name: str, argument: str, letter: str) -> str:
 
 def test_sections_are_merged_from_the_shortest_path_to_the_longest(tmp_path: Path) -> None:
     conf = section("Directory", "@DOCROOT@/in", "c") + section("Directory", "@DOCROOT@", "b")
-    site = Site(tmp_path, conf + section("Directory", "/", "a"), modules=MODULES)
-    assert (order(site.ask("/in/f.html")), order(site.ask("/f.html"))) == ("abc", "ab")
+    site = AccessSite(tmp_path, conf + section("Directory", "/", "a"), modules=MODULES)
+    assert (order(site.fetch("/in/f.html")), order(site.fetch("/f.html"))) == ("abc", "ab")
 
 
 def test_kinds_of_sections_are_merged_in_httpds_order(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_kinds_of_sections_are_merged_in_httpds_order(tmp_path: Path) -> None:
         + section("DirectoryMatch", "/in", "b")
         + section("Directory", "@DOCROOT@/in", "a")
     )
-    assert order(Site(tmp_path, conf, modules=MODULES).ask("/in/f.html")) == "abcde"
+    assert order(AccessSite(tmp_path, conf, modules=MODULES).fetch("/in/f.html")) == "abcde"
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_kinds_of_sections_are_merged_in_httpds_order(tmp_path: Path) -> None:
     ],
 )
 def test_a_wildcard_matches_within_one_segment(tmp_path: Path, pattern: str, matches: bool) -> None:
-    site = Site(tmp_path, section("Directory", pattern, "w"), modules=MODULES)
-    assert (order(site.ask("/in/f.html")) == "w") == matches
+    site = AccessSite(tmp_path, section("Directory", pattern, "w"), modules=MODULES)
+    assert (order(site.fetch("/in/f.html")) == "w") == matches
 
 
 # options, status of a link to a file, and the log's code
@@ -64,18 +64,18 @@ LINKS = {
 @pytest.mark.parametrize("case", LINKS)
 def test_a_symbolic_link_needs_an_option(tmp_path: Path, case: str) -> None:
     options, status, codes = LINKS[case]
-    site = Site(tmp_path, f'<Directory "@DOCROOT@">\n{options}\n</Directory>\n')
+    site = AccessSite(tmp_path, f'<Directory "@DOCROOT@">\n{options}\n</Directory>\n')
     os.symlink("f.html", tmp_path / "htdocs/link.html")
     assert (site.status("/link.html"), site.codes()) == (status, codes)
 
 
 def test_a_link_on_the_way_is_checked_too(tmp_path: Path) -> None:
-    site = Site(tmp_path, '<Directory "@DOCROOT@">\nOptions None\n</Directory>\n')
+    site = AccessSite(tmp_path, '<Directory "@DOCROOT@">\nOptions None\n</Directory>\n')
     os.symlink("in", tmp_path / "htdocs/away")
     assert (site.status("/away/f.html"), site.codes()) == (403, ["AH00037"])
 
 
 def test_a_dangling_link_is_forbidden_where_links_are_checked(tmp_path: Path) -> None:
-    site = Site(tmp_path, '<Directory "@DOCROOT@">\nOptions SymLinksIfOwnerMatch\n</Directory>\n')
+    site = AccessSite(tmp_path, '<Directory "@DOCROOT@">\nOptions SymLinksIfOwnerMatch\n</Directory>\n')
     os.symlink("none", tmp_path / "htdocs/dangling")
     assert (site.status("/dangling"), site.codes()) == (403, ["AH00037"])

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 MODULES = "mpm_event authz_core dir headers"
 
 
-def site_with(root: Path, override: str = "AllowOverride All", conf: str = "") -> Site:
-    return Site(root, f'{conf}\n<Directory "@DOCROOT@">\n{override}\n</Directory>\n', modules=MODULES)
+def site_with(root: Path, override: str = "AllowOverride All", conf: str = "") -> AccessSite:
+    return AccessSite(root, f'{conf}\n<Directory "@DOCROOT@">\n{override}\n</Directory>\n', modules=MODULES)
 
 
 def write(root: Path, name: str, text: str) -> None:
@@ -21,8 +21,8 @@ def write(root: Path, name: str, text: str) -> None:
     os.utime(path, (1_600_000_000, 1_600_000_000))
 
 
-def x_field(site: Site, path: str = "/in/f.html") -> str:
-    lines = site.ask(path).split("\r\n")
+def x_field(site: AccessSite, path: str = "/in/f.html") -> str:
+    lines = site.fetch(path).split("\r\n")
     return next((line[3:] for line in lines if line.startswith("X: ")), "")
 
 

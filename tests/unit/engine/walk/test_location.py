@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 MODULES = "mpm_event authz_core dir headers setenvif"
 
 
-def taken(site: Site, path: str) -> str:
-    lines = site.ask(path).split("\r\n")
+def taken(site: AccessSite, path: str) -> str:
+    lines = site.fetch(path).split("\r\n")
     return next((line[3:] for line in lines if line.startswith("X: ")), "")
 
 
@@ -38,7 +38,7 @@ SECTIONS = {
 def test_a_section_applies_where_httpd_applies_it(tmp_path: Path, case: str) -> None:
     start, target, applies = SECTIONS[case]
     kind = start.split(" ")[0]
-    site = Site(tmp_path, f"<{start}>\nHeader always set X yes\n</{kind}>\n", modules=MODULES)
+    site = AccessSite(tmp_path, f"<{start}>\nHeader always set X yes\n</{kind}>\n", modules=MODULES)
     assert taken(site, target) == ("yes" if applies else "")
 
 
@@ -47,7 +47,7 @@ def test_locations_are_merged_in_the_order_of_the_file(tmp_path: Path) -> None:
         f"<Location {path}>\nHeader append X {letter}\n</Location>\n"
         for path, letter in (("/in/f.html", "a"), ("/", "b"), ("/in", "c"))
     )
-    assert taken(Site(tmp_path, conf, modules=MODULES), "/in/f.html") == "a, b, c"
+    assert taken(AccessSite(tmp_path, conf, modules=MODULES), "/in/f.html") == "a, b, c"
 
 
 @pytest.mark.parametrize(("path", "text"), [("/f.html", "else"), ("/in/f.html", "if"), ("/none", "elseif")])
@@ -62,9 +62,9 @@ Header always set X elseif
 Header always set X else
 </Else>
 """
-    assert taken(Site(tmp_path, conf, modules=MODULES), path) == text
+    assert taken(AccessSite(tmp_path, conf, modules=MODULES), path) == text
 
 
 def test_named_groups_become_variables(tmp_path: Path) -> None:
     conf = '<LocationMatch "^/(?<PLACE>[a-z]+)/">\nHeader set X "%{MATCH_PLACE}e"\n</LocationMatch>\n'
-    assert taken(Site(tmp_path, conf, modules=MODULES), "/in/f.html") == "in"
+    assert taken(AccessSite(tmp_path, conf, modules=MODULES), "/in/f.html") == "in"

@@ -1,10 +1,11 @@
-"""mod_allowmethods.  Expected answers are those of httpd 2.4.71."""
+"""mod_allowmethods.  Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 CONF = """
 LoadModule allowmethods_module modules/mod_allowmethods.so
@@ -18,13 +19,15 @@ AllowMethods reset
 
 
 def test_methods(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a/x.txt": "x", "htdocs/a/r/x.txt": "x"})
-    assert [ask(serving, "/a/x.txt", method=m).status for m in ("GET", "HEAD", "POST", "OPTIONS", "PUT")] == [
+    serving = build_engine(tmp_path, CONF, {"htdocs/a/x.txt": "x", "htdocs/a/r/x.txt": "x"})
+    assert [
+        fetch(serving, "/a/x.txt", method=m).status for m in ("GET", "HEAD", "POST", "OPTIONS", "PUT")
+    ] == [
         200,
         200,
         200,
         405,
         405,
     ]
-    assert ask(serving, "/a/x.txt", method="PUT").get("Allow") == "TRACE"
-    assert ask(serving, "/a/r/x.txt", method="OPTIONS").status == 200
+    assert fetch(serving, "/a/x.txt", method="PUT").get("Allow") == "TRACE"
+    assert fetch(serving, "/a/r/x.txt", method="OPTIONS").status == 200

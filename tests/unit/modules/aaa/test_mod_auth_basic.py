@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
+from tests.support.statuses import ALLOWED, CHALLENGED, FAILED
 
 from whimbrel.modules.aaa.mod_auth_basic import decode_base64
 
@@ -29,14 +30,14 @@ def challenge(answer: str) -> str:
     ],
 )
 def test_users_and_passwords(tmp_path: Path, user: str, status: int, codes: list[str]) -> None:
-    site = Site(tmp_path, REQUIRED.format(""))
+    site = AccessSite(tmp_path, REQUIRED.format(""))
     assert site.status(user=user) == status
     assert site.codes() == codes
 
 
 def test_another_scheme_is_asked_again(tmp_path: Path) -> None:
-    site = Site(tmp_path, REQUIRED.format(""))
-    answer = site.ask(headers="Authorization: Bearer x\r\n")
+    site = AccessSite(tmp_path, REQUIRED.format(""))
+    answer = site.fetch(headers="Authorization: Bearer x\r\n")
     assert challenge(answer) == 'WWW-Authenticate: Basic realm="Zone"'
     assert site.codes() == ["AH01614"]
 
@@ -45,8 +46,8 @@ def test_another_scheme_is_asked_again(tmp_path: Path) -> None:
     ("written", "realm"), [("'a\"b'", 'a\\"b'), ('"x\\"y"', 'x\\"y'), ('"%{HTTP_HOST}"', "localhost")]
 )
 def test_realms(tmp_path: Path, written: str, realm: str) -> None:
-    site = Site(tmp_path, REQUIRED.format(f"AuthName {written}\n"))
-    assert challenge(site.ask()) == f'WWW-Authenticate: Basic realm="{realm}"'
+    site = AccessSite(tmp_path, REQUIRED.format(f"AuthName {written}\n"))
+    assert challenge(site.fetch()) == f'WWW-Authenticate: Basic realm="{realm}"'
 
 
 @pytest.mark.parametrize(
@@ -60,24 +61,24 @@ def test_realms(tmp_path: Path, written: str, realm: str) -> None:
     ],
 )
 def test_broken_set_ups_answer_500(tmp_path: Path, body: str, code: str) -> None:
-    site = Site(tmp_path, f"<Location />\n{body}</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\n{body}</Location>\n")
     assert site.status(user="alice:wonder") == 500
     assert site.codes() == [code]
 
 
 def test_an_edit_of_the_file_counts_on_the_next_request(tmp_path: Path) -> None:
-    site = Site(tmp_path, REQUIRED.format(""))
+    site = AccessSite(tmp_path, REQUIRED.format(""))
     assert site.status(user="alice:wonder") == 200
     (tmp_path / "conf/users").write_text("bob:x\n")
     assert site.status(user="alice:wonder") == 401
 
 
 def test_not_authoritative(tmp_path: Path) -> None:
-    new = Site(tmp_path / "new", REQUIRED.format("AuthBasicAuthoritative Off\n"))
-    assert [new.status(user="mallory:x"), new.status(user="alice:wrong")] == [500, 401]
+    new = AccessSite(tmp_path / "new", REQUIRED.format("AuthBasicAuthoritative Off\n"))
+    assert [new.status(user="mallory:x"), new.status(user="alice:wrong")] == [FAILED, CHALLENGED]
     assert new.codes() == ["AH01796", "AH01617"]
-    old = Site(tmp_path / "old", REQUIRED.format("AuthBasicAuthoritative Off\n"), "2.2")
-    assert [old.status(user="mallory:x"), old.status(user="alice:wrong")] == [500, 401]
+    old = AccessSite(tmp_path / "old", REQUIRED.format("AuthBasicAuthoritative Off\n"), "2.2")
+    assert [old.status(user="mallory:x"), old.status(user="alice:wrong")] == [FAILED, CHALLENGED]
 
 
 def test_an_alias_is_tried_where_the_first_provider_does_not_know_the_user(tmp_path: Path) -> None:
@@ -87,8 +88,12 @@ def test_an_alias_is_tried_where_the_first_provider_does_not_know_the_user(tmp_p
         "<AuthnProviderAlias file more>\nAuthUserFile conf/more\n</AuthnProviderAlias>\n"
         + REQUIRED.format("AuthBasicProvider file more\n")
     )
-    site = Site(tmp_path, conf)
-    assert [site.status(user=u) for u in ("alice:wonder", "carol:wonder", "dave:x")] == [200, 200, 401]
+    site = AccessSite(tmp_path, conf)
+    assert [site.status(user=u) for u in ("alice:wonder", "carol:wonder", "dave:x")] == [
+        ALLOWED,
+        ALLOWED,
+        CHALLENGED,
+    ]
 
 
 def test_base64_as_apr_reads_it() -> None:

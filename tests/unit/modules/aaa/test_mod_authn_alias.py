@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 
 def test_a_list_of_aliases_is_asked_in_turn(tmp_path: Path) -> None:
@@ -13,9 +13,10 @@ def test_a_list_of_aliases_is_asked_in_turn(tmp_path: Path) -> None:
     conf = (
         "<AuthnProviderAlias file one>\nAuthUserFile conf/users\n</AuthnProviderAlias>\n"
         "<AuthnProviderAlias file two>\nAuthUserFile conf/more\n</AuthnProviderAlias>\n"
-        "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider one two\nRequire valid-user\n</Location>\n"
+        "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider one two\nRequire "
+        "valid-user\n</Location>\n"
     )
-    site = Site(tmp_path, conf, "2.2", MODULES["2.2"] + " authn_alias")
+    site = AccessSite(tmp_path, conf, "2.2", MODULES["2.2"] + " authn_alias")
     assert [site.status(user=user) for user in ("alice:wonder", "zoe:zz", "zoe:wonder", "kim:zz")] == [
         200,
         200,

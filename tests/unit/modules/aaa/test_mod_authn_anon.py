@@ -1,13 +1,17 @@
-"""Anonymous users: answers as recorded from httpd."""
+"""Anonymous users: responses recorded from httpd."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
+from tests.support.statuses import ALLOWED, CHALLENGED
 
-AREA = "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nRequire valid-user\n{}</Location>\n"
+AREA = (
+    "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nRequire "
+    "valid-user\n{}</Location>\n"
+)
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
@@ -31,11 +35,11 @@ AREA = "<Location />\nAuthType Basic\nAuthName Guests\nAuthBasicProvider anon\nR
     ],
 )
 def test_who_may_enter(tmp_path: Path, version: str, body: str, user: str, status: int) -> None:
-    site = Site(tmp_path, AREA.format(body), version, MODULES[version] + " authn_anon")
+    site = AccessSite(tmp_path, AREA.format(body), version, MODULES[version] + " authn_anon")
     assert site.status(user=user) == status
 
 
 def test_an_inner_section_starts_from_the_defaults(tmp_path: Path) -> None:
     conf = AREA.format("Anonymous guest\n") + "<Location /in>\nAnonymous_MustGiveEmail Off\n</Location>\n"
-    site = Site(tmp_path, conf, "2.4", MODULES["2.4"] + " authn_anon")
-    assert (site.status(user="guest:x"), site.status("/in/f.html", user="guest:x")) == (200, 401)
+    site = AccessSite(tmp_path, conf, "2.4", MODULES["2.4"] + " authn_anon")
+    assert (site.status(user="guest:x"), site.status("/in/f.html", user="guest:x")) == (ALLOWED, CHALLENGED)

@@ -1,4 +1,4 @@
-"""Users and groups in an SQLite file: answers as the installed httpd gives them."""
+"""Users and groups in an SQLite file: responses of the installed httpd."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 from whimbrel.modules.database import dbd_drivers
 from whimbrel.modules.database.mod_dbd import environment_name
 
 AREA = (
-    "DBDriver sqlite3\nDBDParams @DOCROOT@/../conf/u.db\n<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbd\n"
+    "DBDriver sqlite3\nDBDParams @DOCROOT@/../conf/u.db\n<Location />\nAuthType Basic\nAuthName "
+    "x\nAuthBasicProvider dbd\n"
     'AuthDBDUserPWQuery "SELECT password, mail FROM authn WHERE user = %s"\n{}</Location>\n'
 )
 GROUPS = 'AuthzDBDQuery "SELECT grp FROM g WHERE user = %s"\n'
 
 
-def site_of(root: Path, body: str, version: str = "2.4") -> Site:
+def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
     (root / "conf").mkdir()
     (root / "htdocs").mkdir()
     with sqlite3.connect(root / "conf/u.db") as data:
@@ -30,7 +31,7 @@ def site_of(root: Path, body: str, version: str = "2.4") -> Site:
         """)
     data.close()
     more = " dbd authn_dbd authz_dbd" if version == "2.4" else " dbd authn_dbd"
-    return Site(root, AREA.format(body), version, MODULES[version] + more)
+    return AccessSite(root, AREA.format(body), version, MODULES[version] + more)
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
@@ -83,10 +84,11 @@ def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_login_changes_a_row_and_leads_on(tmp_path: Path) -> None:
     body = (
-        'AuthzDBDQuery "UPDATE s SET n = n + 1 WHERE user = %s"\nAuthzDBDRedirectQuery "SELECT \'/to/\' || grp FROM g WHERE user = %s"\n'
+        'AuthzDBDQuery "UPDATE s SET n = n + 1 WHERE user = %s"\nAuthzDBDRedirectQuery "SELECT \'/to/\' || '
+        'grp FROM g WHERE user = %s"\n'
         "Require dbd-login\n"
     )
-    answer = site_of(tmp_path, body).ask(user="alice:wonder")
+    answer = site_of(tmp_path, body).fetch(user="alice:wonder")
     assert answer.startswith("HTTP/1.1 302 ") and "\r\nLocation: /to/staff\r\n" in answer
     with sqlite3.connect(tmp_path / "conf/u.db") as data:
         assert data.execute("select n from s").fetchall() == [(1,)]

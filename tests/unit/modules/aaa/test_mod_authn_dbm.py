@@ -1,20 +1,24 @@
-"""Users in DBM files: statuses and codes as recorded, and as the installed httpd answers."""
+"""Users in DBM files: statuses and codes recorded, and of the installed httpd."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
+from tests.support.access_site import MODULES, AccessSite
+from tests.support.dbm_samples import ALICE, BOB, berkeley, gdbm, write_sdbm
+from tests.support.statuses import ALLOWED, CHALLENGED
 
-AREA = "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire valid-user\n{}</Location>\n"
+AREA = (
+    "<Location />\nAuthType Basic\nAuthName x\nAuthBasicProvider dbm\nAuthDBMUserFile conf/db\nRequire "
+    "valid-user\n{}</Location>\n"
+)
 
 
-def site_of(root: Path, body: str, version: str = "2.4") -> Site:
+def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
     (root / "conf").mkdir()
     write_sdbm(root / "conf/db", (b"alice", ALICE + b"\0\0\0"), (b"bob", BOB + b":staff:more\0"))
-    return Site(root, AREA.format(body), version, MODULES[version] + " authn_dbm")
+    return AccessSite(root, AREA.format(body), version, MODULES[version] + " authn_dbm")
 
 
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
@@ -32,7 +36,11 @@ def test_users_of_an_sdbm_file(tmp_path: Path, version: str) -> None:
 def test_users_of_a_berkeley_file(tmp_path: Path) -> None:
     site = site_of(tmp_path, "")
     (tmp_path / "conf/db").write_bytes(berkeley())
-    assert [site.status(user=u) for u in ("alice:wonder", "alice:wrong", "bob:builder")] == [200, 401, 401]
+    assert [site.status(user=u) for u in ("alice:wonder", "alice:wrong", "bob:builder")] == [
+        ALLOWED,
+        CHALLENGED,
+        CHALLENGED,
+    ]
 
 
 def test_users_of_a_gdbm_file(tmp_path: Path) -> None:
@@ -51,7 +59,7 @@ def test_users_of_a_gdbm_file(tmp_path: Path) -> None:
 def test_files_cut_short_let_nobody_in(tmp_path: Path, kind: str, cut: int) -> None:
     site = site_of(tmp_path, f"AuthDBMType {kind}\n")
     (tmp_path / "conf/db").write_bytes((gdbm() if kind == "GDBM" else berkeley())[:cut])
-    # httpd reads a GDBM file as long as what it asks for lies in it
+    # httpd reads a GDBM file if the key's data is inside the file
     assert site.status(user="alice:wonder") == (200 if kind == "GDBM" and cut < 0 else 500)
 
 
@@ -82,4 +90,4 @@ def test_an_edit_counts_on_the_next_request(tmp_path: Path) -> None:
     site = site_of(tmp_path, "AuthDBMType SDBM\n")
     assert site.status(user="alice:wonder") == 200
     write_sdbm(tmp_path / "conf/db", (b"alice", BOB), (b"more", b"x"))
-    assert [site.status(user=u) for u in ("alice:wonder", "alice:builder")] == [401, 200]
+    assert [site.status(user=u) for u in ("alice:wonder", "alice:builder")] == [CHALLENGED, ALLOWED]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, MODULES, Site
-from tests.unit.modules.dbm_samples import write_sdbm
+from tests.support.access_site import BASIC, MODULES, AccessSite
+from tests.support.dbm_samples import write_sdbm
 
 from whimbrel.engine.cache.index import CacheIndex
 from whimbrel.modules.aaa.mod_authz_dbm import groups_of
@@ -16,12 +16,12 @@ from whimbrel.modules.support.dbm import sdbm
 AREA = "<Location />\n{}AuthzDBMType SDBM\nAuthDBMGroupFile conf/gdb\n{}</Location>\n"
 
 
-def site_of(root: Path, body: str, version: str = "2.4") -> Site:
+def site_of(root: Path, body: str, version: str = "2.4") -> AccessSite:
     (root / "conf").mkdir()
     write_sdbm(
         root / "conf/gdb", (b"alice", b"admin,staff"), (b"bob", b"pw:staff:junk"), (b"bob:Other", b"admin")
     )
-    return Site(
+    return AccessSite(
         root,
         AREA.format(BASIC.replace("AuthGroupFile conf/groups\n", ""), body),
         version,

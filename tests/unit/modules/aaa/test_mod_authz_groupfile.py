@@ -1,11 +1,11 @@
-"""Require group and file-group: what is logged of users who are refused, as httpd 2.4.71 logs it."""
+"""Require group and file-group: log lines about refused users, as in httpd 2.4.71."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
 
 USERS = "zoe:{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=\n"
 
@@ -24,10 +24,10 @@ USERS = "zoe:{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=\n"
     ],
 )
 def test_refused_users(tmp_path: Path, rule: str, level: str, user: str, codes: list[str]) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, f"LogLevel warn authz_groupfile:{level}\n<Location />\n{BASIC}Require {rule}\n</Location>\n"
     )
     with (tmp_path / "conf/users").open("a") as file:
         file.write(USERS)
-    site.ask(user=f"{user}:wonder")
+    site.fetch(user=f"{user}:wonder")
     assert [code for code in site.codes() if code != "AH01631"] == codes

@@ -1,17 +1,18 @@
-"""Require forward-dns: what is logged about names, as httpd 2.4.71 logs it."""
+"""Require forward-dns: log lines about names, as in httpd 2.4.71."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 
 def test_names_without_an_address_are_told(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
-        "LogLevel warn authz_host:debug\n<Location />\nRequire forward-dns nosuch.invalid localhost other.invalid\n</Location>\n",
+        "LogLevel warn authz_host:debug\n<Location />\nRequire forward-dns nosuch.invalid localhost "
+        "other.invalid\n</Location>\n",
     )
     assert site.status() == 200
     assert site.codes() == ["AH03356", "AH03355"]
@@ -29,6 +30,6 @@ def test_names_without_an_address_are_told(tmp_path: Path) -> None:
     ],
 )
 def test_comments_end_the_names(tmp_path: Path, words: str, status: int, codes: list[str]) -> None:
-    site = Site(tmp_path, f"<Location />\nRequire host {words}\n</Location>\n")
+    site = AccessSite(tmp_path, f"<Location />\nRequire host {words}\n</Location>\n")
     assert site.status() == status
     assert [code for code in site.codes() if code != "AH01630"] == codes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.site import Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.core_config import (

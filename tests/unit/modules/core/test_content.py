@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
+from tests.support.site import Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.core_config import CoreDirConfig
@@ -67,8 +68,8 @@ def test_filters_by_type_of_22(tmp_path: Path) -> None:
 
 
 def test_unknown_filters_are_logged(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "SetOutputFilter a;;B;\nSetInputFilter XX", {"htdocs/f.txt": "x"})
-    assert ask(serving, "/f.txt").body == "x"
+    serving = build_engine(tmp_path, "SetOutputFilter a;;B;\nSetInputFilter XX", {"htdocs/f.txt": "x"})
+    assert fetch(serving, "/f.txt").body == "x"
     text = b"".join(b"".join(v) for v in serving.runtime.logs.values()).decode()  # type: ignore[attr-defined]
     assert [line.partition("added: ")[2] for line in text.splitlines() if "AH00082" in line] == [
         "a",
@@ -78,5 +79,5 @@ def test_unknown_filters_are_logged(tmp_path: Path) -> None:
 
 
 def test_a_handler_that_depends_on_the_request(tmp_path: Path) -> None:
-    serving = engine(tmp_path, 'SetHandler "expr=%{req:X-Handler}"\nLogFormat "%R" f', {"htdocs/f.txt": "x"})
-    assert ask(serving, "/f.txt", "X-Handler: nosuch").body == "x"
+    serving = build_engine(tmp_path, 'SetHandler "expr=%{req:X-Handler}"\nLogFormat "%R" f', {"htdocs/f.txt": "x"})
+    assert fetch(serving, "/f.txt", "X-Handler: nosuch").body == "x"

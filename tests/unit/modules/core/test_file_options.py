@@ -1,4 +1,4 @@
-"""FileETag and its neighbours; results of merging are recorded from 2.4.71."""
+"""FileETag and its neighbours; the results of merging are those that 2.4.71 gave for the same sections."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
-from tests.unit.modules.access import Site as Serving
+from tests.support.access_site import AccessSite
+from tests.support.site import Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.core_config import (
@@ -28,7 +28,7 @@ LETTERS = {"I": ETAG_INODE, "S": ETAG_SIZE, "M": ETAG_MTIME}
 
 
 def bits(tmp_path: Path, *settings: str) -> int:
-    """Return the result of nested sections with these FileETag lines."""
+    """What nested sections with these FileETag lines come to."""
     now = CoreDirConfig()
     for words in settings:
         now = merge(
@@ -119,14 +119,14 @@ FileETag +Size
 @pytest.mark.parametrize(
     ("folder", "tag"), [("", "1"), ("in/", "5af3107a40000"), ("in/none/", None), ("in/none/size/", "1")]
 )
-def test_directories_are_merged_before_they_are_merged_onto_the_server(
+def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
-    """As recorded of both versions: size; time, although the outer sections set the size; none; size."""
-    site = Serving(tmp_path, NESTED)
+    """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
+    site = AccessSite(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)
     (path / "f").write_bytes(b"x")
     os.utime(path / "f", (1600000000, 1600000000))
-    found = re.search(r'ETag: "(.*)"', site.ask(f"/{folder}f"))
+    found = re.search(r'ETag: "(.*)"', site.fetch(f"/{folder}f"))
     assert (found[1] if found else None) == tag

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import MTIME, ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
+from tests.support.site import MTIME
 
 from whimbrel.modules.core.handler import joined
 
@@ -22,7 +24,7 @@ def log_of(serving: object) -> str:
 
 
 def test_a_file(tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, "", FILES), "/f.txt")
+    reply = fetch(build_engine(tmp_path, "", FILES), "/f.txt")
     assert (reply.status, reply.body) == (200, "hello\n")
     assert reply.headers[:4] == [
         ("Last-Modified", "Sun, 13 Sep 2020 12:26:40 GMT"),
@@ -33,7 +35,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 def test_the_etag_of_22_begins_with_the_inode(tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, "", FILES, "2.2"), "/f.txt")
+    reply = fetch(build_engine(tmp_path, "", FILES, "2.2"), "/f.txt")
     assert reply.get("ETag") == f'"{os.stat(tmp_path / "htdocs/f.txt").st_ino:x}-6-{STAMP}"'
 
 
@@ -42,13 +44,13 @@ def test_the_etag_of_22_begins_with_the_inode(tmp_path: Path) -> None:
     [("None", None), ("Digest", '"9XLTlvrpIGYocU+yzgD3LpTyJY8="'), ("MTime", f'"{STAMP}"'), ("Size", '"6"')],
 )
 def test_etags(tmp_path: Path, etag: str, expected: str | None) -> None:
-    assert ask(engine(tmp_path, f"FileETag {etag}", FILES), "/f.txt").get("ETag") == expected
+    assert fetch(build_engine(tmp_path, f"FileETag {etag}", FILES), "/f.txt").get("ETag") == expected
 
 
 def test_a_young_file_has_a_weak_tag(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
+    serving = build_engine(tmp_path, "", FILES)
     (tmp_path / "htdocs/f.txt").write_text("now")
-    assert (ask(serving, "/f.txt").get("ETag") or "").startswith('W/"3-')
+    assert (fetch(serving, "/f.txt").get("ETag") or "").startswith('W/"3-')
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_a_young_file_has_a_weak_tag(tmp_path: Path) -> None:
     ],
 )
 def test_methods(tmp_path: Path, method: str, path: str, status: int, allow: str | None) -> None:
-    reply = ask(engine(tmp_path, "", FILES), path, method=method)
+    reply = fetch(build_engine(tmp_path, "", FILES), path, method=method)
     assert reply.status == status
     found = reply.get("Allow")
     assert (
@@ -84,27 +86,27 @@ def test_methods(tmp_path: Path, method: str, path: str, status: int, allow: str
     ],
 )
 def test_a_missing_file_is_logged(tmp_path: Path, version: str, text: str) -> None:
-    serving = engine(tmp_path, "LogLevel info", FILES, version)
-    assert ask(serving, "/nosuch").status == 404
+    serving = build_engine(tmp_path, "LogLevel info", FILES, version)
+    assert fetch(serving, "/nosuch").status == 404
     assert text.replace("@", str(tmp_path)) in log_of(serving)
 
 
 def test_a_missing_file_is_below_the_usual_level_of_24(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
-    assert ask(serving, "/nosuch").status == 404
+    serving = build_engine(tmp_path, "", FILES)
+    assert fetch(serving, "/nosuch").status == 404
     assert log_of(serving) == ""
 
 
 def test_an_invalid_method_is_logged(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
-    ask(serving, "/f.txt", method="FOO")
+    serving = build_engine(tmp_path, "", FILES)
+    fetch(serving, "/f.txt", method="FOO")
     assert "AH00135: Invalid method in request FOO /f.txt HTTP/1.1" in log_of(serving)
 
 
 def test_conditions(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
-    assert ask(serving, "/f.txt", f'If-None-Match: "6-{STAMP}"').status == 304
-    failed = ask(serving, "/f.txt", 'If-Match: "x"')
+    serving = build_engine(tmp_path, "", FILES)
+    assert fetch(serving, "/f.txt", f'If-None-Match: "6-{STAMP}"').status == 304
+    failed = fetch(serving, "/f.txt", 'If-Match: "x"')
     assert (failed.status, failed.body, failed.get("Content-Length"), failed.get("ETag")) == (
         412,
         "",
@@ -118,46 +120,46 @@ def test_path_info_and_types(tmp_path: Path) -> None:
         "<Location /f.txt>\nAcceptPathInfo On\nForceType text/X\n</Location>\n<Location /d>\nForceType "
         "none\nSetHandler none\n</Location>"
     )
-    serving = engine(tmp_path, conf, FILES)
-    assert (ask(serving, "/f.txt/more").status, ask(serving, "/f.txt/more").get("Content-Type")) == (
+    serving = build_engine(tmp_path, conf, FILES)
+    assert (fetch(serving, "/f.txt/more").status, fetch(serving, "/f.txt/more").get("Content-Type")) == (
         200,
         "text/x",
     )
-    assert ask(serving, "/d/x.txt").get("Content-Type") == "text/plain"
+    assert fetch(serving, "/d/x.txt").get("Content-Type") == "text/plain"
 
 
 def test_content_md5(tmp_path: Path) -> None:
     assert (
-        ask(engine(tmp_path, "ContentDigest On", FILES), "/f.txt").get("Content-MD5")
+        fetch(build_engine(tmp_path, "ContentDigest On", FILES), "/f.txt").get("Content-MD5")
         == "sZRqySSS0jR8YjW00mERhA=="
     )  # md5sum: b1946ac92492d2347c6235b4d2611184
 
 
 def test_pipes_are_not_opened(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
+    serving = build_engine(tmp_path, "", FILES)
     os.mkfifo(tmp_path / "htdocs/pipe")
-    assert ask(serving, "/pipe").status == 403
+    assert fetch(serving, "/pipe").status == 403
 
 
 def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path, "LoadModule cgi_module m/mod_cgi.so\nSetHandler cgi-script", {"htdocs/p.cgi": "#!/bin/sh\n"}
     )
-    reply = ask(serving, "/p.cgi")
+    reply = fetch(serving, "/p.cgi")
     assert reply.status == 500 or "#!/bin/sh" not in reply.body
     assert "#!" not in reply.body
 
 
 def test_a_large_file_is_sent_completely(tmp_path: Path) -> None:
     assert (
-        ask(engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
+        fetch(build_engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
     )
 
 
 def test_the_future_is_no_last_modified(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
+    serving = build_engine(tmp_path, "", FILES)
     os.utime(tmp_path / "htdocs/f.txt", (4_000_000_000, 4_000_000_000))
-    assert "2096" not in (ask(serving, "/f.txt").get("Last-Modified") or "2096")
+    assert "2096" not in (fetch(serving, "/f.txt").get("Last-Modified") or "2096")
     assert MTIME < 4_000_000_000
 
 
@@ -180,7 +182,7 @@ def test_joined(path: str, expected: str | None) -> None:
 
 def test_a_device_is_served_as_the_empty_file_that_its_size_makes_it(tmp_path: Path) -> None:
     """As recorded of both versions for a link to /dev/null; /dev/zero is not read either."""
-    serving = engine(tmp_path, "", FILES)
+    serving = build_engine(tmp_path, "", FILES)
     (tmp_path / "htdocs/dev").symlink_to("/dev/zero")
-    reply = ask(serving, "/dev")
+    reply = fetch(serving, "/dev")
     assert (reply.status, reply.get("Content-Length")) == (200, "0")

@@ -1,4 +1,4 @@
-"""Databases of mod_dbd.  The packages of PostgreSQL and MySQL are stood in for by modules of the same names that note what is asked of them."""
+"""Databases of mod_dbd.  Fake modules replace the packages of PostgreSQL and MySQL and record the calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.modules.database import dbd_drivers
@@ -81,7 +81,7 @@ def test_sqlite_gives_text(tmp_path: Path) -> None:
 
 
 class Cursor:
-    """Notes statements; answers with one row."""
+    """Records statements; returns one row."""
 
     description, rowcount = [("a",), ("b",)], 1
 
@@ -107,7 +107,7 @@ class Cursor:
 
 
 class Package:
-    """A stand-in for psycopg or pymysql."""
+    """A fake of psycopg or pymysql."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         self.asked: list[Any] = []
@@ -184,7 +184,7 @@ def test_a_server_that_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) 
     with here, there:
         cut = dbd_drivers._CutOff(here.fileno())
         here.settimeout(5)
-        assert here.recv(1) == b""  # the end, without a word of the other side
+        assert here.recv(1) == b""  # the end, without a word from the peer
         cut.stop()
 
 
@@ -199,9 +199,9 @@ def test_packages_that_are_missing(
             ConfigError,
             match=f"Can't load driver file apr_dbd_{driver}.so: install Whimbrel with the extra {extra}",
         ):
-            Site(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
+            AccessSite(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
 
 
 def test_a_driver_that_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"Can't load driver file apr_dbd_oracle\.so$"):
-        Site(tmp_path, "DBDriver oracle\n", "2.4", MODULES["2.4"] + " dbd")
+        AccessSite(tmp_path, "DBDriver oracle\n", "2.4", MODULES["2.4"] + " dbd")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import engine
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.config.read_limits import ReadLimit
@@ -53,11 +53,11 @@ def test_bad_limits(text: str, reason: str) -> None:
     ],
 )
 def test_defaults(version: str, conf: str, header: ReadLimit, body: ReadLimit, tmp_path: Path) -> None:
-    configuration = engine(tmp_path, LOAD + conf, version=version).configuration
+    configuration = build_engine(tmp_path, LOAD + conf, version=version).configuration
     found = limits_of(configuration, configuration.main)
     assert (found.header, found.body, found.handshake) == (header, body, ReadLimit())
 
 
 def test_the_old_version_knows_no_handshake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Unknown RequestReadTimeout parameter"):
-        engine(tmp_path, LOAD + "RequestReadTimeout handshake=5", version="2.2")
+        build_engine(tmp_path, LOAD + "RequestReadTimeout handshake=5", version="2.2")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.http.http1.chunked import BodyError
@@ -46,7 +46,7 @@ def test_a_page_does_not_take_too_much_either(tmp_path: Path) -> None:
     from whimbrel.engine.request import Connection
     from whimbrel.testing.client import TestClient
 
-    site = Site(tmp_path, "<Location /f.html>\nKeptBodySize 10\n</Location>\n", "2.4", LOADED)
+    site = AccessSite(tmp_path, "<Location /f.html>\nKeptBodySize 10\n</Location>\n", "2.4", LOADED)
     for size, status in ((3, "200"), (30, "413")):
         data = (
             f"POST /f.html HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n{'x' * size}".encode()
@@ -64,4 +64,4 @@ def test_a_page_does_not_take_too_much_either(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", ["x", "5x", "-1"])
 def test_sizes_that_are_none(tmp_path: Path, size: str) -> None:
     with pytest.raises(ConfigError, match="KeptBodySize must be a valid size in bytes, or zero."):
-        Site(tmp_path, f"<Location />\nKeptBodySize {size}\n</Location>\n", "2.4", LOADED)
+        AccessSite(tmp_path, f"<Location />\nKeptBodySize {size}\n</Location>\n", "2.4", LOADED)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 CONF = "LoadModule asis_module modules/mod_asis.so\nAddHandler send-as-is asis"
 
@@ -23,12 +24,12 @@ CONF = "LoadModule asis_module modules/mod_asis.so\nAddHandler send-as-is asis"
     ],
 )
 def test_answers(text: str, status: int, length: str | None, body: str, tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.asis": text, "htdocs/b.txt": "B\n"})
-    reply = ask(serving, "/a.asis")
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.asis": text, "htdocs/b.txt": "B\n"})
+    reply = fetch(serving, "/a.asis")
     assert (reply.status, reply.get("Content-Length"), reply.body) == (status, length, body)
 
 
 def test_other_methods_get_the_file(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.asis": "X: 1\n\nx"})
-    assert ask(serving, "/a.asis", method="POST", body="x").body == "X: 1\n\nx"
-    assert ask(serving, "/nope.asis").status == 404
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.asis": "X: 1\n\nx"})
+    assert fetch(serving, "/a.asis", method="POST", body="x").body == "X: 1\n\nx"
+    assert fetch(serving, "/nope.asis").status == 404

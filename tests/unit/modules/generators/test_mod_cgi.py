@@ -1,4 +1,4 @@
-"""mod_cgi. Every expected response is recorded from httpd 2.4.71 or 2.2.34 with the same script."""
+"""mod_cgi.  Every expected answer is what httpd 2.4.71 or 2.2.34 gave to the same script."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import body, log, said, script, site
+from tests.support.client import decoded_body, error_log, fetch
+from tests.support.scripts import build_cgi_engine, fetch_script, script
 
 
 @pytest.mark.parametrize(
@@ -26,30 +26,29 @@ from tests.unit.modules.scripts import body, log, said, script, site
     ],
 )
 def test_status(words: str, status: int, tmp_path: Path) -> None:
-    assert said(tmp_path, words).status == status
+    assert fetch_script(tmp_path, words).status == status
 
 
 def test_fields(tmp_path: Path) -> None:
-    reply = said(
+    reply = fetch_script(
         tmp_path,
-        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: "
-        r"2\nContent-Length: 2\n\nabcdef",
+        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: 2\nContent-Length: 2\n\nabcdef",
     )
     assert reply.get("Content-Type") == "text/a; Charset=X"
     assert reply.all("Set-Cookie") == ["a=1", "b=2"]
     assert reply.get("X-D") == "1, 2"
-    assert body(reply) == "abcdef"
+    assert decoded_body(reply) == "abcdef"
 
 
 def test_length_of_a_script_counts_in_the_old_version(tmp_path: Path) -> None:
     assert (
-        said(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get("Content-Length")
+        fetch_script(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get("Content-Length")
         == "2"
     )
 
 
 def test_internal_redirect(tmp_path: Path) -> None:
-    reply = said(tmp_path, r"Location: /plain.txt\nX-Lost: 1\nSet-Cookie: a=b\n\nb\n")
+    reply = fetch_script(tmp_path, r"Location: /plain.txt\nX-Lost: 1\nSet-Cookie: a=b\n\nb\n")
     assert (reply.status, reply.body, reply.get("X-Lost"), reply.get("Set-Cookie")) == (
         200,
         "PLAIN\n",
@@ -59,70 +58,63 @@ def test_internal_redirect(tmp_path: Path) -> None:
 
 
 def test_conditions(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": script(r'ETag: "q"\nContent-Type: text/plain\n\nx')})
-    assert ask(serving, "/a.cgi", 'If-None-Match: "q"').status == 304
-    assert ask(serving, "/a.cgi", 'If-Match: "zz"').status == 412
-    assert ask(serving, "/a.cgi", 'If-None-Match: "q"', method="POST").status == 200
+    serving = build_cgi_engine(tmp_path, {"a.cgi": script(r'ETag: "q"\nContent-Type: text/plain\n\nx')})
+    assert fetch(serving, "/a.cgi", 'If-None-Match: "q"').status == 304
+    assert fetch(serving, "/a.cgi", 'If-Match: "zz"').status == 412
+    assert fetch(serving, "/a.cgi", 'If-None-Match: "q"', method="POST").status == 200
 
 
 def test_bodies_reach_the_script(tmp_path: Path) -> None:
-    lines = (
-        '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" "$CONTENT_LENGTH" '
-        '"$QUERY_STRING" "$b"\n'
-    )
-    serving = site(tmp_path, {"a.cgi": lines})
-    assert body(ask(serving, "/a.cgi?q=1", method="POST", body="hello")) == "5|q=1|hello"
-    assert body(ask(serving, "/a.cgi")) == "||"
-    assert body(ask(serving, "/a.cgi", method="POST", body="x" * 300_000)) == "300000||" + "x" * 300_000
+    lines = '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" "$CONTENT_LENGTH" "$QUERY_STRING" "$b"\n'
+    serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
+    assert decoded_body(fetch(serving, "/a.cgi?q=1", method="POST", body="hello")) == "5|q=1|hello"
+    assert decoded_body(fetch(serving, "/a.cgi")) == "||"
+    assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="x" * 300_000)) == "300000||" + "x" * 300_000
 
 
 def test_bodies_beyond_the_limit(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10")
-    assert ask(serving, "/a.cgi", method="POST", body="x" * 11).status == 413
-    assert ask(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
+    serving = build_cgi_engine(tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10")
+    assert fetch(serving, "/a.cgi", method="POST", body="x" * 11).status == 413
+    assert fetch(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
 
 
 def test_a_script_that_does_not_read_its_body(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
-    assert body(ask(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
+    assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
 
 
 def test_large_answers(tmp_path: Path) -> None:
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path,
         {
-            "a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr "
-            "'\\0' x\n"
+            "a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr '\\0' x\n"
         },
     )
-    reply = ask(serving, "/a.cgi")
-    assert body(reply) == "x" * 300_000
+    reply = fetch(serving, "/a.cgi")
+    assert decoded_body(reply) == "x" * 300_000
 
 
 def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
-    lines = (
-        '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; '
-        "done\n"
-    )
-    serving = site(tmp_path, {"a.cgi": lines})
+    lines = '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; done\n'
+    serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
     found = [
-        body(ask(serving, f"/a.cgi{query}"))
+        decoded_body(fetch(serving, f"/a.cgi{query}"))
         for query in ("", "?a+b+c", "?a=b+c", "?a%20b+%22q%22", "?a;b", "?")
     ]
     assert found == ["0:", "3:[a][b][c]", "0:", r"2:[a b][\"q\"]", r"1:[a\;b]", "0:"]
 
 
 def test_nph_scripts_speak_for_themselves(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")})
-    reply = ask(serving, "/nph-a.cgi")
+    serving = build_cgi_engine(tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")})
+    reply = fetch(serving, "/nph-a.cgi")
     assert (reply.status, reply.headers, reply.body) == (299, [("X-Nph", "1")], "nph body\n")
 
 
 def test_head_has_no_body(tmp_path: Path) -> None:
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path, {"a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nsleep 0.05\necho x\n"}
     )
-    assert ask(serving, "/a.cgi", method="HEAD").body == ""
+    assert fetch(serving, "/a.cgi", method="HEAD").body == ""
 
 
 @pytest.mark.parametrize(
@@ -143,14 +135,12 @@ def test_head_has_no_body(tmp_path: Path) -> None:
         (
             "/plain.cgi",
             500,
-            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: exec of '@/htdocs/plain.cgi' "
-            "failed",
+            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: exec of '@/htdocs/plain.cgi' failed",
         ),
         (
             "/lost.cgi",
             500,
-            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: exec of "
-            "'@/htdocs/lost.cgi' failed",
+            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: exec of '@/htdocs/lost.cgi' failed",
         ),
         ("/fail.cgi", 500, "AH01215: stderr from @/htdocs/fail.cgi: oops"),
         ("/empty.cgi", 500, "End of script output before headers: empty.cgi"),
@@ -174,23 +164,20 @@ def test_refusals_and_failures(path: str, status: int, code: str, tmp_path: Path
         "begun.cgi": script(r"Content-Type: text/plain\n"),
         "bad.cgi": script(r"this is not a header line at all\n\n"),
     }
-    conf = (
-        '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo '
-        "Off\n</Files>\n"
-    )
+    conf = '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo Off\n</Files>\n'
     conf += "<Location /dir.cgi>\nSetHandler cgi-script\nDirectoryIndex disabled\n</Location>\n"
-    serving = site(tmp_path, files, conf)
-    assert ask(serving, path).status == status
-    assert code.replace("@", str(tmp_path)) in log(serving)
+    serving = build_cgi_engine(tmp_path, files, conf)
+    assert fetch(serving, path).status == status
+    assert code.replace("@", str(tmp_path)) in error_log(serving)
 
 
 def test_words_of_the_old_version(tmp_path: Path) -> None:
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path, {"bad.cgi": script(r"just text\n"), "fail.cgi": "#!/bin/sh\necho oops >&2\n"}, version="2.2"
     )
-    assert (ask(serving, "/bad.cgi").status, ask(serving, "/fail.cgi").status) == (500, 500)
+    assert (fetch(serving, "/bad.cgi").status, fetch(serving, "/fail.cgi").status) == (500, 500)
     lines = [
-        line.partition("] ")[2].partition("] ")[2].partition("] ")[2] for line in log(serving).splitlines()
+        line.partition("] ")[2].partition("] ")[2].partition("] ")[2] for line in error_log(serving).splitlines()
     ]
     assert lines == [
         "malformed header from script. Bad header=just text: bad.cgi",
@@ -200,17 +187,17 @@ def test_words_of_the_old_version(tmp_path: Path) -> None:
 
 
 def test_a_script_that_takes_too_long(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIScriptTimeout 100ms")
-    assert ask(serving, "/a.cgi").status == 504
-    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in log(serving)
-    assert "Script timed out before returning headers: a.cgi" in log(serving)
+    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIScriptTimeout 100ms")
+    assert fetch(serving, "/a.cgi").status == 504
+    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in error_log(serving)
+    assert "Script timed out before returning headers: a.cgi" in error_log(serving)
 
 
 def test_script_log(tmp_path: Path) -> None:
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path, {"bad.cgi": script(r"no header\nmore\n")}, "ScriptLog logs/script.log\nScriptLogBuffer 4"
     )
-    ask(serving, "/bad.cgi?x=1", method="POST", body="abcdef")
+    fetch(serving, "/bad.cgi?x=1", method="POST", body="abcdef")
     first, *rest = (tmp_path / "logs/script.log").read_text().splitlines()
     assert first.startswith("%% [")
     assert first.endswith("] POST /bad.cgi?x=1 HTTP/1.1")
@@ -240,12 +227,12 @@ def test_output_that_is_not_sent_is_thrown_away(
     head: str, method: str, fields: tuple[str, ...], status: int, tmp_path: Path
 ) -> None:
     """300 MB are read, as httpd reads them, and take no memory; the script log gets the beginning."""
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path, {"a.cgi": FLOOD.format(head=head), "plain.txt": "PLAIN\n"}, "ScriptLog logs/script\n"
     )
     tracemalloc.start()
     try:
-        reply = ask(serving, "/a.cgi", *fields, method=method)
+        reply = fetch(serving, "/a.cgi", *fields, method=method)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -255,47 +242,47 @@ def test_output_that_is_not_sent_is_thrown_away(
 
 
 def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
-    """httpd responds when the script has written all of it."""
+    """httpd answers as soon as the script has written all of it."""
     large = "#!/bin/sh\nprintf 'ETag: \"q\"\\n\\n'\nhead -c 300000 /dev/zero\n"
     begin = time.monotonic()
-    assert ask(site(tmp_path, {"a.cgi": large}), "/a.cgi", 'If-None-Match: "q"').status == 304
+    assert fetch(build_cgi_engine(tmp_path, {"a.cgi": large}), "/a.cgi", 'If-None-Match: "q"').status == 304
     assert time.monotonic() - begin < 10
 
 
 def test_a_line_without_end(tmp_path: Path) -> None:
-    """A line of a head has at most 8190 bytes: httpd 2.4.71 treats a longer one as the end of the output."""
+    """No line of a head may be longer than 8190 bytes: httpd 2.4.71 takes that for the end of the output."""
     long = "#!/bin/sh\nhead -c 9000 /dev/zero | tr '\\0' x\nprintf '\\nContent-Type: text/plain\\n\\nx'\n"
-    serving = site(tmp_path, {"a.cgi": long})
-    assert ask(serving, "/a.cgi").status == 500
-    assert "End of script output before headers: a.cgi" in log(serving)
+    serving = build_cgi_engine(tmp_path, {"a.cgi": long})
+    assert fetch(serving, "/a.cgi").status == 500
+    assert "End of script output before headers: a.cgi" in error_log(serving)
 
 
 def test_an_endless_head(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nexec yes 'X-Name: value'\n"}, "TimeOut 1\n")
-    assert ask(serving, "/a.cgi").status == 500
-    assert "the head of script 'a.cgi' is longer than 131072 bytes" in log(serving)
+    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nexec yes 'X-Name: value'\n"}, "TimeOut 1\n")
+    assert fetch(serving, "/a.cgi").status == 500
+    assert "the head of script 'a.cgi' is longer than 131072 bytes" in error_log(serving)
 
 
 def test_a_timeout_has_httpds_lines(tmp_path: Path) -> None:
-    serving = site(
+    serving = build_cgi_engine(
         tmp_path, {"a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nx'\nsleep 5\n"}, "TimeOut 1\n"
     )
-    assert ask(serving, "/a.cgi").status == 200
-    assert "AH01220: Timeout waiting for output from CGI script" in log(serving)
+    assert fetch(serving, "/a.cgi").status == 200
+    assert "AH01220: Timeout waiting for output from CGI script" in error_log(serving)
     assert (
-        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: "
-        "ap_content_length_filter: " in log(serving)
+        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: ap_content_length_filter: "
+        in error_log(serving)
     )
 
 
 def test_many_complaints_are_not_remembered(tmp_path: Path) -> None:
-    """Each is logged; the request stores no more than it may repeat."""
-    serving = site(
+    """Each is logged; the request keeps no more than it may repeat."""
+    serving = build_cgi_engine(
         tmp_path,
         {"a.cgi": "#!/bin/sh\nyes complaint | head -n 5000 >&2\nprintf 'Content-Type: text/plain\\n\\nx'\n"},
     )
     seen: list[int] = []
     finished = serving.on_response_sent
     serving.on_response_sent = lambda r, *rest: (seen.append(len(r.log_lines)), finished(r, *rest))[1]  # type: ignore[method-assign]
-    assert body(ask(serving, "/a.cgi")) == "x"
-    assert (log(serving).count("AH01215"), seen) == (5000, [256])
+    assert decoded_body(fetch(serving, "/a.cgi")) == "x"
+    assert (error_log(serving).count("AH01215"), seen) == (5000, [256])

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import CGI, body, log, script, site
+from tests.support.client import decoded_body, error_log, fetch
+from tests.support.scripts import CGI, build_cgi_engine, script
 
 CGID = CGI.replace("cgi_module modules/mod_cgi.so", "cgid_module modules/mod_cgid.so")
 
@@ -23,15 +23,15 @@ CGID = CGI.replace("cgi_module modules/mod_cgi.so", "cgid_module modules/mod_cgi
 )
 def test_messages(path: str, status: int, code: str, tmp_path: Path) -> None:
     files = {"off/a.cgi": script("x"), "fail.cgi": "#!/bin/sh\necho oops >&2\n", "lost.cgi": "#!/no/such\n"}
-    serving = site(tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID)
-    assert ask(serving, path).status == status
-    assert code in "\n" + log(serving)
+    serving = build_cgi_engine(tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID)
+    assert fetch(serving, path).status == status
+    assert code in "\n" + error_log(serving)
 
 
 def test_timeout(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIDScriptTimeout 100ms", base=CGID)
-    assert ask(serving, "/a.cgi").status == 504
-    assert "AH01220" not in log(serving)
+    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIDScriptTimeout 100ms", base=CGID)
+    assert fetch(serving, "/a.cgi").status == 504
+    assert "AH01220" not in error_log(serving)
 
 
 def test_an_answer_does_not_wait_for_standard_error(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_an_answer_does_not_wait_for_standard_error(tmp_path: Path) -> None:
     lines = (
         "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nx'\n(exec >/dev/null; sleep 1; echo late >&2) &\n"
     )
-    serving = site(tmp_path, {"a.cgi": lines}, base=CGID)
+    serving = build_cgi_engine(tmp_path, {"a.cgi": lines}, base=CGID)
     begin = time.monotonic()
-    assert body(ask(serving, "/a.cgi")) == "x"
+    assert decoded_body(fetch(serving, "/a.cgi")) == "x"
     assert time.monotonic() - begin < 1

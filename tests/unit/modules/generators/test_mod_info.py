@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 CONF = """LoadModule info_module modules/mod_info.so
 <Location /info>
@@ -21,7 +22,7 @@ DirectoryIndex a.html
 
 
 def test_list(tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, CONF), "/info?list")
+    reply = fetch(build_engine(tmp_path, CONF), "/info?list")
     assert reply.get("Content-Type") == "text/html; charset=ISO-8859-1"
     assert (
         "<dl><dt>Server Module List</dt><dd>core.c</dd><dd>event.c</dd><dd>http_core.c</dd><dd>"
@@ -30,7 +31,7 @@ def test_list(tmp_path: Path) -> None:
 
 
 def test_a_module(tmp_path: Path) -> None:
-    body = ask(engine(tmp_path, CONF), "/info?mod_dir.c").body
+    body = fetch(build_engine(tmp_path, CONF), "/info?mod_dir.c").body
     assert "<dd><tt>DirectorySlash - <i>On or Off</i></tt></dd>\n" in body
     tail = body.partition("<strong>Current Configuration:</strong></dt>\n")[2].partition("</dl><hr />")[0]
     lines = [line.partition(":&nbsp;")[2] for line in tail.splitlines() if ":&nbsp;" in line]
@@ -44,17 +45,17 @@ def test_a_module(tmp_path: Path) -> None:
 
 
 def test_unknown_and_other_methods(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF)
-    assert ask(serving, "/info?nope").body.endswith("Apache Server Information</h1>\n</body></html>\n")
-    assert ask(serving, "/info", method="POST", body="x").status == 404
-    assert '<a href="#mod_dir.c">mod_dir.c</a>, ' in ask(serving, "/info").body
+    serving = build_engine(tmp_path, CONF)
+    assert fetch(serving, "/info?nope").body.endswith("Apache Server Information</h1>\n</body></html>\n")
+    assert fetch(serving, "/info", method="POST", body="x").status == 404
+    assert '<a href="#mod_dir.c">mod_dir.c</a>, ' in fetch(serving, "/info").body
     assert (
         "&nbsp;AddModuleInfo <i>mod_dir.c &quot;see &lt;a href='x'&gt;y&lt;/a&gt;&quot;</i>"
-        in ask(serving, "/info?config").body
+        in fetch(serving, "/info?config").body
     )
 
 
 def test_a_server_that_shows_its_lines_keeps_them(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF)
+    serving = build_engine(tmp_path, CONF)
     serving.configuration.release_tree()
-    assert "DirectoryIndex <i>a.html</i>" in ask(serving, "/info?config").body
+    assert "DirectoryIndex <i>a.html</i>" in fetch(serving, "/info?config").body

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import answers, engine
+from tests.support.client import fetch_all
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.modules.http.mod_mime import MimeDirConfig, parse_name, read_types, with_charset
@@ -39,7 +40,7 @@ ADDED = (
     ],
 )
 def test_extensions(tmp_path: Path, name: str, kind: str | None, language: str, encoding: str | None) -> None:
-    (reply,) = answers(tmp_path, ADDED, [f"/{name}"], {f"htdocs/{name}": "x"})
+    (reply,) = fetch_all(tmp_path, ADDED, [f"/{name}"], {f"htdocs/{name}": "x"})
     assert (reply.get("Content-Type"), reply.get("Content-Language"), reply.get("Content-Encoding")) == (
         kind,
         language,
@@ -53,12 +54,12 @@ def test_removed(tmp_path: Path) -> None:
         ".x\n</Directory>"
     )
     files = {"htdocs/a.txt": "x", "htdocs/a.x": "x", "htdocs/d/a.txt": "x", "htdocs/d/a.x": "x"}
-    replies = answers(tmp_path, conf, ["/a.txt", "/a.x", "/d/a.txt", "/d/a.x"], files)
+    replies = fetch_all(tmp_path, conf, ["/a.txt", "/a.x", "/d/a.txt", "/d/a.x"], files)
     assert [r.get("Content-Type") for r in replies] == [None, "foo/bar", None, "a/b"]
 
 
 def test_removed_in_one_section(tmp_path: Path) -> None:
-    (outside,) = answers(tmp_path, "AddType foo/bar .x\nRemoveType .X", ["/a.x"], {"htdocs/a.x": "x"})
+    (outside,) = fetch_all(tmp_path, "AddType foo/bar .x\nRemoveType .X", ["/a.x"], {"htdocs/a.x": "x"})
     assert outside.get("Content-Type") is None
 
 
@@ -75,7 +76,7 @@ def test_removed_in_one_section(tmp_path: Path) -> None:
     ],
 )
 def test_parameters(tmp_path: Path, kind: str, name: str, want: str) -> None:
-    (reply,) = answers(
+    (reply,) = fetch_all(
         tmp_path, f"AddType {kind} .x\nAddCharset UTF-8 .y", [f"/{name}"], {f"htdocs/{name}": "x"}
     )
     assert reply.get("Content-Type") == want
@@ -83,30 +84,30 @@ def test_parameters(tmp_path: Path, kind: str, name: str, want: str) -> None:
 
 def test_several(tmp_path: Path) -> None:
     conf = "AddEncoding a .x\nAddEncoding b .y\nAddLanguage fr .y\nAddLanguage en .x\nAddType foo/x .x"
-    (reply,) = answers(tmp_path, conf, ["/a.x.y"], {"htdocs/a.x.y": "x"})
+    (reply,) = fetch_all(tmp_path, conf, ["/a.x.y"], {"htdocs/a.x.y": "x"})
     assert (reply.get("Content-Encoding"), reply.get("Content-Language")) == ("a, b", "en,fr")
 
 
 def test_path_info(tmp_path: Path) -> None:
     conf = "<Directory @/htdocs>\nModMimeUsePathInfo On\nAcceptPathInfo On\nAddType foo/bar .x\n</Directory>"
     files = {"htdocs/a.x": "x", "htdocs/a.txt": "x", "htdocs/a.html": "x"}
-    replies = answers(tmp_path, conf, ["/a.x", "/a.x/foo.html", "/a.txt/q.x", "/a.html/q/"], files)
+    replies = fetch_all(tmp_path, conf, ["/a.x", "/a.x/foo.html", "/a.txt/q.x", "/a.html/q/"], files)
     assert [r.get("Content-Type") for r in replies] == ["foo/bar", "text/html", "foo/bar", None]
 
 
 def test_handlers(tmp_path: Path) -> None:
     files = {"htdocs/a.x": "x", "htdocs/a.x.y": "x"}
-    status, plain = answers(
+    status, plain = fetch_all(
         tmp_path, "AddHandler server-status .x\nAddHandler nosuch .y", ["/a.x?auto", "/a.x.y"], files
     )
     assert status.get("Content-Type") == "text/plain; charset=ISO-8859-1"
     assert plain.body == "x"
-    (fixed,) = answers(tmp_path, "SetHandler default-handler\nAddHandler server-status .x", ["/a.x"], files)
+    (fixed,) = fetch_all(tmp_path, "SetHandler default-handler\nAddHandler server-status .x", ["/a.x"], files)
     assert fixed.body == "x"
 
 
 def test_leading_dots(tmp_path: Path) -> None:
-    (reply,) = answers(tmp_path, "", ["/.html"], {"htdocs/.html": "x"}, "2.2")
+    (reply,) = fetch_all(tmp_path, "", ["/.html"], {"htdocs/.html": "x"}, "2.2")
     assert reply.get("Content-Type") == "text/html"
     conf = with_defaults(MimeDirConfig())
     assert parse_name(".html", conf, {"html": "text/html"}).type is None
@@ -115,7 +116,7 @@ def test_leading_dots(tmp_path: Path) -> None:
 
 def test_no_types_file(tmp_path: Path) -> None:
     with pytest.raises(StartError) as caught:
-        engine(tmp_path, "TypesConfig nosuch")
+        build_engine(tmp_path, "TypesConfig nosuch")
     assert (
         caught.value.lines[0]
         == f"(2)No such file or directory: AH01597: could not open mime types config file {tmp_path}/nosuch."
@@ -141,7 +142,7 @@ def test_no_types_file(tmp_path: Path) -> None:
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.site import Site
 
 from whimbrel.modules.http.protocols import announced, choose
 from whimbrel.modules.http2.mod_http2 import settings_of

@@ -1,4 +1,6 @@
-"""Access logs: lines as 2.4.71 and 2.2.34 wrote them, and the same lines from templates of kept answers."""
+"""Access logs: lines as 2.4.71 and 2.2.34 wrote them, and the same lines from templates of cached
+responses.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
+from tests.support.site import Site
 
 from whimbrel.base.dialect import V22, V24
 from whimbrel.engine.engine import Engine
@@ -21,7 +24,7 @@ FILES = {"htdocs/a.txt": "A\n", "htdocs/err.html": "E\n"}
 
 
 def lines(serving: Engine, name: str = "log") -> list[str]:
-    """The lines of one access log."""
+    """Return the lines of one access log."""
     return (
         b"".join(next((v for k, v in serving.runtime.logs.items() if k.endswith("/" + name)), []))
         .decode("latin-1")
@@ -38,9 +41,9 @@ def logged(
     conf: str = "",
     version: str = "2.4",
 ) -> str:
-    """The line that one request makes."""
-    serving = engine(root, f"{conf}\nLogFormat '{form}' f\nCustomLog logs/log f", FILES, version)
-    ask(serving, path, *headers, method=method)
+    """Return the line of one request."""
+    serving = build_engine(root, f"{conf}\nLogFormat '{form}' f\nCustomLog logs/log f", FILES, version)
+    fetch(serving, path, *headers, method=method)
     return lines(serving)[0]
 
 
@@ -99,16 +102,18 @@ def test_times(tmp_path: Path) -> None:
 
 def test_conditions(tmp_path: Path) -> None:
     conf = "SetEnvIf Request_URI a yes\nCustomLog logs/with %U env=yes\nCustomLog logs/without %U env=!yes"
-    serving = engine(tmp_path, conf, FILES)
+    serving = build_engine(tmp_path, conf, FILES)
     for path in ("/a.txt", "/err.html"):
-        ask(serving, path)
+        fetch(serving, path)
     assert (lines(serving, "with"), lines(serving, "without")) == (["/a.txt"], ["/err.html"])
 
 
 def test_the_line_of_a_kept_answer(tmp_path: Path) -> None:
-    serving = engine(tmp_path, 'CustomLog logs/log "%h %t \\"%r\\" %>s %b 100%% %k %{User-Agent}i"', FILES)
-    ask(serving, "/a.txt", "User-Agent: u%s")
-    ask(serving, "/a.txt", "User-Agent: other")
+    serving = build_engine(
+        tmp_path, 'CustomLog logs/log "%h %t \\"%r\\" %>s %b 100%% %k %{User-Agent}i"', FILES
+    )
+    fetch(serving, "/a.txt", "User-Agent: u%s")
+    fetch(serving, "/a.txt", "User-Agent: other")
     assert [line[line.index('"') :] for line in lines(serving, "log")] == [
         f'"GET /a.txt HTTP/1.1" 200 2 100% 0 {agent}' for agent in ("u%s", "other")
     ]
@@ -142,7 +147,10 @@ def test_items_of_24_alone(tmp_path: Path, item: str) -> None:
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
     text = Site(tmp_path, "CustomLog /nosuch/a x\nTransferLog /nosuch/b\n").check()
-    missing = "(2)No such file or directory: AH02297: Cannot access directory '/nosuch/' for log file '/nosuch/{}' defined at @/conf/httpd.conf:{}"
+    missing = (
+        "(2)No such file or directory: AH02297: Cannot access directory '/nosuch/' for log file "
+        "'/nosuch/{}' defined at @/conf/httpd.conf:{}"
+    )
     assert text.splitlines() == [
         missing.format("a", 1),
         missing.format("b", 2),
@@ -184,7 +192,7 @@ def test_cookie_log_of_22(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("conf", "merged"), [("", "-"), ("MergeTrailers On\n", "a, b")])
 def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path, f"{conf}LogFormat '%{{X-T}}i|%{{X-T}}^ti|%{{X-T}}^to' f\nCustomLog logs/log f", FILES
     )
     head = b"POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -206,15 +214,15 @@ def test_fields_behind_a_body(tmp_path: Path, conf: str, merged: str) -> None:
 def test_a_password_in_a_target_that_is_understood_is_not_shown(
     tmp_path: Path, sent: str, logged: str
 ) -> None:
-    """As 2.4.71 logs them."""
-    serving = engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
+    """Lines as 2.4.71 logs them."""
+    serving = build_engine(tmp_path, "LogFormat '%r' f\nCustomLog logs/log f", FILES)
     TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80)).send(f"{sent}Host: x\r\n\r\n".encode())
     assert lines(serving) == [logged]
 
 
 @pytest.mark.parametrize(("path", "status"), [("a.txt", 200), ("none", 404)])
 def test_passwords_are_not_told_however_often_they_come(tmp_path: Path, path: str, status: int) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path,
         "HttpProtocolOptions Unsafe\nErrorDocument 404 /err.html\nLogFormat '%r %s' f\nCustomLog logs/log f",
         FILES,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.loggers.mod_log_forensic import sinks
 
@@ -13,9 +14,9 @@ CONF = "LoadModule log_forensic_module modules/mod_log_forensic.so\nForensicLog 
 
 
 def written(root: Path, conf: str = CONF) -> list[str]:
-    """The log of one request."""
-    serving = engine(root, conf, {"htdocs/a.txt": ""})
-    ask(serving, "/a.txt?a|b%20", 'X-Y: a|b:c%d\te;\xe9"\\')
+    """Return the log of one request."""
+    serving = build_engine(root, conf, {"htdocs/a.txt": ""})
+    fetch(serving, "/a.txt?a|b%20", 'X-Y: a|b:c%d\te;\xe9"\\')
     logs: dict[str, list[bytes]] = serving.runtime.logs  # type: ignore[attr-defined]
     return b"".join(logs[str(root / "logs/forensic")]).decode("latin-1").splitlines()
 
@@ -38,6 +39,6 @@ def test_unique_ids_are_used(tmp_path: Path) -> None:
 
 
 def test_the_log_is_opened_at_the_start(tmp_path: Path) -> None:
-    assert [sink.target for sink in sinks(engine(tmp_path, CONF).configuration)] == [
+    assert [sink.target for sink in sinks(build_engine(tmp_path, CONF).configuration)] == [
         str(tmp_path / "logs/forensic")
     ]

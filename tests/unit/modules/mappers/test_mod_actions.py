@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import body, site
+from tests.support.client import decoded_body, fetch
+from tests.support.scripts import build_cgi_engine
 
 SHOW = (
     '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s %s %s %s" "$REQUEST_METHOD" "$PATH_INFO" '
@@ -26,10 +26,10 @@ Action virt /h.cgi virtual
 
 
 def test_actions(tmp_path: Path) -> None:
-    serving = site(tmp_path, {"h.cgi": SHOW, "a.act": "", "b.txt": "B", "x.mt": ""}, CONF)
-    assert body(ask(serving, "/a.act/pi?q=1")) == "GET /a.act/pi q=1 my-act"
-    assert body(ask(serving, "/x.mt")) == "GET  fixed=1/x.mt app/x-mt"
-    assert body(ask(serving, "/virt/x")) == "GET /virt/x  virt"
-    assert body(ask(serving, "/b.txt", method="PUT", body="x")) == "PUT /b.txt  "
-    assert ask(serving, "/b.txt").body == "B"
-    assert ask(serving, "/nope.act").status == 404
+    serving = build_cgi_engine(tmp_path, {"h.cgi": SHOW, "a.act": "", "b.txt": "B", "x.mt": ""}, CONF)
+    assert decoded_body(fetch(serving, "/a.act/pi?q=1")) == "GET /a.act/pi q=1 my-act"
+    assert decoded_body(fetch(serving, "/x.mt")) == "GET  fixed=1/x.mt app/x-mt"
+    assert decoded_body(fetch(serving, "/virt/x")) == "GET /virt/x  virt"
+    assert decoded_body(fetch(serving, "/b.txt", method="PUT", body="x")) == "PUT /b.txt  "
+    assert fetch(serving, "/b.txt").body == "B"
+    assert fetch(serving, "/nope.act").status == 404

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import answers, engine
+from tests.support.client import fetch_all
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.modules.mappers.mod_alias import alias_length
@@ -40,7 +41,7 @@ OPEN = "<Directory @>\nOptions Indexes FollowSymLinks\n</Directory>\n"
     ],
 )
 def test_aliases(tmp_path: Path, conf: str, path: str, status: int, body: str | None) -> None:
-    (reply,) = answers(tmp_path, OPEN + conf, [path], FILES)
+    (reply,) = fetch_all(tmp_path, OPEN + conf, [path], FILES)
     assert reply.status == status
     assert body is None or reply.body == body
 
@@ -96,12 +97,12 @@ def test_aliases(tmp_path: Path, conf: str, path: str, status: int, body: str | 
     ],
 )
 def test_redirects(tmp_path: Path, conf: str, path: str, status: int, location: str | None) -> None:
-    (reply,) = answers(tmp_path, OPEN + conf, [path], FILES)
+    (reply,) = fetch_all(tmp_path, OPEN + conf, [path], FILES)
     assert (reply.status, reply.get("Location")) == (status, location)
 
 
 def test_redirect_in_htaccess(tmp_path: Path) -> None:
-    (reply,) = answers(
+    (reply,) = fetch_all(
         tmp_path, "", ["/d/a.txt?b"], {**FILES, "htdocs/d/.htaccess": "Redirect 307 /d/a.txt /n\n"}
     )
     assert (reply.status, reply.get("Location")) == (307, "http://localhost/n?b")
@@ -138,7 +139,7 @@ def test_redirect_in_htaccess(tmp_path: Path) -> None:
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason
 
 
@@ -160,7 +161,7 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     ],
 )
 def test_accepted(tmp_path: Path, line: str) -> None:
-    assert engine(tmp_path, line).configuration.messages == []
+    assert build_engine(tmp_path, line).configuration.messages == []
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_accepted(tmp_path: Path, line: str) -> None:
 )
 def test_overlapping(tmp_path: Path, conf: str, warned: str | None) -> None:
     messages = [
-        (m.text, m.code) for m in engine(tmp_path, conf).configuration.messages if m.module == "alias"
+        (m.text, m.code) for m in build_engine(tmp_path, conf).configuration.messages if m.module == "alias"
     ]
     if warned is None:
         assert messages == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import answers, ask, engine
+from tests.support.client import fetch, fetch_all
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
@@ -13,7 +14,7 @@ FILES = {"htdocs/d/a.txt": "x", "htdocs/fb.html": "FB", "htdocs/e/index.html": "
 
 
 def test_slash(tmp_path: Path) -> None:
-    bare, query, escaped = answers(
+    bare, query, escaped = fetch_all(
         tmp_path, "", ["/d", "/d?x=1", "/a%26b;c"], {**FILES, "htdocs/a&b;c/x": ""}
     )
     assert (bare.status, bare.get("Location")) == (301, "http://localhost/d/")
@@ -22,7 +23,7 @@ def test_slash(tmp_path: Path) -> None:
 
 
 def test_no_slash(tmp_path: Path) -> None:
-    bare, listed = answers(
+    bare, listed = fetch_all(
         tmp_path,
         "DirectorySlash Off\n<Directory @/htdocs>\nOptions Indexes\n</Directory>",
         ["/d", "/d/"],
@@ -33,14 +34,14 @@ def test_no_slash(tmp_path: Path) -> None:
 
 
 def test_careful_clients_are_not_redirected(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "BrowserMatch Careful redirect-carefully", FILES)
-    assert ask(serving, "/d", method="POST", body="x").status == 301
-    assert ask(serving, "/d", "User-Agent: Careful", method="POST", body="x").status != 301
-    assert ask(serving, "/d", "User-Agent: Careful").status == 301
+    serving = build_engine(tmp_path, "BrowserMatch Careful redirect-carefully", FILES)
+    assert fetch(serving, "/d", method="POST", body="x").status == 301
+    assert fetch(serving, "/d", "User-Agent: Careful", method="POST", body="x").status != 301
+    assert fetch(serving, "/d", "User-Agent: Careful").status == 301
 
 
 def test_index(tmp_path: Path) -> None:
-    first, second, none = answers(
+    first, second, none = fetch_all(
         tmp_path, "DirectoryIndex none.html a.txt /fb.html", ["/d/", "/e/?q", "/d/none/"], FILES
     )
     assert (first.status, first.body, first.get("Content-Type")) == (200, "x", "text/plain")
@@ -49,9 +50,9 @@ def test_index(tmp_path: Path) -> None:
 
 
 def test_disabled_index(tmp_path: Path) -> None:
-    (refused,) = answers(tmp_path, "DirectoryIndex disabled", ["/e/"], FILES)
+    (refused,) = fetch_all(tmp_path, "DirectoryIndex disabled", ["/e/"], FILES)
     assert refused.status == 403
-    (fine,) = answers(tmp_path, "DirectoryIndex disabled index.html", ["/e/"], FILES)
+    (fine,) = fetch_all(tmp_path, "DirectoryIndex disabled index.html", ["/e/"], FILES)
     assert fine.body == "I"
 
 
@@ -60,7 +61,7 @@ def test_disabled_index(tmp_path: Path) -> None:
     [("on", 302), ("permanent", 301), ("temp", 302), ("seeother", 303), ("307", 307), ("off", 200)],
 )
 def test_redirect_to_the_index(tmp_path: Path, word: str, status: int) -> None:
-    (found,) = answers(tmp_path, f"DirectoryIndexRedirect {word}", ["/e/?q"], FILES)
+    (found,) = fetch_all(tmp_path, f"DirectoryIndexRedirect {word}", ["/e/?q"], FILES)
     assert found.status == status
     assert found.get("Location") == (None if status == 200 else "http://localhost/e/index.html")
 
@@ -77,12 +78,12 @@ def test_redirect_to_the_index(tmp_path: Path, word: str, status: int) -> None:
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason
 
 
 def test_fallback(tmp_path: Path) -> None:
-    replies = answers(
+    replies = fetch_all(
         tmp_path, "FallbackResource /fb.html", ["/d/", "/nope", "/nope/x?a=b", "/d/none", "/e/", "/d"], FILES
     )
     assert [(r.status, r.body) for r in replies[:5]] == [(200, "FB")] * 4 + [(200, "I")]
@@ -91,14 +92,14 @@ def test_fallback(tmp_path: Path) -> None:
 
 def test_fallback_off_and_missing(tmp_path: Path) -> None:
     conf = "FallbackResource /fb.html\n<Location /d>\nFallbackResource disabled\n</Location>"
-    inner, outer = answers(tmp_path, conf, ["/d/none", "/none"], FILES)
+    inner, outer = fetch_all(tmp_path, conf, ["/d/none", "/none"], FILES)
     assert (inner.status, outer.status) == (404, 200)
-    (endless,) = answers(tmp_path, "FallbackResource /nofb.html", ["/nope"], FILES)
+    (endless,) = fetch_all(tmp_path, "FallbackResource /nofb.html", ["/nope"], FILES)
     assert endless.status == 500
 
 
 def test_a_handler_keeps_the_fallback_away(tmp_path: Path) -> None:
-    (kept,) = answers(
+    (kept,) = fetch_all(
         tmp_path, "<Location />\nFallbackResource /fb.html\nSetHandler bar\n</Location>", ["/nope"], FILES
     )
     assert kept.status == 404
@@ -106,23 +107,23 @@ def test_a_handler_keeps_the_fallback_away(tmp_path: Path) -> None:
 
 def test_a_handler_of_the_directory(tmp_path: Path) -> None:
     conf = "<Directory @/htdocs/e>\nSetHandler server-status\nDirectoryCheckHandler On\n</Directory>"
-    (status,) = answers(tmp_path, conf, ["/e/?auto"], FILES)
+    (status,) = fetch_all(tmp_path, conf, ["/e/?auto"], FILES)
     assert status.body.startswith("localhost\nServerVersion: ")
 
 
 def test_refusals_of_the_index_are_passed_on(tmp_path: Path) -> None:
     conf = "<Files secret.html>\nRequire all denied\n</Files>\nDirectoryIndex secret.html other.html\n"
     conf += "<Directory @/htdocs>\nOptions Indexes\n</Directory>"
-    (refused,) = answers(tmp_path, conf, ["/d/"], {**FILES, "htdocs/d/secret.html": "s"})
+    (refused,) = fetch_all(tmp_path, conf, ["/d/"], {**FILES, "htdocs/d/secret.html": "s"})
     assert refused.status == 403
-    (other,) = answers(
+    (other,) = fetch_all(
         tmp_path, conf, ["/d/"], {**FILES, "htdocs/d/secret.html": "s", "htdocs/d/other.html": "o"}
     )
     assert other.body == "o"
 
 
 def test_old_index_names(tmp_path: Path) -> None:
-    (named,) = answers(
+    (named,) = fetch_all(
         tmp_path, "DirectoryIndex disabled", ["/e/"], {**FILES, "htdocs/e/disabled": "D"}, "2.2"
     )
     assert named.body == "D"

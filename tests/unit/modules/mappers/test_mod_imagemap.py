@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.mappers.mod_imagemap import clicked, in_circle, in_poly, in_rect
 
@@ -41,7 +42,7 @@ LOAD = "LoadModule imagemap_module modules/mod_imagemap.so\nAddHandler imap-file
     ],
 )
 def test_clicks(path: str, status: int, location: str | None, tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, LOAD, FILES), path)
+    reply = fetch(build_engine(tmp_path, LOAD, FILES), path)
     assert (reply.status, reply.get("Location")) == (status, location)
 
 
@@ -57,18 +58,18 @@ def test_clicks(path: str, status: int, location: str | None, tmp_path: Path) ->
     ],
 )
 def test_menus(menu: str, rest: str, tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, LOAD + f"ImapMenu {menu}", FILES), "/nod.map")
+    reply = fetch(build_engine(tmp_path, LOAD + f"ImapMenu {menu}", FILES), "/nod.map")
     assert reply.body.partition("</head><body>\n")[2] == rest
     assert reply.get("Content-Type") == "text/html; charset=ISO-8859-1"
 
 
 def test_a_broken_menu(tmp_path: Path) -> None:
-    body = ask(engine(tmp_path, LOAD, FILES), "/menu.map").body
+    body = fetch(build_engine(tmp_path, LOAD, FILES), "/menu.map").body
     assert body.endswith("<hr />\n\n\n\n[an internal server error occured]\n\n\n</body>\n</html>\n")
 
 
 def test_no_menu(tmp_path: Path) -> None:
-    assert ask(engine(tmp_path, LOAD + "ImapMenu none", FILES), "/nod.map").status == 204
+    assert fetch(build_engine(tmp_path, LOAD + "ImapMenu none", FILES), "/nod.map").status == 204
 
 
 @pytest.mark.parametrize(

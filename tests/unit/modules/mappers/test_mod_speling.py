@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.mappers.mod_speling import (
     BASENAME,
@@ -51,29 +52,29 @@ def test_distance(asked: str, there: str, reason: int) -> None:
     ],
 )
 def test_redirects(path: str, location: str, tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, LOAD, FILES), path)
+    reply = fetch(build_engine(tmp_path, LOAD, FILES), path)
     assert (reply.status, reply.get("Location")) == (301, f"http://localhost{location}")
 
 
 def test_choices(tmp_path: Path) -> None:
-    serving = engine(tmp_path, LOAD, FILES)
-    reply = ask(serving, "/foo", "Referer: http://ref.test/p")
+    serving = build_engine(tmp_path, LOAD, FILES)
+    reply = fetch(serving, "/foo", "Referer: http://ref.test/p")
     assert reply.status == 300
     assert '<li><a href="/foo.htm">/foo.htm</a> (common basename)\n' in reply.body
     assert (
         "Please consider informing the owner of the referring page <tt>http://ref.test/p</tt> about the "
         "broken link.\n" in reply.body
     )
-    assert [ask(serving, "/zzz").status, ask(serving, "/redme.txt", method="POST", body="x").status] == [
+    assert [fetch(serving, "/zzz").status, fetch(serving, "/redme.txt", method="POST", body="x").status] == [
         404,
         404,
     ]
 
 
 def test_case_only(tmp_path: Path) -> None:
-    serving = engine(tmp_path, LOAD + "CheckCaseOnly On", FILES)
-    assert [ask(serving, p).status for p in ("/README.TXT", "/redme.txt", "/abcdef.tx")] == [301, 404, 300]
+    serving = build_engine(tmp_path, LOAD + "CheckCaseOnly On", FILES)
+    assert [fetch(serving, p).status for p in ("/README.TXT", "/redme.txt", "/abcdef.tx")] == [301, 404, 300]
 
 
 def test_no_basenames(tmp_path: Path) -> None:
-    assert ask(engine(tmp_path, LOAD + "CheckBasenameMatch Off", FILES), "/foo").status == 404
+    assert fetch(build_engine(tmp_path, LOAD + "CheckBasenameMatch Off", FILES), "/foo").status == 404

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import answers
+from tests.support.client import fetch_all
 
 LOAD = "LoadModule userdir_module modules/mod_userdir.so\n"
 FILES = {
@@ -33,13 +33,13 @@ FILES = {
     ],
 )
 def test_directories(conf: str, path: str, status: int, text: str, tmp_path: Path) -> None:
-    reply = answers(tmp_path, LOAD + conf, [path], FILES)[0]
+    reply = fetch_all(tmp_path, LOAD + conf, [path], FILES)[0]
     assert reply.status == status
     assert status != 200 or reply.body == text
 
 
 def test_redirects(tmp_path: Path) -> None:
-    first, here = answers(
+    first, here = fetch_all(
         tmp_path, LOAD + "UserDir http://users.test/*/home", ["/~joe/x.txt", "/~./x"], FILES
     )
     assert (first.status, first.get("Location")) == (302, "http://users.test/joe/x.txt")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.mappers.mod_vhost_alias import interpolate
 
@@ -35,12 +36,12 @@ def test_answers(tmp_path: Path) -> None:
         'LoadModule vhost_alias_module modules/mod_vhost_alias.so\nVirtualDocumentRoot "@/vh/%-1/%1"\nAlias '
         '/al/ "@/other/"'
     )
-    serving = engine(tmp_path, conf, {"vh/test/a/x.txt": "TA", "other/x.txt": "AL"})
-    assert ask(serving, "http://A.test/x.txt").body == "TA"
-    assert ask(serving, "/x.txt").status == 404
-    assert ask(serving, "http://A.test/al/x.txt").body == "AL"
+    serving = build_engine(tmp_path, conf, {"vh/test/a/x.txt": "TA", "other/x.txt": "AL"})
+    assert fetch(serving, "http://A.test/x.txt").body == "TA"
+    assert fetch(serving, "/x.txt").status == 404
+    assert fetch(serving, "http://A.test/al/x.txt").body == "AL"
 
 
 def test_addresses(tmp_path: Path) -> None:
     conf = 'LoadModule vhost_alias_module modules/mod_vhost_alias.so\nVirtualDocumentRootIP "@/vh/%0"'
-    assert ask(engine(tmp_path, conf, {"vh/127.0.0.1/x.txt": "IP"}), "/x.txt").body == "IP"
+    assert fetch(build_engine(tmp_path, conf, {"vh/127.0.0.1/x.txt": "IP"}), "/x.txt").body == "IP"

@@ -1,18 +1,20 @@
-"""Header fields from meta files, as 2.4.71 sends them."""
+"""Response fields from meta files, as 2.4.71 sends them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 CONF = 'LoadModule cern_meta_module m/mod_cern_meta.so\n<Directory "@">\nMetaFiles On\n</Directory>'
 
 
 def asked(root: Path, meta: str, conf: str = "") -> Reply:
-    return ask(
-        engine(root, f"{CONF}\n{conf}", {"htdocs/a.txt": "A\n", "htdocs/.web/a.txt.meta": meta}), "/a.txt"
+    return fetch(
+        build_engine(root, f"{CONF}\n{conf}", {"htdocs/a.txt": "A\n", "htdocs/.web/a.txt.meta": meta}),
+        "/a.txt",
     )
 
 
@@ -47,10 +49,10 @@ def test_a_file_that_the_client_may_not_have_says_nothing(tmp_path: Path) -> Non
 
 def test_other_names(tmp_path: Path) -> None:
     files = {"htdocs/a.txt": "A\n", "htdocs/m/a.txt.x": "X-A: b\n"}
-    serving = engine(
+    serving = build_engine(
         tmp_path, CONF + '\n<Directory "@/htdocs">\nMetaDir m\nMetaSuffix .x\n</Directory>', files
     )
-    assert ask(serving, "/a.txt").get("X-A") == "b"
+    assert fetch(serving, "/a.txt").get("X-A") == "b"
 
 
 def test_off(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""mod_expires.  Expected answers are those of httpd 2.4.71."""
+"""mod_expires.  Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.modules.metadata.mod_expires import parse_code
@@ -47,26 +48,27 @@ def test_bad_codes(text: str, reason: str) -> None:
 
 
 def test_fields(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path, CONF + "ExpiresByType text/* A60\nExpiresByType text/html A1\nExpiresDefault M600", FILES
     )
-    found = [ask(serving, path).get("Cache-Control") for path in ("/a.txt", "/b.html", "/d", "/nope")]
+    found = [fetch(serving, path).get("Cache-Control") for path in ("/a.txt", "/b.html", "/d", "/nope")]
     assert found == ["max-age=60", "max-age=1", "max-age=1", None]
 
 
 def test_past_is_now(tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, CONF + "ExpiresDefault M600", FILES), "/a.txt")
+    reply = fetch(build_engine(tmp_path, CONF + "ExpiresDefault M600", FILES), "/a.txt")
     assert reply.get("Cache-Control") == "max-age=0"
     assert reply.get("Expires") is not None
 
 
 def test_wildcards_count_in_their_own_section_only(tmp_path: Path) -> None:
     conf = CONF + "ExpiresByType text/* A60\n<Location /d>\nExpiresDefault A120\n</Location>"
-    assert ask(engine(tmp_path, conf, FILES), "/d/x.txt").get("Cache-Control") == "max-age=120"
+    assert fetch(build_engine(tmp_path, conf, FILES), "/d/x.txt").get("Cache-Control") == "max-age=120"
 
 
 def test_own_expires_stays(tmp_path: Path) -> None:
-    reply = ask(
-        engine(tmp_path, CONF + 'ExpiresDefault A60\nHeader set Cache-Control "public"', FILES), "/a.txt"
+    reply = fetch(
+        build_engine(tmp_path, CONF + 'ExpiresDefault A60\nHeader set Cache-Control "public"', FILES),
+        "/a.txt",
     )
     assert reply.all("Cache-Control") == ["public"]

@@ -1,4 +1,4 @@
-"""Types by content (white space around values apart): what 2.4.71 says about the same files, with the same rules."""
+"""Types by content (except white space around values): those of 2.4.71 for the same files and rules."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 CONF = "LoadModule mime_magic_module m/mod_mime_magic.so\nMimeMagicFile conf/magic"
-MAGIC = "0\tstring\tGIF8\timage/gif\n257\tstring\tustar\\0\tapplication/x-tar\tposix\n0\tstring\tRMF\tA/B Enc more\n0\tstring\tCC\t/b\n"
+MAGIC = (
+    "0\tstring\tGIF8\timage/gif\n257\tstring\tustar\\0\tapplication/x-tar\tposix\n0\tstring\tRMF\tA/B "
+    "Enc more\n0\tstring\tCC\t/b\n"
+)
 
 
 def asked(root: Path, data: bytes, name: str = "file", more: dict[str, str] | None = None) -> Reply:
     files = {"conf/magic": MAGIC, f"htdocs/{name}": data.decode("latin-1"), **(more or {})}
-    return ask(engine(root, CONF, files), f"/{name.replace('@', '%40')}")
+    return fetch(build_engine(root, CONF, files), f"/{name.replace('@', '%40')}")
 
 
 def tar() -> bytes:

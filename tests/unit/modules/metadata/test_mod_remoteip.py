@@ -1,4 +1,4 @@
-"""mod_remoteip.  Every expected address is what httpd 2.4.71 found."""
+"""mod_remoteip.  Every expected address is that of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 
-CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
+CONF = (
+    "LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\nHeader always set A "
+    '"expr=%{REMOTE_ADDR}"\nHeader always echo ^X-F\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -35,20 +39,22 @@ CONF = 'LoadModule remoteip_module modules/mod_remoteip.so\nRemoteIPHeader X-F\n
     ],
 )
 def test_addresses(conf: str, field: str, address: str, left: str | None, tmp_path: Path) -> None:
-    reply = ask(engine(tmp_path, CONF + conf, {"htdocs/a.txt": "A"}), "/a.txt", f"X-F: {field}")
+    reply = fetch(build_engine(tmp_path, CONF + conf, {"htdocs/a.txt": "A"}), "/a.txt", f"X-F: {field}")
     assert (reply.get("A"), reply.get("X-F")) == (address, left)
 
 
 def test_the_address_ends_with_its_request(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.txt": "A"})
-    assert ask(serving, "/a.txt", "X-F: 1.2.3.4").get("A") == "1.2.3.4"
-    assert ask(serving, "/a.txt").get("A") == "127.0.0.1"
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": "A"})
+    assert fetch(serving, "/a.txt", "X-F: 1.2.3.4").get("A") == "1.2.3.4"
+    assert fetch(serving, "/a.txt").get("A") == "127.0.0.1"
 
 
 def test_lists(tmp_path: Path) -> None:
     conf = CONF + "RemoteIPInternalProxyList conf/list"
-    serving = engine(tmp_path, conf, {"conf/list": "# ours\n10.0.0.1 127.0.0.0/8\n", "htdocs/a.txt": ""})
-    assert ask(serving, "/a.txt", "X-F: 10.9.9.9").get("A") == "10.9.9.9"
+    serving = build_engine(
+        tmp_path, conf, {"conf/list": "# ours\n10.0.0.1 127.0.0.0/8\n", "htdocs/a.txt": ""}
+    )
+    assert fetch(serving, "/a.txt", "X-F: 10.9.9.9").get("A") == "10.9.9.9"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,8 @@ def test_lists(tmp_path: Path) -> None:
     [
         (
             "RemoteIPTrustedProxy 10.0.0.0/99",
-            "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for RemoteIPTrustedProxy",
+            "RemoteIP: Error parsing IP 10.0.0.0/99 (The specified network mask is invalid. error) for "
+            "RemoteIPTrustedProxy",
         ),
         (
             "RemoteIPInternalProxy a.test/8",
@@ -68,12 +75,12 @@ def test_lists(tmp_path: Path) -> None:
 )
 def test_refusals(line: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, CONF + line)
+        build_engine(tmp_path, CONF + line)
     assert caught.value.reason == reason
 
 
 def test_who_must_begin_with_a_proxy_header(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path, CONF + "RemoteIPProxyProtocol On\nRemoteIPProxyProtocolExceptions 127.0.0.0/8 ::1"
     )
     expects, any_header = (
@@ -90,10 +97,10 @@ def test_who_must_begin_with_a_proxy_header(tmp_path: Path) -> None:
 
 def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -> None:
     conf = (
-        CONF
-        + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' who\nCustomLog logs/who who"
+        CONF + "RemoteIPProxyProtocol On\nRemoteIPHeader X-Forwarded-For\nLogFormat '%a %{c}a %{remote}p' "
+        "who\nCustomLog logs/who who"
     )
-    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
+    serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
     for proxied in (("10.1.2.3", 5555), None, ("10.1.2.4", 5556)):
         client = TestClient(serving, Connection("127.0.0.1", 5, "127.0.0.1", 80, proxied=proxied))
         client.send(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2)
@@ -105,9 +112,12 @@ def test_the_client_that_a_proxy_names_counts_before_any_field(tmp_path: Path) -
 
 
 def test_what_one_client_of_a_proxy_got_is_not_kept_for_another(tmp_path: Path) -> None:
-    """Not even where the virtual host that answers has nothing to do with the proxy's header: the connection still is the proxy's."""
-    conf = 'LoadModule authz_host_module modules/mod_authz_host.so\n<Location "/a.txt">\nRequire ip 10.1.2.3\n</Location>\n'
-    serving = engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
+    """Not even if the virtual host has no RemoteIP directives: the connection is still the proxy's."""
+    conf = (
+        'LoadModule authz_host_module modules/mod_authz_host.so\n<Location "/a.txt">\nRequire ip '
+        "10.1.2.3\n</Location>\n"
+    )
+    serving = build_engine(tmp_path, conf, {"htdocs/a.txt": "A\n"})
     for path in tmp_path.rglob("*"):
         os.utime(path, (1_600_000_000, 1_600_000_000))
     for address, status in (("10.1.2.3", b"200"), ("10.1.2.4", b"403"), ("10.1.2.3", b"200")):

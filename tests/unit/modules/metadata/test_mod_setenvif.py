@@ -1,11 +1,14 @@
-"""mod_setenvif.  Every expected value is what httpd 2.4.71 gave to the same lines and the same two requests."""
+"""mod_setenvif.  Every expected value is that of httpd 2.4.71 for the same lines and the same two
+requests.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
@@ -59,9 +62,9 @@ N = "(null)"
     ],
 )
 def test_variables(tmp_path: Path, conf: str, with_headers: str, bare: str) -> None:
-    serving = engine(tmp_path, SHOWN + conf, {"htdocs/d/a.txt": "x"})
-    assert ask(serving, "/d/a.txt", *HEADERS).get("X") == with_headers
-    assert ask(serving, "/d/a.txt?x").get("X") == bare
+    serving = build_engine(tmp_path, SHOWN + conf, {"htdocs/d/a.txt": "x"})
+    assert fetch(serving, "/d/a.txt", *HEADERS).get("X") == with_headers
+    assert fetch(serving, "/d/a.txt?x").get("X") == bare
 
 
 @pytest.mark.parametrize(
@@ -82,5 +85,5 @@ def test_variables(tmp_path: Path, conf: str, with_headers: str, bare: str) -> N
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason

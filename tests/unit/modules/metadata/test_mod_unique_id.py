@@ -1,4 +1,6 @@
-"""mod_unique_id.  The shape of ids is that of httpd 2.4.71 (awGVhjMAHFPWwCOwOO2dnQAAAAE) and of 2.2's manual."""
+"""mod_unique_id.  The shape of ids is that of httpd 2.4.71 (awGVhjMAHFPWwCOwOO2dnQAAAAE) and of 2.2's
+manual.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import base64
 import re
 from pathlib import Path
 
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.metadata.mod_unique_id import IdGenerator
 
@@ -14,8 +17,8 @@ CONF = 'LoadModule unique_id_module modules/mod_unique_id.so\nHeader set U "%{UN
 
 
 def test_each_request_has_its_own(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.txt": ""})
-    found = {ask(serving, "/a.txt").get("U") or "" for _ in range(5)}
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": ""})
+    found = {fetch(serving, "/a.txt").get("U") or "" for _ in range(5)}
     assert len(found) == 5
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{27}", one) for one in found)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 CONF = """
 LoadModule usertrack_module modules/mod_usertrack.so
@@ -27,22 +28,22 @@ CookieName foo
 
 
 def test_cookies(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.txt": "", "htdocs/ck1": "", "htdocs/ck2": ""})
-    plain = ask(serving, "/a.txt").get("Set-Cookie") or ""
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": "", "htdocs/ck1": "", "htdocs/ck2": ""})
+    plain = fetch(serving, "/a.txt").get("Set-Cookie") or ""
     assert re.fullmatch(
         r"Apache=[0-9a-f]+\.[0-9a-f]+; path=/; expires=\w{3}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT", plain
     )
-    second = ask(serving, "/ck1").get("Set-Cookie2") or ""
+    second = fetch(serving, "/ck1").get("Set-Cookie2") or ""
     rest = "; path=/; max-age=93600; domain=.example.com; version=1; SameSite=Lax; Secure; HttpOnly"
     assert re.fullmatch(r"foo=[0-9a-f]+\.[0-9a-f]+" + re.escape(rest), second)
 
 
 def test_known_visitors(tmp_path: Path) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.txt": ""})
-    assert ask(serving, "/a.txt", "Cookie: x=y; Apache=1").get("Set-Cookie") is None
-    assert ask(serving, "/a.txt", "Cookie: XApache=1").get("Set-Cookie") is not None
-    assert ask(serving, "/nope").get("Set-Cookie") is not None
+    serving = build_engine(tmp_path, CONF, {"htdocs/a.txt": ""})
+    assert fetch(serving, "/a.txt", "Cookie: x=y; Apache=1").get("Set-Cookie") is None
+    assert fetch(serving, "/a.txt", "Cookie: XApache=1").get("Set-Cookie") is not None
+    assert fetch(serving, "/nope").get("Set-Cookie") is not None
 
 
 def test_sections_replace_each_other(tmp_path: Path) -> None:
-    assert ask(engine(tmp_path, CONF, {"htdocs/ck2": ""}), "/ck2").get("Set-Cookie") is None
+    assert fetch(build_engine(tmp_path, CONF, {"htdocs/ck2": ""}), "/ck2").get("Set-Cookie") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import PREAMBLE, Site
+from tests.support.site import PREAMBLE, Site
 
 from whimbrel.base.dialect import V22
 from whimbrel.config.mpm_config import MpmConfig

@@ -1,12 +1,11 @@
-"""Sessions: what the installed httpd keeps, sends and logs."""
+"""Sessions: stored, sent and logged as by the installed httpd."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.modules.session.mod_session import Session, decode, encode
 
@@ -14,18 +13,13 @@ LOADED = MODULES["2.4"] + " session session_cookie"
 COOKIE = "Session On\nSessionCookieName sess path=/\n"
 
 
-def fields(answer: str, name: str) -> list[str]:
-    found = re.findall(rf"^{name}: (.*?)\r$", answer, re.MULTILINE)
-    return [re.sub(r"expiry=\d{14,}", "expiry=N", value) for value in found]
-
-
 def asked(
     root: Path, conf: str, cookie: str = "", path: str = "/f.html"
 ) -> tuple[list[str], list[str], list[str]]:
-    """Set-Cookie, Cache-Control and the codes logged."""
-    site = Site(root, conf, "2.4", LOADED)
-    answer = site.ask(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
-    return fields(answer, "Set-Cookie"), fields(answer, "Cache-Control"), site.codes()
+    """Return Set-Cookie, Cache-Control and the codes logged."""
+    site = AccessSite(root, conf, "2.4", LOADED)
+    answer = site.fetch(path, headers=f"Cookie: {cookie}\r\n" if cookie else "")
+    return session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control"), site.codes()
 
 
 PRIVATE = ["no-cache, private"]
@@ -53,9 +47,9 @@ def test_what_is_saved(tmp_path: Path, conf: str, cookie: str, sent: list[str]) 
 
 @pytest.mark.parametrize(("ahead", "saved"), [(80, False), (20, True)])
 def test_an_expiry_is_moved_by_an_interval_at_least(tmp_path: Path, ahead: int, saved: bool) -> None:
-    site = Site(tmp_path, COOKIE + "SessionMaxAge 100\nSessionExpiryUpdateInterval 50\n", "2.4", LOADED)
-    answer = site.ask(headers=f"Cookie: sess=expiry={int((site.runtime.now() + ahead) * 1_000_000)}\r\n")
-    assert bool(fields(answer, "Set-Cookie")) is saved
+    site = AccessSite(tmp_path, COOKIE + "SessionMaxAge 100\nSessionExpiryUpdateInterval 50\n", "2.4", LOADED)
+    answer = site.fetch(headers=f"Cookie: sess=expiry={int((site.runtime.now() + ahead) * 1_000_000)}\r\n")
+    assert bool(session_fields(answer, "Set-Cookie")) is saved
 
 
 def test_two_cookies_of_the_name_begin_anew(tmp_path: Path) -> None:
@@ -80,12 +74,15 @@ def test_no_session(tmp_path: Path, conf: str, codes: list[str]) -> None:
 
 def test_a_header_changes_the_session(tmp_path: Path) -> None:
     conf = COOKIE + "SessionHeader X-Sess\n<Location /f.html>\nSetHandler send-as-is\n</Location>\n"
-    site = Site(tmp_path, conf, "2.4", LOADED + " asis")
+    site = AccessSite(tmp_path, conf, "2.4", LOADED + " asis")
     (tmp_path / "htdocs/f.html").write_text(
         "X-Sess: A=7&b=&c=d%20e&=8&zz\nContent-Type: text/plain\n\nbody\n"
     )
-    answer = site.ask(headers="Cookie: sess=q=r&a=5&b=1\r\n")
-    assert (fields(answer, "X-Sess"), fields(answer, "Set-Cookie")) == ([], ["sess=q=r&a=7&c=d+e;path=/"])
+    answer = site.fetch(headers="Cookie: sess=q=r&a=5&b=1\r\n")
+    assert (session_fields(answer, "X-Sess"), session_fields(answer, "Set-Cookie")) == (
+        [],
+        ["sess=q=r&a=7&c=d+e;path=/"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.session.test_mod_session import fields
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.base.errors import ConfigError
 
@@ -26,20 +25,22 @@ TWO = LOGOUT + "SessionCookieName sess\nSessionCookieName2 s2 path=/;Secure\n"
 def test_cookies_of_a_changed_session(
     tmp_path: Path, cookie: str, sent: list[str], second: list[str]
 ) -> None:
-    answer = Site(tmp_path, TWO, "2.4", LOADED).ask("/out", headers=f"Cookie: {cookie}\r\n" if cookie else "")
-    assert (fields(answer, "Set-Cookie"), fields(answer, "Set-Cookie2")) == (sent, second)
+    answer = AccessSite(tmp_path, TWO, "2.4", LOADED).fetch(
+        "/out", headers=f"Cookie: {cookie}\r\n" if cookie else ""
+    )
+    assert (session_fields(answer, "Set-Cookie"), session_fields(answer, "Set-Cookie2")) == (sent, second)
 
 
 def test_a_removed_cookie_is_read_anew_each_time(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
         "Session On\nSessionCookieName sess\nSessionCookieRemove On\nSessionMaxAge 70\n",
         "2.4",
         LOADED,
     )
-    answer = site.ask(headers="Cookie: sess=a=b\r\n")
-    assert fields(answer, "Set-Cookie") == ["sess=expiry=N;Max-Age=70;HttpOnly;Secure;Version=1"]
-    assert fields(answer, "Cache-Control") == ["no-cache, private"] * 2
+    answer = site.fetch(headers="Cookie: sess=a=b\r\n")
+    assert session_fields(answer, "Set-Cookie") == ["sess=expiry=N;Max-Age=70;HttpOnly;Secure;Version=1"]
+    assert session_fields(answer, "Cache-Control") == ["no-cache, private"] * 2
 
 
 def test_an_error_document_goes_on_with_the_session(tmp_path: Path) -> None:
@@ -47,9 +48,9 @@ def test_an_error_document_goes_on_with_the_session(tmp_path: Path) -> None:
         "Session On\nSessionCookieName sess path=/\nSessionMaxAge 70\nErrorDocument 404 /f.html\n"
         "<Location /f.html>\nSessionMaxAge 50\n</Location>\n"
     )
-    answer = Site(tmp_path, conf, "2.4", LOADED).ask("/none", headers="Cookie: sess=a=b\r\n")
+    answer = AccessSite(tmp_path, conf, "2.4", LOADED).fetch("/none", headers="Cookie: sess=a=b\r\n")
     assert answer.startswith("HTTP/1.1 404 ")
-    assert (fields(answer, "Set-Cookie"), fields(answer, "Cache-Control")) == (
+    assert (session_fields(answer, "Set-Cookie"), session_fields(answer, "Cache-Control")) == (
         ["sess=a=b&expiry=N;Max-Age=50;path=/"],
         [],
     )
@@ -60,4 +61,4 @@ def test_an_error_document_goes_on_with_the_session(tmp_path: Path) -> None:
 )
 def test_names_that_are_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(ConfigError, match=f"{line.split()[0]} cannot be empty, or contain '=' or '&'."):
-        Site(tmp_path, line + "\n", "2.4", LOADED)
+        AccessSite(tmp_path, line + "\n", "2.4", LOADED)

@@ -1,4 +1,4 @@
-"""Settings of sealed sessions, and what happens to cookies that nobody sealed."""
+"""Settings of encrypted sessions, and cookies that were not encrypted."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.session.test_mod_session import fields
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.modules.session import mod_session_crypto
@@ -18,7 +17,7 @@ CONF = "Session On\nSessionCookieName sess\nSessionMaxAge 60\n"
 
 
 class Reversed:
-    """Stands in for the ciphers: a sealed text is `!` and the text from behind, under the passphrase's first letter."""
+    """A fake cipher: the encrypted text is `!` and the reversed text, under the passphrase's first letter."""
 
     @staticmethod
     def seal(text: bytes, passphrase: str, _cipher: str) -> str:
@@ -37,12 +36,12 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mod_session_crypto, "library", lambda: Reversed)
 
 
-def site_of(root: Path, conf: str) -> Site:
+def site_of(root: Path, conf: str) -> AccessSite:
     (root / "conf").mkdir()
     (root / "conf/pp").write_text("# comment\nfirst line\n\n  second\n")
     (root / "conf/pp.sh").write_text("#!/bin/sh\necho sekret\necho more\n")
     (root / "conf/pp.sh").chmod(0o755)
-    return Site(root, CONF + conf.replace("@", str(root)), "2.4", LOADED)
+    return AccessSite(root, CONF + conf.replace("@", str(root)), "2.4", LOADED)
 
 
 @pytest.mark.parametrize(
@@ -62,22 +61,22 @@ def test_passphrases(tmp_path: Path, stand_in: None, conf: str, passphrases: lis
 
 def test_a_session_goes_out_sealed_and_comes_back(tmp_path: Path, stand_in: None) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new old\n")
-    answer = site.ask(headers="Cookie: sess=o!b=a\r\n")
-    sent = fields(answer, "Set-Cookie")[0].partition(";")[0]
+    answer = site.fetch(headers="Cookie: sess=o!b=a\r\n")
+    sent = session_fields(answer, "Set-Cookie")[0].partition(";")[0]
     assert sent.startswith("sess=n!") and sent.endswith("&b=a")
 
 
 @pytest.mark.parametrize("cookie", ["a=b", "x!b=a"])
 def test_what_nobody_sealed_is_no_session(tmp_path: Path, stand_in: None, cookie: str) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new\n")
-    answer = site.ask(headers=f"Cookie: sess={cookie}\r\n")
-    assert "b=a" not in fields(answer, "Set-Cookie")[0]
+    answer = site.fetch(headers=f"Cookie: sess={cookie}\r\n")
+    assert "b=a" not in session_fields(answer, "Set-Cookie")[0]
     assert site.codes() == ["AH01842", "AH01817"] * 2
 
 
 def test_an_unknown_cipher_saves_nothing(tmp_path: Path, stand_in: None) -> None:
     site = site_of(tmp_path, "SessionCryptoPassphrase new\nSessionCryptoCipher nope\n")
-    assert (fields(site.ask(), "Set-Cookie"), site.codes()) == ([], ["AH01824", "AH01820"])
+    assert (session_fields(site.fetch(), "Set-Cookie"), site.codes()) == ([], ["AH01824", "AH01820"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sessions in a database, as the installed httpd keeps them in an SQLite file."""
+"""Sessions in a database, as the installed httpd stores them in an SQLite file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
-from tests.unit.modules.session.test_mod_session import fields
+from tests.support.access_site import MODULES, AccessSite, session_fields
 
 from whimbrel.base.errors import ConfigError
 
@@ -30,7 +29,7 @@ USER = "SessionDBDPerUser On\nAuthType Basic\nAuthName x\nAuthUserFile conf/user
 
 
 class Kept:
-    """A site, its database, and the last answer."""
+    """A site, its database, and the last response."""
 
     def __init__(self, root: Path, conf: str, header: str) -> None:
         (root / "conf").mkdir()
@@ -41,13 +40,13 @@ class Kept:
                 f"insert into session values('{KEY}', 'a=b', 0), ('alice', 'u=v', 0), ('old', 'o=p', 5)"
             )
         data.close()
-        self.site = Site(root, CONF + conf + "</Location>\n", "2.4", LOADED)
+        self.site = AccessSite(root, CONF + conf + "</Location>\n", "2.4", LOADED)
         (root / "htdocs/f.html").write_text(
             (f"X-Sess: {header}\n" if header else "") + "Content-Type: text/plain\n\nbody\n"
         )
 
-    def ask(self, cookie: str = "", user: str = "") -> str:
-        return self.site.ask(headers=f"Cookie: sid={cookie}\r\n" if cookie else "", user=user)
+    def fetch(self, cookie: str = "", user: str = "") -> str:
+        return self.site.fetch(headers=f"Cookie: sid={cookie}\r\n" if cookie else "", user=user)
 
     def rows(self) -> list[tuple[str, str, str]]:
         data = sqlite3.connect(self.path)
@@ -86,9 +85,11 @@ def test_under_a_cookie(
     tmp_path: Path, header: str, conf: str, cookie: str, sent: str | None, rows: list[tuple[str, str, str]]
 ) -> None:
     kept = Kept(tmp_path, COOKIE + conf, header)
-    answer = kept.ask(cookie)
-    assert [mask(value) for value in fields(answer, "Set-Cookie")] == ([f"sid={sent}"] * 2 if sent else [])
-    assert (kept.rows(), fields(answer, "Cache-Control"), kept.site.codes()) == (
+    answer = kept.fetch(cookie)
+    assert [mask(value) for value in session_fields(answer, "Set-Cookie")] == (
+        [f"sid={sent}"] * 2 if sent else []
+    )
+    assert (kept.rows(), session_fields(answer, "Cache-Control"), kept.site.codes()) == (
         rows,
         ["no-cache, private"],
         [],
@@ -108,8 +109,8 @@ def test_under_a_user(
     tmp_path: Path, user: str, header: str, rows: list[tuple[str, str, str]], count: int
 ) -> None:
     kept = Kept(tmp_path, USER, header)
-    answer = kept.ask(user=user)
-    assert (kept.rows(), fields(answer, "Cache-Control"), fields(answer, "Set-Cookie")) == (
+    answer = kept.fetch(user=user)
+    assert (kept.rows(), session_fields(answer, "Cache-Control"), session_fields(answer, "Set-Cookie")) == (
         rows,
         ["no-cache, private"] * count,
         [],
@@ -126,14 +127,14 @@ def test_under_a_user(
 )
 def test_what_goes_wrong(tmp_path: Path, conf: str, codes: list[str]) -> None:
     kept = Kept(tmp_path, conf, "n=1")
-    kept.ask(KEY)
+    kept.fetch(KEY)
     assert kept.site.codes() == codes
 
 
 def test_a_database_that_is_gone_is_no_session(tmp_path: Path) -> None:
     kept = Kept(tmp_path, COOKIE, "")
     kept.path.unlink()
-    assert "a=b" not in kept.ask(KEY) and kept.site.codes() == ["AH01851", "AH01816"]
+    assert "a=b" not in kept.fetch(KEY) and kept.site.codes() == ["AH01851", "AH01816"]
 
 
 @pytest.mark.parametrize(
@@ -145,4 +146,4 @@ def test_a_database_that_is_gone_is_no_session(tmp_path: Path) -> None:
 )
 def test_lines_that_are_refused(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Site(tmp_path, line + "\n", "2.4", LOADED)
+        AccessSite(tmp_path, line + "\n", "2.4", LOADED)

@@ -1,4 +1,4 @@
-"""Sealed sessions: cookies that the installed httpd made, and the published vector of SipHash."""
+"""Encrypted sessions: cookies of the installed httpd, and the published vector of SipHash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NEEDED = pytest.mark.skipif(
     find_spec("cryptography") is None, reason="the extra session-crypto is not installed"
 )
 
-# cipher, passphrase, cookie of httpd 2.4.71, what it holds
+# cipher, passphrase, cookie of httpd 2.4.71, decrypted text
 MADE = [
     (
         "aes256",

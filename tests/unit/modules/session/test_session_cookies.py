@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.access import Site
+from tests.support.access_site import AccessSite
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.engine.request import Request
@@ -13,7 +13,7 @@ from whimbrel.modules.session.session_cookies import named, read
 
 
 def request_with(root: Path, field: str) -> Request:
-    site = Site(root, "")
+    site = AccessSite(root, "")
     server = site.engine.main
     from whimbrel.engine.request import Connection
 
@@ -24,7 +24,7 @@ def request_with(root: Path, field: str) -> Request:
     return r
 
 
-# The Cookie field, the value of "sess", and what programs see of the field when it is taken out.
+# The Cookie field, the value of "sess", and the field as programs see it after the removal.
 @pytest.mark.parametrize(
     ("field", "value", "rest"),
     [

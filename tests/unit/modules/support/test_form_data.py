@@ -1,4 +1,4 @@
-"""Forms as the installed httpd's login reads them."""
+"""Forms as the installed httpd's login parses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Sent:
-    """What a form's reader looks at."""
+    """The parts of a request that the form parser reads."""
 
     def __init__(self, kind: str, body: str) -> None:
         self.headers_in, self.body_in = Headers([("Content-Type", kind)]), ready_body(body.encode("latin-1"))

@@ -1,4 +1,4 @@
-"""Rules of magic files: what 2.4.71 made of the same rules and bytes."""
+"""Rules of magic files: results of 2.4.71 for the same rules and bytes."""
 
 from __future__ import annotations
 

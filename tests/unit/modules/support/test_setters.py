@@ -1,4 +1,6 @@
-"""The C functions behind httpd's number arguments, and its times.  Expected values are those of the C library and of 2.4.71."""
+"""The C functions behind httpd's number arguments, and its times.  Expected values are those of the C
+library and of 2.4.71.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Substitution of groups and what counts as a URL, as httpd 2.4.71 answered (see also test_mod_alias, test_mod_setenvif)."""
+"""Substitution of groups and the test for a URL, as in httpd 2.4.71 (see also test_mod_alias,
+test_mod_setenvif).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from whimbrel.modules.support.substitution import Substitution, is_url
     ],
 )
 def test_substitution(text: str, ampersand: bool, want: str) -> None:
-    """``$N`` is a group, one that took no part or isn't there is empty; a backslash takes the next character's meaning away."""
+    """``$N`` is a group, empty if it did not match or does not exist; a backslash escapes the next
+    character.
+    """
     found = compile_regex("^/(d)(z)?").search("/d/x")
     assert found is not None
     assert Substitution(text, ampersand=ampersand).apply(found) == want

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.unit.server.http1.test_protocol import Reply, ScriptedEngine, Wire
+from tests.support.fakes import FakeTransport
+from tests.unit.server.http1.test_protocol import Reply, ScriptedEngine
 
 from whimbrel.base.dialect import V22, Dialect
 from whimbrel.config.core_config import CoreServerConfig
@@ -94,7 +95,7 @@ def logged(
 
     engine = Dumped(handler, settings, dialect, level)
     protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
-    protocol.connection_made(Wire())
+    protocol.connection_made(FakeTransport(server=("::ffff:192.0.2.1", 80)))
     protocol.data_received(HEAD)
     return engine.lines
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hostile.cuts import Desk, Wire, lay_out
+from tests.hostile.cuts import CuttingWorker, lay_out
+from tests.support.fakes import FakeTransport
 
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import MAX_MORE
@@ -16,24 +17,24 @@ HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def desk(tmp_path: Path) -> Iterator[CuttingWorker]:
     lay_out(tmp_path)
-    made = Desk(tmp_path)
+    made = CuttingWorker(tmp_path)
     for _ in range(3):
         made.ask(HEAD)
     yield made
     made.close()
 
 
-def connected(desk: Desk) -> tuple[Any, Wire]:
-    wire = Wire()
+def connected(desk: CuttingWorker) -> tuple[Any, FakeTransport]:
+    wire = FakeTransport(server=("127.0.0.1", 8080))
     wire.protocol = HttpProtocol(desk.service)
     wire.protocol.connection_made(wire)
     return wire.protocol, wire
 
 
 @pytest.mark.parametrize("cut", range(1, len(HEAD)))
-def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
+def test_nothing_is_found_for_a_head_that_is_cut(desk: CuttingWorker, cut: int) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_tick()
     assert protocol._try_cache(HEAD[:cut]) == 0 and protocol._try_cache(HEAD + HEAD[:cut]) == len(HEAD)
@@ -53,13 +54,13 @@ def test_nothing_is_found_for_a_head_that_is_cut(desk: Desk, cut: int) -> None:
         HEAD[:-2] + b"X: 1\n\nGET / HTTP/1.1\r\n\r\n",
     ],
 )
-def test_nothing_is_found_for_another_form(desk: Desk, data: bytes) -> None:
+def test_nothing_is_found_for_another_form(desk: CuttingWorker, data: bytes) -> None:
     protocol, wire = connected(desk)
     desk.service.begin_tick()
     assert protocol._try_cache(data) == 0 and not wire.out
 
 
-def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: Desk) -> None:
+def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
     protocol.connection.served = -1000
     protocol.data_received(HEAD * (3 * MAX_MORE))
@@ -72,7 +73,7 @@ def test_requests_per_tick_are_bounded_and_the_next_tick_continues(desk: Desk) -
     assert wire.out.count(b"HTTP/1.1 200") == 3 * MAX_MORE
 
 
-def test_no_more_is_answered_once_the_client_does_not_read(desk: Desk) -> None:
+def test_no_more_is_answered_once_the_client_does_not_read(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
     protocol.connection.served = -1000
     protocol.pause_writing()
@@ -82,7 +83,7 @@ def test_no_more_is_answered_once_the_client_does_not_read(desk: Desk) -> None:
     assert wire.out.count(b"HTTP/1.1 200") == 3
 
 
-def test_the_end_of_the_connection_waits_for_what_was_postponed(desk: Desk) -> None:
+def test_the_end_of_the_connection_waits_for_what_was_postponed(desk: CuttingWorker) -> None:
     protocol, wire = connected(desk)
     protocol.connection.served = -1000
     protocol.data_received(HEAD * (2 * MAX_MORE) + HEAD[:-2])

@@ -3,99 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 
-from whimbrel.base.dialect import V24
-from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.config.model import Server
-from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.input.body import BodyError, RequestBody
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
 from whimbrel.http.syntax.line_reader import LogMessage
-from whimbrel.registry.methods import Methods
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
-
-
-class Wire(asyncio.Transport):
-    """A transport whose writes can be read."""
-
-    def __init__(self) -> None:
-        super().__init__({"peername": ("192.0.2.7", 4711), "sockname": ("::ffff:192.0.2.1", 80)})
-        self.out = b""
-        self.ended = self.closed = self.paused = False
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def write(self, data: Any) -> None:
-        self.out += bytes(data)
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def write_eof(self) -> None:
-        self.ended = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-    def pause_reading(self) -> None:
-        self.paused = True
-
-    def resume_reading(self) -> None:
-        self.paused = False
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-
-class Reply(Response):
-    """A response with a body of bytes."""
-
-    def __init__(
-        self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH
-    ) -> None:
-        request: Any = types.SimpleNamespace(status=200, time=0.0)
-        super().__init__(request, b"[", b"]", [body], stream, close=close, framing=framing)
-        self.counted: list[int] = []
-
-    def head(self, date: bytes) -> bytes:
-        return b"[head]"
-
-    def on_sent(self, count: int, more: int = 0) -> None:
-        self.counted.append(count)
-
-
-class ScriptedEngine:
-    """An engine that calls *handler* for each request."""
-
-    def __init__(self, handler: Callable[[Head, RequestBody], Any]) -> None:
-        self.handler = handler
-        self.main = Server()
-        self.main.record(CoreServerConfig).keep_alive_timeout = 1.0
-        self.response_cache, self.stat_cache = ResponseCache(), TickStatCache()
-        self.configuration = types.SimpleNamespace(
-            servers=lambda: [self.main], hosts=None, dialect=V24, methods=Methods(), provider=self.provider
-        )
-
-    def provider(self, group: str, name: str) -> None:
-        """Return None: no module is loaded."""
-
-    def respond(self, connection: Any, head: Head, body: RequestBody) -> Any:
-        return self.handler(head, body)
 
 
 @pytest.fixture
@@ -109,10 +28,10 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def connected(
     loop: asyncio.AbstractEventLoop, handler: Callable[[Head, RequestBody], Any]
-) -> tuple[HttpProtocol, Wire]:
+) -> tuple[HttpProtocol, FakeTransport]:
     problems: list[BaseException] = []
-    service = WorkerState(ScriptedEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), Wire()
+    service = WorkerState(FakeEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
+    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     return protocol, wire
 
@@ -126,7 +45,7 @@ def turns(loop: asyncio.AbstractEventLoop, count: int = 5) -> None:
 
 
 def test_addresses_of_a_mapped_ipv6_socket_are_ipv4(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, _wire = connected(loop, lambda head, body: Reply(b""))
+    protocol, _wire = connected(loop, lambda head, body: FakeResponse(b""))
     assert (protocol.connection.client_ip, protocol.connection.client_port, protocol.connection.local_ip) == (
         "192.0.2.7",
         4711,
@@ -135,14 +54,14 @@ def test_addresses_of_a_mapped_ipv6_socket_are_ipv4(loop: asyncio.AbstractEventL
 
 
 def test_pipelined_requests_are_answered_in_order(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(head.uri.encode()))
     protocol.data_received(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out == b"[head]/a[head]/b"
     assert protocol.connection.served == 2
 
 
 def test_a_head_may_come_in_pieces(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(head.uri.encode()))
     for piece in (b"GET /a HT", b"TP/1.1\r\nHost", b": h\r\n\r", b"\nGET"):
         assert wire.out == b""
         protocol.data_received(piece)
@@ -154,9 +73,9 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
 
     async def slow() -> Response:
         await gate
-        return Reply(b"slow")
+        return FakeResponse(b"slow")
 
-    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Reply(b"fast"))
+    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else FakeResponse(b"fast"))
     protocol.data_received(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop)
     assert wire.out == b""
@@ -166,7 +85,7 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
 
 
 async def read_it(body: RequestBody) -> Response:
-    return Reply(await body.read_all())
+    return FakeResponse(await body.read_all())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +97,7 @@ async def read_it(body: RequestBody) -> Response:
 )
 def test_a_body_is_read_to_its_end_and_no_further(loop: asyncio.AbstractEventLoop, framed: bytes) -> None:
     protocol, wire = connected(
-        loop, lambda head, body: read_it(body) if head.method == "POST" else Reply(head.uri.encode())
+        loop, lambda head, body: read_it(body) if head.method == "POST" else FakeResponse(head.uri.encode())
     )
     stream = b"POST /p HTTP/1.1\r\nHost: h\r\n" + framed + b"GET /next HTTP/1.1\r\nHost: h\r\n\r\n"
     for at in range(0, len(stream), 7):
@@ -199,17 +118,17 @@ def test_continue_is_sent_when_the_body_is_wanted(loop: asyncio.AbstractEventLoo
     assert wire.out == b"HTTP/1.1 100 Continue\r\n\r\n[head]ok"
 
 
-def test_continue_is_not_sent_without_a_reader(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(b"no", close=True))
+def test_continue_is_not_sent_when_nobody_reads(loop: asyncio.AbstractEventLoop) -> None:
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(b"no", close=True))
     protocol.data_received(
         b"POST /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     )
     assert wire.out == b"[head]no"
-    assert wire.ended
+    assert wire.has_eof
 
 
 def test_an_unread_body_is_dropped_before_the_next_request(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(head.uri.encode()))
     protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 30\r\n\r\nGET /trap HTTP/1.1\r\n")
     protocol.data_received(b"\r\n12345678" + b"GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out == b"[head]/p[head]/next"
@@ -223,7 +142,7 @@ def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.Abstrac
             await body.read_all()
         except BodyError as problem:
             seen.append(problem.status)
-        return Reply(b"", close=True)
+        return FakeResponse(b"", close=True)
 
     protocol, _wire = connected(loop, lambda head, body: handler(body))
     protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe")
@@ -236,34 +155,34 @@ def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.Abstrac
 def test_after_the_last_answer_our_side_closes_and_the_rest_is_dropped(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(b"last", close=True))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(b"last", close=True))
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /more HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.data_received(b"GET /evenmore HTTP/1.1\r\nHost: h\r\n\r\n")
-    assert (wire.out, wire.ended, wire.closed) == (b"[head]last", True, False)
+    assert (wire.out, wire.has_eof, wire.is_closed) == (b"[head]last", True, False)
     protocol.expire()
-    assert wire.closed
+    assert wire.is_closed
 
 
 def test_a_client_that_half_closes_still_gets_its_answer(loop: asyncio.AbstractEventLoop) -> None:
     async def slow() -> Response:
         await asyncio.sleep(0)
-        return Reply(b"late")
+        return FakeResponse(b"late")
 
     protocol, wire = connected(loop, lambda head, body: slow())
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert protocol.eof_received()
     turns(loop)
-    assert (wire.out, wire.closed) == (b"[head]late", True)
+    assert (wire.out, wire.is_closed) == (b"[head]late", True)
 
 
 def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: asyncio.AbstractEventLoop) -> None:
     seen: list[Any] = []
 
-    def handler(head: Head, body: RequestBody) -> Reply:
+    def handler(head: Head, body: RequestBody) -> FakeResponse:
         seen.append((body.failure, body.failure_reported, body.ended, body.length))
         if head.uri == "/b":
             body.refused(BodyError(413, LogMessage("", "", "", "")))
-        return Reply(b"")
+        return FakeResponse(b"")
 
     protocol, _wire = connected(loop, handler)
     for path in (b"/a", b"/b", b"/c", b"/d"):
@@ -272,9 +191,9 @@ def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: async
 
 
 def test_an_idle_connection_ends_without_a_word(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(b""))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(b""))
     protocol.expire()
-    assert (wire.out, wire.ended) == (b"", True)
+    assert (wire.out, wire.has_eof) == (b"", True)
 
 
 def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.AbstractEventLoop) -> None:
@@ -282,16 +201,16 @@ def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.Abst
 
     async def slow() -> Response:
         await gate
-        return Reply(b"x")
+        return FakeResponse(b"x")
 
-    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Reply(b"y"))
+    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else FakeResponse(b"y"))
     protocol.data_received(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
     for _ in range(3000):
         protocol.data_received(b"GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
-    assert wire.paused
+    assert wire.is_paused
     gate.set_result(None)
     turns(loop, 400)
-    assert not wire.paused
+    assert not wire.is_paused
     assert wire.out.count(b"[head]") == 3001
 
 
@@ -309,12 +228,12 @@ async def pieces() -> Any:
     ],
 )
 def test_streams_are_framed(loop: asyncio.AbstractEventLoop, framing: Framing, wanted: bytes) -> None:
-    answer = Reply(b"", stream=pieces(), close=framing is Framing.CLOSE, framing=framing)
+    answer = FakeResponse(b"", stream=pieces(), close=framing is Framing.CLOSE, framing=framing)
     protocol, wire = connected(loop, lambda head, body: answer)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop, 10)
     assert (wire.out, answer.counted) == (wanted, [8])
-    assert wire.ended is (framing is Framing.CLOSE)
+    assert wire.has_eof is (framing is Framing.CLOSE)
 
 
 def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEventLoop) -> None:
@@ -322,8 +241,8 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
         raise RuntimeError("oops")
 
     problems: list[BaseException] = []
-    service = WorkerState(ScriptedEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
-    protocol, wire = HttpProtocol(service), Wire()
+    service = WorkerState(FakeEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
+    protocol, wire = HttpProtocol(service), FakeTransport(server=("::ffff:192.0.2.1", 80))
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out.startswith(b"HTTP/1.1 500 ")
@@ -331,9 +250,9 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
 
 
 def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Reply(b"a", close=protocol.connection.is_draining))
+    protocol, wire = connected(loop, lambda head, body: FakeResponse(b"a", close=protocol.connection.is_draining))
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.service.drain()
-    assert not wire.ended
+    assert not wire.has_eof
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    assert (wire.out, wire.ended) == (b"[head]a[head]a", True)
+    assert (wire.out, wire.has_eof) == (b"[head]a[head]a", True)

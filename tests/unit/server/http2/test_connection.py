@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fakes import FakeLoop, FakeTransport
 
 pytest.importorskip("hpack", reason="the optional package hpack is not installed")
 
@@ -26,7 +27,7 @@ from tests.hostile.http2_frames import (
     settings,
     window,
 )
-from tests.performance.site import Loop, Site, Wire
+from tests.performance.site import BenchmarkWorker
 
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.server.http1.protocol import HttpProtocol
@@ -43,15 +44,12 @@ OPEN = (
 TURNS = 300
 
 
-class Unread(Wire):
+class UnreadTransport(FakeTransport):
     """A transport whose client reads nothing; `pause` reports a full buffer."""
 
     def __init__(self) -> None:
-        super().__init__(40_000)
+        super().__init__(("192.0.2.7", 40_000))
         self.is_reading_on = True
-
-    def write(self, data: Any) -> None:
-        self.out += bytes(data)
 
     def get_write_buffer_size(self) -> int:
         return len(self.out)
@@ -63,7 +61,7 @@ class Unread(Wire):
         self.is_reading_on = True
 
 
-class Turning(Loop):
+class TasklessLoop(FakeLoop):
     """A loop that runs one tick at a time, and no tasks."""
 
     def create_task(self, work: Any) -> None:
@@ -75,10 +73,10 @@ class Client:
 
     def __init__(self, root: Path) -> None:
         (root / "htdocs").mkdir(exist_ok=True)
-        self.site = Site(root)
-        self.loop = self.site.loop = self.site.service.loop = Turning()  # type: ignore[assignment]
+        self.site = BenchmarkWorker(root)
+        self.loop = self.site.loop = self.site.service.loop = TasklessLoop()  # type: ignore[assignment]
         (root / "htdocs/big.html").write_bytes(b"y" * 50_000)
-        self.wire = Unread()
+        self.wire = UnreadTransport()
         first = HttpProtocol(self.site.service)
         first.connection_made(self.wire)
         first.data_received(OPEN)
@@ -97,7 +95,7 @@ class Client:
         self.session.data_received(data)
         for _ in range(TURNS):
             found.append(0)
-            self.loop.turn()
+            self.loop.tick()
         return found
 
 

@@ -16,7 +16,8 @@ pytest.importorskip("h2", reason="the optional package h2 is not installed")
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset
-from tests.performance.site import MTIME, NOW, Driving, Site, Wire
+from tests.performance.site import MTIME, NOW, BenchmarkWorker
+from tests.support.fakes import EagerTaskLoop, FakeTransport
 
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.http2.cache_path import CachedResponder, LastHit
@@ -49,7 +50,7 @@ FIELDS = [
 METHODS = ["GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "TRACE", "BREW", "CONNECT"]
 
 
-class Gathering(Wire):
+class Gathering(FakeTransport):
     """A transport that records everything written."""
 
     def write(self, data: Any) -> None:
@@ -69,8 +70,8 @@ class NeverRepeats(CachedResponder):
 class Peer:
     """A client of one connection; *whole*: its requests bypass the cache."""
 
-    def __init__(self, site: Site, *, whole: bool) -> None:
-        self.site, self.whole, self.wire = site, whole, Gathering(40_000)
+    def __init__(self, site: BenchmarkWorker, *, whole: bool) -> None:
+        self.site, self.whole, self.wire = site, whole, FakeTransport(("192.0.2.7", 40_000))
         self.h2 = H2Connection(
             H2Configuration(
                 header_encoding="latin-1", validate_outbound_headers=False, normalize_outbound_headers=False
@@ -147,9 +148,9 @@ def test_requests_get_the_same_answers_with_and_without_a_stream(
         return found
 
     monkeypatch.setattr(CachedResponder, "_give", counted)
-    sites = [Site(root) for root in roots]
+    sites = [BenchmarkWorker(root) for root in roots]
     for site in sites:
-        site.loop = site.service.loop = Driving()  # type: ignore[assignment]
+        site.loop = site.service.loop = EagerTaskLoop()  # type: ignore[assignment]
     for root in roots:
         (root / "htdocs/big.bin").write_bytes(b"0123456789" * 3000)
         os.utime(root / "htdocs/big.bin", (MTIME, MTIME))
@@ -182,9 +183,9 @@ def test_requests_that_arrive_together_get_the_same_answers(
         once_more(self, number, same)
 
     monkeypatch.setattr(CachedResponder, "_replay", counted)
-    sites = [Site(root) for root in roots]
+    sites = [BenchmarkWorker(root) for root in roots]
     for site in sites:
-        site.loop = site.service.loop = Driving()  # type: ignore[assignment]
+        site.loop = site.service.loop = EagerTaskLoop()  # type: ignore[assignment]
     peers = [Peer(site, whole=whole) for site, whole in zip(sites, (False, True), strict=True)]
     number = 3
     for _turn in range(60):

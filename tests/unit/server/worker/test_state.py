@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.config.site import Site
+from tests.support.fakes import FakeLoop
+from tests.support.site import Site
 
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.server.worker import state
@@ -28,10 +29,6 @@ def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPat
 
 
 def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Loop:
-        def call_later(self, seconds: float, call: object) -> None:
-            self.asked = seconds
-
     class Connection:
         expired = 0
         deadline = 500.0
@@ -40,7 +37,7 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
             self.expired += 1
 
     one, connection = WorkerState.__new__(WorkerState), Connection()
-    one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, Loop(), lambda: None  # type: ignore[arg-type,assignment]
+    one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, FakeLoop(), lambda: None  # type: ignore[arg-type,assignment]
     one.files = FdCache()
     monkeypatch.setattr(state, "time", lambda: 4e9)
     monkeypatch.setattr(state, "monotonic", lambda: 400.0)

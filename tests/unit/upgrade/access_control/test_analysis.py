@@ -5,26 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.upgrade.access_texts import MODULES, USER, text_after
 from tests.unit.upgrade.estates import estate, laid
 
-from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.access_control.analysis import analyze_access
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.upgrade.rules.access import RULES
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
-
-NAMES = ("authz_host", "auth_basic", "authn_file", "authz_user", "authz_groupfile")
-MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in NAMES)
-USER = 'AuthType Basic\nAuthName "x"\nAuthUserFile conf/users\n'
-
-
-def text_after(root: Path, conf: str, wishes: UpgradeOptions | None = None) -> str:
-    """The configuration after an upgrade by the rules about access alone, the module lines left out."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}, wishes=wishes), RULES)
-    data = next(iter(result.files.values()), to_bytes(MODULES + conf))
-    return data.decode("latin-1").removeprefix(MODULES)
 
 
 def test_line_ends_comments_and_tabs_stay(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
+from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.check.fixpoint import upgrade

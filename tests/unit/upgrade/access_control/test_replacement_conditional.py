@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.access_control.test_analysis import MODULES
-from tests.unit.upgrade.access_control.test_unchanged_sections import marks
+from tests.unit.upgrade.access_texts import MODULES, marks
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.check.fixpoint import upgrade

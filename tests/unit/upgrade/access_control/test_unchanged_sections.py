@@ -5,19 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
-from tests.unit.upgrade.estates import estate
-
-from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.rules.access import RULES
+from tests.unit.upgrade.access_texts import USER, marks
 
 CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
-
-
-def marks(root: Path, conf: str, files: dict[str, str | bytes] | None = None) -> tuple[set[str], list[str]]:
-    """The files that change, and the messages that need review."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), RULES)
-    return set(result.files), [finding.message for finding in result.needs_review if finding.rule != "READ"]
 
 
 @pytest.mark.parametrize(

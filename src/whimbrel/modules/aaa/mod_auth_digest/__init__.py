@@ -1,6 +1,9 @@
-"""mod_auth_digest: HTTP Digest authentication (RFC 7616 with MD5 and qop=auth; 2.2 takes RFC 2069 as well).
+"""mod_auth_digest: HTTP Digest authentication (RFC 7616 with MD5 and qop=auth; 2.2 accepts RFC 2069 as well).
 
-Manual: mod/mod_auth_digest.html.  2.2 was built without shared memory: it counts no nonces and has no one-time nonces.
+Public: MODULE; files: settings, header (credentials, nonces), clients (shared memory), decide (hooks).
+Manual: mod/mod_auth_digest.html.  The recorded 2.2 was built without shared memory: no nonce counts and no
+one-time nonces.
+Must not import: server, cli.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_info(r: Request) -> HookStatus:
-    """The Authentication-Info field, once the request may pass."""
+    """Add the Authentication-Info field to a permitted request."""
     info = r.notes.get(INFO)
     if info:
         r.headers_out.add("Proxy-Authentication-Info" if r.proxy else "Authentication-Info", info)
@@ -30,12 +33,12 @@ def add_info(r: Request) -> HookStatus:
 
 
 def _digest(scope: Scope) -> Digest:
-    """One object for the hooks of one merged configuration."""
+    """Return the one object for the hooks of one merged configuration."""
     notes: dict[Any, Any] = scope.notes  # type: ignore[attr-defined]
-    found: Digest | None = notes.get(Digest)
-    if found is None:
-        found = notes[Digest] = Digest(scope)
-    return found
+    digest: Digest | None = notes.get(Digest)
+    if digest is None:
+        digest = notes[Digest] = Digest(scope)
+    return digest
 
 
 MODULE = Module(

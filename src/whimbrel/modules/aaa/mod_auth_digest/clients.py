@@ -1,6 +1,7 @@
-"""The clients that Digest authentication keeps count of, in memory that all workers share.
+"""Clients of Digest authentication, in memory shared by all workers.
 
-A client's number goes out as *opaque*.  An entry knows the newest nonce that the client was let in with and how often it used it.
+A client's number is sent as *opaque*.  An entry holds the last nonce accepted from the client and its use
+count.
 """
 
 from __future__ import annotations
@@ -16,15 +17,13 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 
 _HEAD: Final = Struct("<QQ")  # last client's number, last serial number of one-time nonces
-_ENTRY: Final = Struct(
-    "<QQq52s"
-)  # client, uses of its nonce, the nonce's stamp, the one-time nonce that is good
+_ENTRY: Final = Struct("<QQq52s")  # client, uses of its nonce, the nonce's stamp, the valid one-time nonce
 MIN_CLIENTS: Final = 1000
 
 
 @dataclass(slots=True)
 class Client:
-    """One entry; *nonce* is the one-time nonce that the client may use next."""
+    """One entry; *nonce* is the client's next one-time nonce."""
 
     number: int
     uses: int = 0
@@ -33,7 +32,7 @@ class Client:
 
 
 class Clients:
-    """A ring of entries: a new client takes the place of the oldest.  Made before the workers are forked."""
+    """A ring of entries, created before the workers are forked: a new client replaces the oldest."""
 
     def __init__(self, size: int) -> None:
         self._count = max(size // _ENTRY.size, MIN_CLIENTS)
@@ -59,15 +58,19 @@ class Clients:
         return _HEAD.size + number % self._count * _ENTRY.size
 
     def find(self, number: int) -> Client | None:
-        """The client of that number, None for one that is forgotten or never was."""
+        """Return the client of that number; None if it was replaced or never existed."""
         if number <= 0:
             return None
         with self._locked():
-            found, uses, stamp, nonce = _ENTRY.unpack_from(self._memory, self._place(number))
-        return Client(number, uses, stamp, nonce.rstrip(b"\0").decode("latin-1")) if found == number else None
+            stored_number, uses, stamp, nonce = _ENTRY.unpack_from(self._memory, self._place(number))
+        return (
+            Client(number, uses, stamp, nonce.rstrip(b"\0").decode("latin-1"))
+            if stored_number == number
+            else None
+        )
 
     def save(self, client: Client) -> None:
-        """Write the entry back, unless another has taken its place."""
+        """Write the entry back, unless another client replaced it."""
         with self._locked():
             if _ENTRY.unpack_from(self._memory, self._place(client.number))[0] == client.number:
                 self._write(client)
@@ -83,7 +86,7 @@ class Clients:
         )
 
     def new(self) -> Client:
-        """A new client with the next number."""
+        """Return a new client with the next number."""
         with self._locked():
             last, serial = _HEAD.unpack_from(self._memory, 0)
             client = Client(last + 1)
@@ -92,7 +95,9 @@ class Clients:
         return client
 
     def use(self, client: Client, stamp: int, uses: int) -> int | None:
-        """Count the *uses*-th use of the nonce of *stamp*; the count that stands in the way where it is not above it, None where it's fine."""
+        """Count the *uses*-th use of the nonce of *stamp*; return None, or the stored count if *uses* is not
+        above it.
+        """
         with self._locked():
             number, known, newest, nonce = _ENTRY.unpack_from(self._memory, self._place(client.number))
             if number != client.number or stamp < newest or (stamp == newest and uses <= known):
@@ -102,7 +107,7 @@ class Clients:
         return None
 
     def serial(self) -> int:
-        """The next number for a one-time nonce."""
+        """Return the next serial number of a one-time nonce."""
         with self._locked():
             last, serial = _HEAD.unpack_from(self._memory, 0)
             _HEAD.pack_into(self._memory, 0, last, serial + 1)

@@ -1,4 +1,4 @@
-"""Digest authentication of one request: what the client sent, what is wrong with it, and what it is answered."""
+"""Digest authentication of one request: credentials, their verification, challenges."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-INFO: Final = "auth_digest:info"  # notes of a request
+INFO: Final = "auth_digest:info"  # keys of request notes
 _MODULE: Final = "auth_digest"
 _CHALLENGED: Final = "auth_digest:challenged"
 _COUNTED: Final = "auth_digest:counted"
-_NEXT_NONCE: Final = 30  # seconds before its end that a nonce's successor is sent
+_NEXT_NONCE: Final = 30  # seconds before a nonce expires when its successor is sent
 
 
 def first_request(r: Request) -> Request:
-    """The one that the client sent."""
+    """Return the request that the client sent."""
     while r.main is not None:
         r = r.main
     while r.prev is not None:
@@ -71,23 +71,23 @@ class Digest:
         self.counting = not self.old and (self.settings.count or self.settings.lifetime == 0)
 
     def concerns(self, r: Request) -> bool:
-        """Whether the request's authentication type is this module's."""
-        found = self.kind(r)
-        return found is not None and found.lower() == "digest"
+        """Return True if the request's authentication type is this module's."""
+        auth_type_name = self.kind(r)
+        return auth_type_name is not None and auth_type_name.lower() == "digest"
 
     def log(self, r: Request, text: str, code: str, level: str = "error") -> None:
-        """A line in the error log, with 2.2's prefix there."""
+        """Write a line to the error log, with 2.2's prefix in that dialect."""
         r.log(level, f"Digest: {text}" if self.old else text, code=code, module=_MODULE)
 
     def given(self, r: Request) -> Credentials:
-        """The client's credentials."""
+        """Return the client's credentials."""
         return read_credentials(
             first_request(r).headers_in.get("Proxy-Authorization" if r.proxy else "Authorization")
         )
 
-    # the way in -----------------------------------------------------------------------------------
+    # verification -----------------------------------------------------------------------------------
     async def authenticate(self, r: Request) -> HookStatus:
-        """Find out who the client is (check_user_id)."""
+        """Identify the client (check_user_id)."""
         if not self.concerns(r):
             return DECLINED
         r.set_uncacheable()
@@ -134,7 +134,7 @@ class Digest:
         return self.challenged(r, realm, given, None, False)
 
     def _means_this(self, r: Request, given: Credentials) -> bool:
-        """Whether the uri parameter is the request's target; logged where it is not."""
+        """Return True if the uri parameter is the request's target; a mismatch is logged."""
         first, uri = first_request(r), given.fields["uri"]
         if uri == first.unparsed_uri:
             return True
@@ -160,7 +160,7 @@ class Digest:
         return None if self.old or not number else self.clients.find(number)
 
     def _odd(self, given: Credentials, realm: str, r: Request) -> tuple[str, str] | None:
-        """What is wrong with opaque, realm and algorithm: text and code."""
+        """Return what is wrong with opaque, realm and algorithm: text and code."""
         if given.get("opaque") is not None and _opaque(given) == 0:
             return f"received invalid opaque - got `{given.fields['opaque']}'", "AH01787"
         if given.fields["realm"] != realm:
@@ -171,18 +171,18 @@ class Digest:
         return None
 
     async def _hash(self, r: Request, realm: str) -> tuple[int, str]:
-        """What the first provider that knows the user says."""
+        """Return status and hash of the first provider that has the user."""
         if not self.checks:
             self.log(r, "No Authn provider configured", "AH01770")
             return AUTH_GENERAL_ERROR, ""
-        found: tuple[int, str] = AUTH_USER_NOT_FOUND, ""
+        result: tuple[int, str] = AUTH_USER_NOT_FOUND, ""
         for check in self.checks:
             if check.realm_hash is None:
                 return AUTH_GENERAL_ERROR, ""
-            found = await check.realm_hash(r, r.user or "", realm)
-            if found[0] != AUTH_USER_NOT_FOUND:
+            result = await check.realm_hash(r, r.user or "", realm)
+            if result[0] != AUTH_USER_NOT_FOUND:
                 break
-        return found
+        return result
 
     def _unknown(self, r: Request, realm: str, result: int) -> tuple[str, str] | None:
         if result == AUTH_USER_FOUND:
@@ -192,7 +192,7 @@ class Digest:
         return f"user `{r.user}' in realm `{realm}' not found: {r.uri}", "AH01790"
 
     def _mismatch(self, r: Request, given: Credentials, first: str) -> tuple[str, str] | None:
-        """What is wrong with qop and response."""
+        """Return what is wrong with qop and response."""
         qop = given.get("qop")
         if (
             qop is None
@@ -211,7 +211,7 @@ class Digest:
         return None
 
     def _bad_nonce(self, r: Request, given: Credentials, realm: str, client: Client | None) -> bool | None:
-        """None for a good nonce; else logged, and True where a new one is all that the client lacks."""
+        """Return None for a valid nonce; else log it and return True if the client only needs a new one."""
         nonce = given.fields["nonce"]
         if len(nonce) != NONCE_LENGTH:
             self.log(r, f"invalid nonce {nonce} received - length is not {NONCE_LENGTH}", "AH01775")
@@ -227,7 +227,10 @@ class Digest:
             self.log(r, f"invalid nonce {nonce} received - user attempted time travel", "AH01777")
             return True
         if lifetime > 0 and age > lifetime:
-            text = f"user {r.user}: nonce expired ({age:.2f} seconds old - max lifetime {lifetime:.2f}) - sending new nonce"
+            text = (
+                f"user {r.user}: nonce expired ({age:.2f} seconds old - max lifetime {lifetime:.2f}) - "
+                "sending new nonce"
+            )
             self.log(r, text, "AH01778", "info")
             return True
         if not self.counting or first_request(r).notes.get(_COUNTED) == nonce:
@@ -255,13 +258,14 @@ class Digest:
         if known is not None:
             self.log(
                 r,
-                f"Warning, possible replay attack: nonce-count check failed: {uses} is not above {known} for nonce {nonce}",
+                f"Warning, possible replay attack: nonce-count check failed: {uses} is not above {known} "
+                f"for nonce {nonce}",
                 "AH01774",
             )
             return False
         return None
 
-    # the answers ----------------------------------------------------------------------------------
+    # challenges -------------------------------------------------------------------------------------
     def _nonce(self, r: Request, realm: str, opaque: str, client: Client | None) -> str:
         once = client is not None and self.settings.lifetime == 0
         stamp = self.clients.serial() if once else int(first_request(r).time * 1e6)
@@ -274,14 +278,14 @@ class Digest:
     def refuse(
         self, r: Request, realm: str, given: Credentials, client: Client | None, text: str, code: str
     ) -> HookStatus:
-        """Log why, and ask again."""
+        """Log the reason, and send a challenge."""
         self.log(r, text, code)
         return self.challenged(r, realm, given, client, False)
 
     def challenged(
         self, r: Request, realm: str, given: Credentials, client: Client | None, stale: bool
     ) -> HookStatus:
-        """Ask the client for credentials; a client that is no longer known gets a new number."""
+        """Send a challenge; a client whose entry was replaced gets a new number."""
         r.notes[_CHALLENGED] = "1"
         opaque = given.get("opaque") if client is not None else None
         if opaque is None and not self.old and (self.counting or given.get("opaque") is not None):
@@ -300,7 +304,7 @@ class Digest:
         return 401
 
     def _info(self, r: Request, given: Credentials, realm: str, client: Client | None, first: str) -> str:
-        """The Authentication-Info field of a good answer."""
+        """Return the Authentication-Info field of a permitted request."""
         lifetime, nonce = self.settings.lifetime, ""
         is_expiring = (
             lifetime > 0
@@ -317,7 +321,7 @@ class Digest:
         return out + (f", qop={given.fields['qop']}" if given.get("qop") is not None else "")
 
     def note(self, r: Request) -> HookStatus:
-        """The challenge of a 401 that some other module gave."""
+        """Add the challenge to a 401 of another module."""
         if not self.concerns(r):
             return DECLINED
         if _CHALLENGED in r.notes:

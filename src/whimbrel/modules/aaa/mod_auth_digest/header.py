@@ -1,4 +1,4 @@
-"""The Digest scheme without its bookkeeping: the client's header, nonces, the hashes of RFC 7616 with MD5."""
+"""The Digest scheme without state: the Authorization field, nonces, the hashes of RFC 7616 with MD5."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ _NEEDED: Final = ("username", "realm", "nonce", "uri", "response")
 
 @dataclass(slots=True)
 class Credentials:
-    """What the client sent: the *scheme* and, for Digest, the parameters by name in lower case; "" for *scheme* where there is no header."""
+    """Credentials of a request: the *scheme* ("" without the field) and, for Digest, the parameters by name
+    in lower case.
+    """
 
     scheme: str = ""
     fields: dict[str, str] = field(default_factory=dict)
 
     def get(self, name: str) -> str | None:
-        """A parameter, None where it wasn't sent."""
+        """Return a parameter, or None."""
         return self.fields.get(name)
 
     def complete(self, *, lengths: bool) -> bool:
-        """Whether nothing is missing; with *lengths* (2.4) a nonce of the wrong length, or whose time does not end as base64, is as good as none."""
+        """Return True if no parameter is missing.
+
+        With *lengths* (2.4) a nonce counts as missing if its length is wrong or its time does not end as
+        base64.
+        """
         if any(name not in self.fields for name in _NEEDED) or (
             "qop" in self.fields and not {"cnonce", "nc"} <= self.fields.keys()
         ):
@@ -41,7 +47,7 @@ class Credentials:
 
 
 def read_credentials(line: str | None) -> Credentials:
-    """The parts of an Authorization field."""
+    """Parse an Authorization field."""
     if line is None:
         return Credentials()
     parts = split(line, 1)
@@ -57,7 +63,7 @@ def read_credentials(line: str | None) -> Credentials:
 
 
 def _parameter(line: str, at: int) -> tuple[str, str, int]:
-    """Name and value from *at* on, and where the next parameter begins."""
+    """Return name and value from *at* on, and the start of the next parameter."""
     at = _skip(line, at)
     start = at
     while at < len(line) and line[at] not in "=," and line[at] not in _BLANKS:
@@ -96,12 +102,14 @@ def _quoted(line: str, at: int) -> tuple[str, int]:
 
 # hashes and nonces --------------------------------------------------------------------------------
 def md5(value: str) -> str:
-    """MD5 in hexadecimal."""
+    """Return MD5 in hexadecimal."""
     return hashlib.md5(to_bytes(value)).hexdigest()
 
 
 def response(first: str, given: Credentials, method: str) -> str:
-    """The response that belongs to MD5(user:realm:password) *first*; without qop as RFC 2069 has it.  *method* "" is for rspauth."""
+    """Return the response for MD5(user:realm:password) *first*; without qop as in RFC 2069.  *method* "" is
+    for rspauth.
+    """
     second = md5(f"{method}:{given.fields['uri']}")
     nonce, qop = given.fields["nonce"], given.get("qop")
     if qop is None and method:
@@ -110,17 +118,17 @@ def response(first: str, given: Credentials, method: str) -> str:
 
 
 def make_nonce(secret: bytes, stamp: int, realm: str, opaque: str) -> str:
-    """A nonce of the time (or serial number) *stamp*, signed with *secret*."""
+    """Return a nonce of the time (or serial number) *stamp*, signed with *secret*."""
     return sign(secret, to_text(base64.b64encode(stamp.to_bytes(8, "little", signed=True))), realm, opaque)
 
 
 def sign(secret: bytes, stamp: str, realm: str, opaque: str) -> str:
-    """The whole nonce of an encoded time: what a genuine one looks like."""
+    """Return the nonce of an encoded time, with its signature."""
     return stamp + hmac.new(secret, to_bytes(f"{len(realm)}:{realm}:{stamp}:{opaque}"), "sha1").hexdigest()
 
 
 def stamp_of(nonce: str) -> tuple[str, int]:
-    """The encoded time of a nonce, and the number behind it (0 where it is none)."""
+    """Return the encoded time of a nonce, and its number (0 if it cannot be decoded)."""
     stamp = nonce[:_TIME_LENGTH]
     try:
         return stamp, int.from_bytes(base64.b64decode(to_bytes(stamp)), "little", signed=True)
@@ -130,12 +138,14 @@ def stamp_of(nonce: str) -> tuple[str, int]:
 
 # the uri ------------------------------------------------------------------------------------------
 def split_uri(uri: str) -> UriParts | None:
-    """The uri parameter taken apart, None where it can't be."""
+    """Return the parts of the uri parameter; None if it cannot be parsed."""
     return UriParts(path="*") if uri == "*" else split_url(uri)
 
 
 def same_uri(sent: UriParts, requested: UriParts, port: int, *, forgive_query: bool) -> bool:
-    """Whether the uri parameter means the request's target, whose host and *port* are those of this server where it names none."""
+    """Return True if the uri parameter names the request's target; host and *port* default to those of this
+    server.
+    """
     host = unescape_loose(sent.hostname or "")
     if host and host.lower() != (requested.hostname or "").lower():
         return False

@@ -1,4 +1,4 @@
-"""The directives of mod_auth_digest and what they check."""
+"""The directives of mod_auth_digest, with their validation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from whimbrel.modules.support.auth.auth_api import AuthnProvider
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.settings import UNSET, setting
 
-_MIN_SHMEM: Final = {True: 168, False: 88}  # bytes that one client takes, in 2.2 and in 2.4
+_MIN_SHMEM: Final = {True: 168, False: 88}  # bytes of one client, in 2.2 and in 2.4
 _UNITS: Final = {"": 1, "B": 1, "K": 1024, "M": 1024 * 1024}
 
 
 @dataclass(slots=True)
 class AuthDigestDirConfig:
-    """Per-directory settings; httpd merges none of them.  *lifetime* is in seconds: 0 for one-time nonces, negative for no end."""
+    """Per-directory settings, which httpd does not merge.
+
+    *lifetime* is in seconds: 0 for one-time nonces, negative for no expiry.
+    """
 
     providers: list[AuthnProvider] = setting(make=list)
     qop: list[str] = setting(make=list)
@@ -32,20 +35,22 @@ class AuthDigestDirConfig:
     domain: list[str] = setting(make=list)
 
     def merge_onto(self, base: AuthDigestDirConfig) -> AuthDigestDirConfig:
-        """This record alone."""
+        """Return this record alone."""
         return self
 
 
 @dataclass(slots=True)
 class AuthDigestServerConfig:
-    """Settings of the main server, for all; *clients* is there once the configuration is complete."""
+    """Per-server settings, of the main server for all; *clients* is set once the configuration is
+    complete.
+    """
 
     memory: int = setting(1000)
     clients: Clients | None = setting(None)
 
 
 def add_provider(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> None:
-    """AuthDigestProvider: a provider that knows hashes of user, realm and password."""
+    """AuthDigestProvider: a provider that stores hashes of user, realm and password."""
     provider = find_provider(cmd, words[0])
     if not provider.realms:
         raise ConfigError(f"The '{words[0]}' Authn provider doesn't support Digest Authentication")
@@ -86,7 +91,8 @@ def set_count(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> No
     set_flag("count")(cmd, record, words)
     if cmd.dialect.access_in_core and record.count:
         cmd.warn(
-            "Digest: WARNING: nonce-count checking is not supported on platforms without shared-memory support - disabling check"
+            "Digest: WARNING: nonce-count checking is not supported on platforms without shared-memory "
+            "support - disabling check"
         )
         record.count = False
 
@@ -102,7 +108,8 @@ def set_algorithm(cmd: Command, record: AuthDigestDirConfig, words: list[str]) -
     if word != "md5-sess":
         raise ConfigError(f"Invalid algorithm in AuthDigestAlgorithm: {words[0]}")
     cmd.warn(
-        "Digest: WARNING: algorithm `MD5-sess' is not supported on platforms without shared-memory support - reverting to MD5"
+        "Digest: WARNING: algorithm `MD5-sess' is not supported on platforms without shared-memory support "
+        "- reverting to MD5"
     )
     record.algorithm = "MD5"
 
@@ -113,7 +120,7 @@ def add_domain(_cmd: Command, record: AuthDigestDirConfig, words: list[str]) -> 
 
 
 def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -> None:
-    """AuthDigestShmemSize: bytes, or K or M of them."""
+    """AuthDigestShmemSize: bytes, or a number with suffix K or M."""
     value, unit = strtol(words[0])
     scale = _UNITS.get(upper(unit[:1]), 0)
     if not scale:
@@ -125,7 +132,7 @@ def set_memory(cmd: Command, record: AuthDigestServerConfig, words: list[str]) -
 
 
 def make_clients(finished: Any) -> None:
-    """The shared memory, before the workers are forked."""
+    """Allocate the shared memory, before the workers are forked."""
     servers = list(finished.servers())
     clients = Clients(servers[0].config(AuthDigestServerConfig).memory)
     for server in servers:

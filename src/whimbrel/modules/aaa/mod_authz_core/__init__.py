@@ -1,6 +1,9 @@
 """mod_authz_core: Require and its containers (2.4).
 
-Manual: mod/mod_authz_core.html.  Settings and merging in `settings`, directives in `setters`, providers in `providers`, hooks in `decide`.
+Public: MODULE.  Settings and merging are in `settings`, directives in `setters`, providers in `providers`,
+hooks in `decide`.
+Manual: mod/mod_authz_core.html.
+Must not import: server, cli.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees of Require rules compiled to one function that decides a request, and the two hooks that ask it."""
+"""Trees of Require rules compiled to one function per tree, and the two hooks that call it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _MODULE: Final = "authz_core"
 
 
 def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> AuthzCheck:
-    """*rule* as a check; *loud* where the error log wants every step (level debug), *parent* is the operator of the container around it."""
+    """Return *rule* as a check.
+
+    *loud*: log every step (level debug).  *parent* is the operator of the enclosing container.
+    """
     if rule.provider is not None:
         inner = rule.provider.make(scope, rule.args, rule.parsed)
     else:
@@ -51,7 +54,7 @@ def compile_rule(rule: Rule, scope: Scope, loud: bool, parent: str = "and") -> A
 
 
 def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
-    """The check as a step of the decision tree."""
+    """Return the check as a step of the decision tree."""
 
     def describe(r: Request, result: int) -> tuple[str, str]:
         return _WORDS[result], "" if rule.methods >> r.method_number & 1 else "about other methods"
@@ -65,7 +68,9 @@ def _traced(rule: Rule, check: AuthzCheck, watch: Tracer) -> AuthzCheck:
 
 
 def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> AuthzCheck:
-    """A check of its methods only (*unconcerned* is the result for others), negated and logged as the rule asks."""
+    """Return a check for the rule's methods only, negated and logged as the rule requires; *unconcerned* is
+    the result for other methods.
+    """
     fn: Any = inner.fn
 
     def concerned(r: Request) -> bool:
@@ -100,7 +105,7 @@ def _wrapped(rule: Rule, inner: AuthzCheck, loud: bool, unconcerned: int) -> Aut
 
 
 def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
-    """All or any of *checks*, asked in order until the result can't change any more."""
+    """Return all or any of *checks*, evaluated in order until the result cannot change."""
     reads = Reads.NOTHING
     for check in checks:
         reads |= check.reads
@@ -115,10 +120,10 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     def decide(r: Request) -> int:
         result = NEUTRAL
         for fn in functions:
-            found = fn(r)
-            if found in (final, GENERAL_ERROR):
-                return int(found)
-            result = join(result, found)
+            status = fn(r)
+            if status in (final, GENERAL_ERROR):
+                return int(status)
+            result = join(result, status)
         return result
 
     return AuthzCheck(decide, reads)
@@ -139,18 +144,22 @@ def _waiting(checks: list[AuthzCheck], join: Callable[[int, int], int], final: i
     return decide
 
 
-def _all(result: int, found: int) -> int:
-    """A rule's result joined to those before it in RequireAll: a user who could still come outweighs a grant."""
-    if found == NEUTRAL:
+def _all(result: int, status: int) -> int:
+    """Combine a rule's result with the previous ones in RequireAll: AUTHZ_DENIED_NO_USER outweighs a
+    grant.
+    """
+    if status == NEUTRAL:
         return result
-    return found if found == DENIED_NO_USER or result == NEUTRAL else result
+    return status if status == DENIED_NO_USER or result == NEUTRAL else result
 
 
-def _any(result: int, found: int) -> int:
-    """The same in RequireAny: a user who could still come outweighs a refusal."""
-    if found == NEUTRAL:
+def _any(result: int, status: int) -> int:
+    """Combine a rule's result with the previous ones in RequireAny: AUTHZ_DENIED_NO_USER outweighs a
+    refusal.
+    """
+    if status == NEUTRAL:
         return result
-    return found if (found == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result
+    return status if (status == DENIED_NO_USER and result == DENIED) or result == NEUTRAL else result
 
 
 def _is_loud(scope: Scope) -> bool:
@@ -161,12 +170,12 @@ def _is_loud(scope: Scope) -> bool:
 
 
 def make_before(scope: Scope) -> CompiledHook:
-    """The decision that needs no user (access_checker_ex); declines where a user could change it."""
+    """Decide without a user (access_checker_ex); decline if a user could change the decision."""
     return _make(scope, after=False)
 
 
 def make_after(scope: Scope) -> CompiledHook:
-    """The decision once the user is known (auth_checker)."""
+    """Decide with the user (auth_checker)."""
     return _make(scope, after=True)
 
 

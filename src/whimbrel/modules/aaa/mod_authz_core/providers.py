@@ -1,4 +1,4 @@
-"""The providers of mod_authz_core itself: all, env, method, expr.
+"""The providers of mod_authz_core: all, env, method, expr.
 
 Manual: mod/mod_authz_core.html#requiredirectives.
 """
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 
 def require_words(text: str) -> list[str]:
-    """The words of a Require line's arguments; an empty word ends them, as in all of httpd's providers."""
-    found = words(text)
-    return found[: found.index("")] if "" in found else found
+    """Split the arguments of a Require line; an empty argument ends them, as in all of httpd's providers."""
+    args = words(text)
+    return args[: args.index("")] if "" in args else args
 
 
 def require_text(cmd: Command, args: str) -> StringExpression:
-    """The arguments as a string expression, for providers that expand variables on each request."""
+    """Return the arguments as a string expression, for providers that expand variables on each request."""
     return read_string(cmd, args, "Cannot parse expression in require line")
 
 
 def expanded(r: Request, names: StringExpression, module: str, what: str, code: str) -> str | None:
-    """The text of a `require_text` for this request; None, logged, where it can't be evaluated."""
+    """Evaluate a `require_text` for this request; None, after logging, on failure."""
     try:
         return names.text(r, module)
     except EvalError as problem:
@@ -58,7 +58,7 @@ def expanded(r: Request, names: StringExpression, module: str, what: str, code: 
 
 
 def parse_all(_cmd: Command, args: str) -> bool:
-    """ "granted" or "denied" as a bool."""
+    """Parse "granted" or "denied" to a bool."""
     word = args.lower()
     if word not in ("granted", "denied"):
         raise ConfigError("Argument for 'Require all' must be 'granted' or 'denied'")
@@ -66,13 +66,13 @@ def parse_all(_cmd: Command, args: str) -> bool:
 
 
 def make_all(_scope: Scope, _args: str, granted: bool) -> AuthzCheck:
-    """Everybody or nobody."""
+    """Require all: grant or deny every request."""
     result = GRANTED if granted else DENIED
     return AuthzCheck(lambda r: result, Reads.NOTHING, result=result)
 
 
 def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
-    """Requests with one of the environment variables."""
+    """Require env: grant requests with one of the environment variables."""
     names = require_words(args)
     return AuthzCheck(
         lambda r: GRANTED if any(environment(r, name) is not None for name in names) else DENIED
@@ -80,7 +80,7 @@ def make_env(_scope: Scope, args: str, _parsed: Any) -> AuthzCheck:
 
 
 def parse_method(cmd: Command, args: str) -> int:
-    """The mask of the methods named."""
+    """Return the mask of the methods named."""
     mask, methods = 0, state_of(cmd).configuration.methods
     for name in require_words(args):
         number = methods.number(name)
@@ -91,7 +91,7 @@ def parse_method(cmd: Command, args: str) -> int:
 
 
 def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
-    """Requests with one of the methods; HEAD counts as GET."""
+    """Require method: grant requests with one of the methods; HEAD counts as GET."""
 
     def check(r: Request) -> int:
         return GRANTED if mask >> r.method_number & 1 else DENIED
@@ -100,14 +100,14 @@ def make_method(_scope: Scope, _args: str, mask: int) -> AuthzCheck:
 
 
 def parse_expr(cmd: Command, args: str) -> CompiledCondition:
-    """The condition; quotes around all of it are dropped, nothing in it is unescaped."""
+    """Parse the condition; quotes around all of it are removed, nothing in it is unescaped."""
     if len(args) > 1 and args[0] == args[-1] == '"':
         args = args[1:-1]
     return read_condition(cmd, args, "Cannot parse expression in require line")
 
 
 def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzCheck:
-    """Requests for which the condition holds; one that asks for the user may hold once there is one."""
+    """Require expr: grant requests for which the condition holds; one that reads the user may hold later."""
     refusal = DENIED_NO_USER if USER in condition.reads else DENIED
 
     def check(r: Request) -> int:
@@ -126,7 +126,7 @@ def make_expr(_scope: Scope, _args: str, condition: CompiledCondition) -> AuthzC
 
 
 def refuse(why: str) -> Callable[[Scope, str, Any], AuthzCheck]:
-    """The *make* of a provider that can't decide: every request fails."""
+    """Return the *make* of a provider that cannot decide: every request fails."""
 
     def check(r: Request) -> int:
         r.log("error", why, module="authz_core")

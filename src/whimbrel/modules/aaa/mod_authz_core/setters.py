@@ -1,4 +1,4 @@
-"""The directives of mod_authz_core and what they check."""
+"""The directives of mod_authz_core, with their validation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WALKS: Final = {
 }
 _LIMITED: Final = ~(
     1 << 63
-)  # inside a container the methods are no longer "all", which the checks of <Limit> look at
+)  # inside a container the methods are no longer "all", which the checks of <Limit> test
 _CONTAINERS: Final = {
     "<RequireAll": ("and", False),
     "<RequireAny": ("or", False),
@@ -48,13 +48,15 @@ _CONTAINERS: Final = {
 
 @dataclass(slots=True)
 class AuthzCoreServerConfig:
-    """Per-server settings: aliases by name, and the records whose trees are checked when the configuration is complete."""
+    """Per-server settings: aliases by name, and the records whose trees are checked at the end of the
+    configuration.
+    """
 
     aliases: dict[str, AuthzProvider] = setting(make=dict)
     records: list[AuthzCoreDirConfig] = setting(make=list)
 
 
-# Providers of modules that may be loaded although they have no file here.
+# Providers of modules that may be loaded although they are not implemented.
 _ELSEWHERE: Final = {
     **dict.fromkeys(("dbm-group", "dbm-file-group"), "mod_authz_dbm.c"),
     **dict.fromkeys(("dbd-group", "dbd-login", "dbd-logout"), "mod_authz_dbd.c"),
@@ -67,7 +69,7 @@ _ELSEWHERE: Final = {
 
 
 def _begin(cmd: Command, record: AuthzCoreDirConfig) -> None:
-    """Note where a record belongs, once."""
+    """Record where the record's section is, once."""
     if record.walk is not UNSET:
         return
     record.walk = next((_WALKS[n.name.lower()] for n in cmd.node.enclosing() if n.name.lower() in _WALKS), 0)
@@ -77,16 +79,16 @@ def _begin(cmd: Command, record: AuthzCoreDirConfig) -> None:
 
 
 def find_provider(cmd: Command, name: str) -> AuthzProvider:
-    """The provider or alias *name*; names are exact.  Raises ConfigError."""
+    """Return the provider or alias *name* (case-sensitive).  Raises ConfigError."""
     aliases = cmd.main_server(AuthzCoreServerConfig).aliases
-    found: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
+    provider: AuthzProvider | None = (None if aliases is UNSET else aliases.get(name)) or cmd.provider(
         "authz", name
     )
-    if found is None:
+    if provider is None:
         if not without_behaviour(cmd, _ELSEWHERE.get(name)) and cmd.dialect.unknown_require_word:
             raise ConfigError(f"Unknown Authz provider: {name}")
         return AuthzProvider(refuse(f"Require {name} has no behaviour here"))
-    return found
+    return provider
 
 
 def require(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
@@ -106,7 +108,7 @@ def require(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) -> None:
 
 
 def _section(record: AuthzCoreDirConfig) -> Rule:
-    """The container that is being filled; bare Require lines make a RequireAny."""
+    """Return the open container; Require lines outside of containers form a RequireAny."""
     if record.section is UNSET or record.section is None:
         record.section = Rule()
     return record.section
@@ -151,7 +153,9 @@ def set_forbidden(cmd: Command, record: AuthzCoreDirConfig, words: list[str]) ->
 
 
 def alias(cmd: Command, _record: Any, words: list[str]) -> None:
-    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings inside."""
+    """<AuthzProviderAlias BASE NAME ARGUMENTS>: the provider BASE with these arguments and the settings
+    inside.
+    """
     args, bracket, _ = words[0].rpartition(">")
     if not bracket:
         raise ConfigError(f"{cmd.name}> directive missing closing '>'")
@@ -162,7 +166,8 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
         raise ConfigError(f"{cmd.name}> directive requires additional arguments")
     if rest:
         cmd.warn(
-            f"When several arguments ({given} {rest}...) are passed to a {cmd.name} directive, they must be enclosed in quotation marks.  "
+            f"When several arguments ({given} {rest}...) are passed to a {cmd.name} directive, they must be "
+            "enclosed in quotation marks.  "
             "Otherwise, only the first one is taken into account",
             code="AH10142",
         )
@@ -188,7 +193,9 @@ def _aliased(provider: AuthzProvider, layer: Layer, given: str, parsed: Any) -> 
 
 
 def check_trees(finished: CompletedConfig) -> None:
-    """Refuse containers that could never grant anything: those with negative rules alone.  Negations go inwards where they can."""
+    """Refuse containers that can never grant: those with negative rules alone.  Negations are moved inwards
+    where possible.
+    """
     main = next(iter(finished.servers()))
     for record in main.config(AuthzCoreServerConfig).records:
         bad = _only_negative(record.section) if isinstance(record.section, Rule) else None
@@ -200,14 +207,14 @@ def check_trees(finished: CompletedConfig) -> None:
 
 
 def join_trees(finished: CompletedConfig) -> None:
-    """Prepare the trees for being asked, in the process whose memory all that ask will share."""
+    """Compile the trees in the master, so that workers share their memory."""
     for record in next(iter(finished.servers())).config(AuthzCoreServerConfig).records:
         if isinstance(record.section, Rule):
             join_ahead(record.section)
 
 
 def _only_negative(section: Rule) -> Rule | None:
-    """The innermost container without a positive rule, if there is one."""
+    """Return the innermost container without a positive rule, if there is one."""
     flat: list[Rule] = []
     for child in section.children:
         if child.provider is None:
@@ -220,7 +227,9 @@ def _only_negative(section: Rule) -> Rule | None:
 
 
 def _unwrapped(section: Rule, child: Rule) -> Sequence[Rule]:
-    """What a negated container of the other operator holds, each rule negated (De Morgan), in its place; anything else as it is."""
+    """Return the negated rules of a negated container of the other operator (De Morgan); any other rule
+    unchanged.
+    """
     if child.provider is not None or not child.negate or child.op == section.op:
         return [child]
     for rule in child.children:
@@ -271,7 +280,8 @@ DIRECTIVES: Final = (
         args=Args.TAKE1,
         where=Context.OR_AUTHCFG,
         apply=set_merging,
-        help="controls how a <Directory>, <Location>, or similar directive's authorization directives are combined with those of its "
+        help="controls how a <Directory>, <Location>, or similar directive's authorization directives are "
+        "combined with those of its "
         "predecessor",
     ),
     Directive(
@@ -279,7 +289,8 @@ DIRECTIVES: Final = (
         args=Args.FLAG,
         where=Context.OR_AUTHCFG,
         apply=set_forbidden,
-        help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of the HTTP-conforming "
+        help="Controls if an authorization failure should result in a '403 FORBIDDEN' response instead of "
+        "the HTTP-conforming "
         "'401 UNAUTHORIZED'",
     ),
 )

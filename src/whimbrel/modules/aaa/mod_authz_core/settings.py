@@ -1,4 +1,4 @@
-"""The tree that Require lines and containers make, and how an inner section's tree is laid over an outer one (AuthMerging)."""
+"""The tree of Require lines and containers, and its merging with an outer section's tree (AuthMerging)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from whimbrel.registry.settings import UNSET, setting
 class Rule:
     """A Require line (*provider* set) or a container of rules (*op* "and" or "or").
 
-    *methods* is the mask of methods that the rule is about; *merged* marks what AuthMerging made; *place* is the line's.  *runs* is what
-    `join_ahead` made of a container's rules, None where it did not come by.
+    Attributes:
+        methods: the mask of methods that the rule applies to
+        merged: the container was created by AuthMerging
+        place: location of the line
+        runs: the result of `join_ahead` for a container's rules; None before it ran
     """
 
     name: str = ""
@@ -34,7 +37,7 @@ class Rule:
     runs: list[Rule] | None = None
 
     def __str__(self) -> str:
-        """The rule as httpd's messages show it."""
+        """Return the rule as httpd's messages show it."""
         if self.provider is not None:
             return f"Require {'not ' if self.negate else ''}{self.name} {self.args}"
         word = (
@@ -43,7 +46,7 @@ class Rule:
         return f"AuthMerging {word}" if self.merged else f"<Require{word}>"
 
     def add(self, child: Rule) -> None:
-        """Append *child*; the container is about its methods as well."""
+        """Append *child*; the container applies to its methods as well."""
         if isinstance(self.children, list):
             self.children.append(child)
         else:
@@ -52,7 +55,9 @@ class Rule:
 
 
 def joined(container: Rule) -> list[Rule]:
-    """The rules of a container, neighbours that can be asked as one made one: of ten thousand Require ip lines a single look into a sorted list."""
+    """Return the rules of a container, adjacent ones joined: ten thousand Require ip lines become one binary
+    search.
+    """
     out: list[Rule] = []
     for _, run in groupby(container.children, key=lambda rule: (rule.negate, rule.methods, rule.provider)):
         rules = list(run)
@@ -65,7 +70,7 @@ def joined(container: Rule) -> list[Rule]:
 
 
 def join_ahead(rule: Rule) -> None:
-    """Join what can be joined in all containers of a tree, once for all processes that will ask it."""
+    """Join adjacent rules in all containers of a tree, once for all processes that evaluate it."""
     if rule.provider is None:
         rule.runs = joined(rule)
         for child in rule.children:
@@ -84,10 +89,15 @@ EVERYBODY: Final = Rule(
 class AuthzCoreDirConfig:
     """Per-directory settings.
 
-    *section* is the tree, *op* what AuthMerging says ("off", "and", "or"), *walk* numbers the walk that the section belongs to (0 directories,
-    1 files, 2 locations, 3 <If>).  httpd merges the sections of one walk with each other first and lays the result over the walks before:
-    *outer* is what stood before the walk, *inner* what the walk has made so far.  *opened* (guide dialect): the section has Order, Allow or Deny of
-    its own.
+    httpd merges the sections of one walk with each other first, then over the walks before.
+
+    Attributes:
+        section: the tree
+        op: the argument of AuthMerging ("off", "and", "or")
+        walk: the walk of the section: 0 directories, 1 files, 2 locations, 3 <If>
+        outer: the result of earlier walks
+        inner: the result of this walk so far
+        opened: (guide dialect) the section has its own Order, Allow or Deny
     """
 
     section: Rule | None = setting(None)
@@ -99,7 +109,7 @@ class AuthzCoreDirConfig:
     opened: bool = setting(False)
 
     def merge_onto(self, base: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
-        """This section's record over the merged records before it."""
+        """Merge this section's record over the merged records before it."""
         first = base.inner is UNSET
         inner, outer = (base, None) if first else (base.inner, base.outer)
         if self.walk == base.walk:
@@ -115,7 +125,7 @@ def _tree(record: AuthzCoreDirConfig) -> Rule | None:
 
 
 def combine(base: AuthzCoreDirConfig, over: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
-    """httpd's merge of two records."""
+    """Return httpd's merge of two records."""
     low, high = _tree(base), _tree(over)
     op = "" if over.op is UNSET else over.op
     forbidden = base.forbidden if over.forbidden is UNSET else over.forbidden

@@ -1,8 +1,12 @@
 """mod_log_config: access logs.
 
-CustomLog and TransferLog of a virtual host replace those of the main server, a GlobalLog of the main server stays.  A format's name is looked up
-when everything was read, so it may be defined later; a name that nobody defines is taken for the line itself.
+Public: MODULE, writers_of, server_writers, access_sinks, kind_of; files: items (format letters), writer
+(lines).
+CustomLog and TransferLog of a virtual host replace those of the main server; a GlobalLog of the main server
+stays.  A format's name is resolved after the whole configuration is read, so it may be defined later; an
+undefined name is itself the format.
 Manual: mod/mod_log_config.html.
+Must not import: server, cli.
 """
 
 from __future__ import annotations
@@ -40,7 +44,9 @@ COOKIES = '%{Cookie}n "%r" %t'
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default format."""
+    """One CustomLog, GlobalLog, TransferLog or CookieLog line.  *format* None means the server's default
+    format.
+    """
 
     sink: LogSink
     written: str
@@ -53,7 +59,7 @@ class AccessLog:
 
 @dataclass(slots=True)
 class LogServerConfig:
-    """The access logs of a server; *outer* is the main server's record where this is a virtual host's."""
+    """The access logs of a server; *outer* is the main server's record if this is a virtual host's."""
 
     logs: list[AccessLog] = setting(make=list)
     formats: dict[str, tuple[Piece, ...]] = setting(make=dict)
@@ -62,24 +68,24 @@ class LogServerConfig:
     outer: LogServerConfig | None = setting(None)
 
     def merge_onto(self, base: LogServerConfig) -> LogServerConfig:
-        """A virtual host's record with the main server's below it."""
+        """Return a virtual host's record with the main server's as *outer*."""
         default = base.default_format if self.default_format is UNSET else self.default_format
         formats = {**own(base, "formats", dict), **own(self, "formats", dict)}
         return LogServerConfig(own(self, "logs", list), formats, default, base.buffered, base)
 
 
 def kind_of(cmd: Command) -> KindOf:
-    """The letters of this version, then those of other modules."""
+    """Return the look-up of format letters: those of this version, then those of other modules."""
     old = not cmd.dialect.keywords_24
 
     def find(letter: str) -> ItemKind | None:
         kind = KINDS.get(letter)
         if kind is not None:
             return kind if not old or kind.versions & Versions.V22 else None
-        found: ItemKind | None = cmd.provider("log_item", letter)
-        if found is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
-            return _OF_TLS  # mod_ssl's own, which are empty on connections without TLS
-        return found
+        item: ItemKind | None = cmd.provider("log_item", letter)
+        if item is None and letter in ("x", "c") and cmd.loaded("ssl_module"):
+            return _OF_TLS  # mod_ssl's items, which are empty on connections without TLS
+        return item
 
     return find
 
@@ -139,12 +145,12 @@ def set_custom(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
 
 
 def set_global(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
-    """GlobalLog: a CustomLog that virtual hosts can't get rid of."""
+    """GlobalLog: a CustomLog that virtual hosts cannot replace."""
     _add(cmd, conf, *words, everywhere=True)
 
 
 def set_transfer(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
-    """TransferLog: in the default format."""
+    """TransferLog: a log in the default format."""
     _add(cmd, conf, words[0], None)
 
 
@@ -153,9 +159,9 @@ def set_cookie(cmd: Command, conf: LogServerConfig, words: list[str]) -> None:
     _add(cmd, conf, words[0], COOKIES)
 
 
-# lines --------------------------------------------------------------------------------------------------------------------------------------------
+# lines --------------------------------------------------------------------------------------------
 def writers_of(conf: LogServerConfig) -> tuple[AccessLogger, ...]:
-    """The compiled logs of a server."""
+    """Return the compiled logs of a server."""
     logs, outer = own(conf, "logs", list), conf.outer if isinstance(conf.outer, LogServerConfig) else None
     mine = tuple(_writer(conf, log) for log in logs)
     if outer is None:
@@ -175,19 +181,19 @@ def _writer(conf: LogServerConfig, log: AccessLog) -> AccessLogger:
 
 
 def server_writers(server: Server) -> tuple[AccessLogger, ...]:
-    """The access logs of *server*, for answers that are given without running the phases."""
+    """Return the access logs of *server*, for responses sent without running the phases."""
     return writers_of(server.config(LogServerConfig))
 
 
 def access_sinks(configuration: Any) -> list[LogSink]:
-    """Where the access logs of all servers go; servers whose settings are the same are asked once."""
+    """Return the sinks of the access logs of all servers, each distinct configuration once."""
     return [
         writer.sink for conf in confs(configuration.servers(), LogServerConfig) for writer in writers_of(conf)
     ]
 
 
 def make_log(scope: Scope) -> CompiledHook | None:
-    """Writes the lines of a finished request; None where nothing is logged."""
+    """Return the hook that writes the lines of a finished request; None without logs."""
     writers = writers_of(scope.server_config(LogServerConfig))
     if not writers:
         return None
@@ -203,7 +209,7 @@ def make_log(scope: Scope) -> CompiledHook | None:
 
 
 def check_directories(configuration: Any) -> None:
-    """2.4 looks for the folders of all logs before anything starts."""
+    """Check that the directories of all logs exist (2.4), before the start."""
     if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()

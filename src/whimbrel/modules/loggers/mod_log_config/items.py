@@ -1,6 +1,7 @@
-"""What ``%X`` stands for in an access-log line: one function for each letter of mod_log_config.
+"""Items of access-log formats (``%X``): one function for each letter of mod_log_config.
 
-A function gets a request (or a kept answer's view of one) and the text between braces; it gives the text, or None for ``-``.
+A function gets a request (or a cached response's view of one) and the text between braces; it returns the
+text, or None for ``-``.
 Manual: mod/mod_log_config.html#formats.
 """
 
@@ -25,9 +26,11 @@ ItemFn = Callable[[Any, str], "str | None"]
 class ItemKind:
     """One letter.
 
-    *original*: it looks at the request as it came in, not at what internal redirects made of it.  *dynamic*: its text may differ between two
-    requests that a kept answer serves; *steady*: not between those of one client within one second whose heads are the same;
-    *sized*: nor is this, where the heads of the answers have the same length.
+    Attributes:
+        original: it reads the original request, not the final one after internal redirects
+        dynamic: its text may differ between two requests served by one cached response
+        is_stable: its text is constant for one client, one second and one head
+        sized: the same, for responses whose heads have the same length
     """
 
     fn: ItemFn
@@ -42,9 +45,9 @@ def _escaped(value: str | None) -> str | None:
     return None if value is None else escape_logitem(value)
 
 
-# who ----------------------------------------------------------------------------------------------------------------------------------------------
+# client -------------------------------------------------------------------------------------------
 def remote_host(r: Any, argument: str) -> str | None:
-    """%h: the name when one was looked up, else the address."""
+    """%h: the name if one was looked up, else the address."""
     connection = r.connection
     if argument != "c" or not r.plan.dialect.keywords_24:
         name = connection.notes.get("remote-host")
@@ -54,7 +57,7 @@ def remote_host(r: Any, argument: str) -> str | None:
 
 
 def remote_address(r: Any, argument: str) -> str | None:
-    """%a: the user's address; %{c}a: that of the connection."""
+    """%a: the client's address; %{c}a: the connection's peer."""
     connection = r.connection
     address: str = (
         connection.client_ip if argument == "c" or not connection.useragent_ip else connection.useragent_ip
@@ -69,14 +72,16 @@ def remote_user(r: Any, _argument: str) -> str | None:
     return escape_logitem(r.user) or '""'
 
 
-# when ---------------------------------------------------------------------------------------------------------------------------------------------
+# time ---------------------------------------------------------------------------------------------
 def _clock(r: Any) -> float:
     now: float = r.engine.runtime.now()
     return now
 
 
 def request_time(r: Any, argument: str) -> str | None:
-    """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning (``begin:``) or the end (``end:``)."""
+    """%t, %{format}t: sec, msec, usec, msec_frac, usec_frac or a strftime format, of the beginning
+    (``begin:``) or the end (``end:``).
+    """
     if not argument:
         return log_time(r.time)
     if not r.plan.dialect.keywords_24:
@@ -121,14 +126,17 @@ _UNITS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1000, "us": 1}
 
 
 def duration(r: Any, argument: str) -> str | None:
-    """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as it stands."""
+    """%T: seconds; %{ms}T, %{us}T.  An unknown unit is written as is."""
     unit = _UNITS.get(argument) if r.plan.dialect.keywords_24 else 1_000_000
     return argument if unit is None else str(_micros(r) // unit)
 
 
-# what ---------------------------------------------------------------------------------------------------------------------------------------------
+# request and response -----------------------------------------------------------------------------
 def request_line(r: Any, _argument: str) -> str | None:
-    """%r; a password in the target is not shown.  Kept answers, whose heads may be forgotten, are to none with a password."""
+    """%r, without a password in the target.
+
+    A cached response is never made for a target with a password, so its released head is not needed.
+    """
     line = r.the_request
     if line is not None and "@" in line:
         while r.prev is not None:
@@ -141,27 +149,27 @@ def request_line(r: Any, _argument: str) -> str | None:
 
 
 def query(r: Any, _argument: str) -> str | None:
-    """%q: with its question mark, "" without a query."""
+    """%q: the query with its question mark, "" without a query."""
     return "" if r.args is None else "?" + escape_logitem(r.args)
 
 
 def status(r: Any, _argument: str) -> str | None:
-    """%s."""
+    """%s: the status."""
     return str(r.status) if r.status > 0 else None
 
 
 def common_bytes(r: Any, _argument: str) -> str | None:
-    """%b: the body's bytes, ``-`` for none."""
+    """%b: the bytes of the body, ``-`` for none."""
     return str(r.bytes_sent) if r.bytes_sent else None
 
 
 def field_in(r: Any, argument: str) -> str | None:
-    """%{Name}i."""
+    """%{Name}i: a request field."""
     return _escaped(r.headers_in.get(argument))
 
 
 def field_out(r: Any, argument: str) -> str | None:
-    """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
+    """%{Name}o: a response field; Content-Type without parameters, several Set-Cookie fields joined."""
     low = argument.lower()
     if low == "content-type":
         from whimbrel.engine.output.media_type import content_type  # not needed by -t
@@ -171,12 +179,12 @@ def field_out(r: Any, argument: str) -> str | None:
     if low == "set-cookie":
         values = [*r.headers_out.get_all(argument), *r.err_headers_out.get_all(argument)]
         return escape_logitem(", ".join(dict.fromkeys(values))) if values else None
-    found = r.headers_out.get(argument)
-    return _escaped(r.err_headers_out.get(argument) if found is None else found)
+    value = r.headers_out.get(argument)
+    return _escaped(r.err_headers_out.get(argument) if value is None else value)
 
 
 def cookie(r: Any, argument: str) -> str | None:
-    """%{name}C: names in any case, blanks around the value dropped."""
+    """%{name}C: a cookie; names are case-insensitive, blanks around the value are removed."""
     for pair in (r.headers_in.get("Cookie") or "").split(";"):
         name, equals, value = pair.partition("=")
         if equals and name.strip(" \t").lower() == argument.lower():
@@ -185,7 +193,7 @@ def cookie(r: Any, argument: str) -> str | None:
 
 
 def port(r: Any, argument: str) -> str | None:
-    """%p: the server's own port; %{local}p, %{remote}p those of the connection; anything else is written as it stands."""
+    """%p: the server's port; %{local}p, %{remote}p: the connection's; any other argument is written as is."""
     kind = argument.lower()
     if kind == "remote":
         return str(r.connection.user_port or r.connection.client_port)
@@ -208,7 +216,7 @@ def process(r: Any, argument: str) -> str | None:
 
 
 def connection_state(r: Any, _argument: str) -> str | None:
-    """%X: ``X`` broken off, ``+`` may stay open, ``-`` will be closed."""
+    """%X: ``X`` aborted, ``+`` kept alive, ``-`` closed."""
     if r.connection.aborted:
         return "X"
     closes = "close" in (r.headers_out.get("Connection") or "").lower()
@@ -216,24 +224,24 @@ def connection_state(r: Any, _argument: str) -> str | None:
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
-    """%l (nobody asks identd), %^FB without LogIOTrackTTFB, and %^to: no answer has fields behind its body."""
+    """%l (identd is not queried), %^FB without LogIOTrackTTFB, and %^to: responses have no trailers."""
     return None
 
 
 def log_id(r: Any, argument: str) -> str | None:
-    """%L: what the error log calls the request, %{c}L the connection, where it has said something about them."""
+    """%L: the error log's id of the request, %{c}L of the connection, if either was logged."""
     return (r.connection.log_id if argument == "c" else r.log_id) or None
 
 
 def variable(r: Any, argument: str) -> str | None:
-    """%{NAME}e."""
+    """%{NAME}e: a variable of the environment."""
     return _escaped(r.env.get(argument))
 
 
 def trailer_in(r: Any, argument: str) -> str | None:
-    """%{Name}^ti: a field behind the request's body."""
-    found = r.body_in.trailers
-    return _escaped(found.get(argument)) if found is not None else None
+    """%{Name}^ti: a request trailer."""
+    trailers = r.body_in.trailers
+    return _escaped(trailers.get(argument)) if trailers is not None else None
 
 
 _Q = ItemKind

@@ -1,4 +1,6 @@
-"""Access-log lines, compiled: a format becomes a list of items once, a kept answer's line a template with a few slots."""
+"""Access-log lines: a format is compiled to items once, the line of a cached response to a template with
+slots.
+"""
 
 from __future__ import annotations
 
@@ -46,9 +48,10 @@ _HEAD = compile(r"[!<>]|\d+|\{[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """One item: *fn* gets the original request or the final one; *statuses* are those for which alone (or, *negated*, not) it is written.
+    """One item of a format.
 
-    *dynamic*, *steady* and *sized* as in ItemKind.
+    *fn* gets the original or the final request.  The item is written for *statuses* only or, *negated*, for
+    all others.  *dynamic*, *is_stable* and *sized* as in ItemKind.
     """
 
     fn: ItemFn
@@ -61,11 +64,11 @@ class LogItem:
     negated: bool = False
 
     def text(self, original: Any, final: Any) -> str:
-        """What stands in the line."""
+        """Return the item's text."""
         if self.statuses and (final.status in self.statuses) is self.negated:
             return "-"
-        found = self.fn(original if self.original else final, self.argument)
-        return "-" if found is None else found
+        value = self.fn(original if self.original else final, self.argument)
+        return "-" if value is None else value
 
 
 Slot = Callable[[Any], str]
@@ -75,7 +78,7 @@ KindOf = Callable[[str], "ItemKind | None"]
 
 
 def parse_format(text: str, kind_of: KindOf) -> tuple[Piece, ...]:
-    """The pieces of a LogFormat; raises ConfigError in httpd's words."""
+    """Return the pieces of a LogFormat; raises ConfigError with httpd's messages."""
     pieces: list[Piece] = []
     at = 0
     while at < len(text):
@@ -102,7 +105,7 @@ def _joined(pieces: list[Piece]) -> tuple[Piece, ...]:
 
 
 def _plain(text: str, at: int) -> tuple[str, int]:
-    """Text up to the next percent sign; of the backslash sequences only a few are known, others stay as they are."""
+    """Return the text up to the next percent sign; unknown backslash sequences stay as they are."""
     out = []
     while at < len(text) and text[at] != "%":
         following = text[at + 1 : at + 2]
@@ -116,15 +119,15 @@ def _plain(text: str, at: int) -> tuple[str, int]:
 
 
 def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
-    found = _FIELD.match(text, at)
-    if found is None:
+    match = _FIELD.match(text, at)
+    if match is None:
         raise ConfigError(RAN_OFF)
-    kind = kind_of(found["letter"])
+    kind = kind_of(match["letter"])
     if kind is None:
-        raise ConfigError(f"Unrecognized LogFormat directive %{found['letter'][0]}")
+        raise ConfigError(f"Unrecognized LogFormat directive %{match['letter'][0]}")
     original, argument, negated = kind.original, "", False
     statuses: set[int] = set()
-    for mark in _HEAD.findall(found["head"]):
+    for mark in _HEAD.findall(match["head"]):
         if mark[0] == "{":
             argument = mark[1:-1]
         elif mark == "!":
@@ -136,29 +139,29 @@ def _item(text: str, at: int, kind_of: KindOf) -> tuple[LogItem, int]:
     is_stable = kind.is_stable or (kind.fn is request_time and not argument)
     return LogItem(
         kind.fn, argument, original, kind.dynamic, is_stable, kind.sized, frozenset(statuses), negated
-    ), found.end()
+    ), match.end()
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """``env=name`` or ``env=!name`` of a CustomLog."""
+    """A condition ``env=name`` or ``env=!name`` of a CustomLog."""
 
     name: str
     negated: bool = False
 
     def holds(self, original: Any) -> bool:
-        """Whether the line is written."""
+        """Return True if the line is written."""
         return (self.name in original.env) is not self.negated
 
 
 @dataclass(frozen=True, slots=True)
 class ExprCondition:
-    """``expr=condition`` of a CustomLog (2.4)."""
+    """A condition ``expr=condition`` of a CustomLog (2.4)."""
 
     test: Expression
 
     def holds(self, original: Any) -> bool:
-        """Whether the line is written: not where the condition can't be evaluated."""
+        """Return True if the line is written; False if the condition cannot be evaluated."""
         try:
             return evaluate(original, self.test, "log_config", varies=False)
         except EvalError as problem:
@@ -173,21 +176,24 @@ class ExprCondition:
 
 
 def first_request(r: Any) -> Any:
-    """The request as it came in."""
+    """Return the original request of a chain of internal redirects."""
     while r.prev is not None:
         r = r.prev
     return r
 
 
 def last_request(r: Any) -> Any:
-    """What internal redirects made of it."""
+    """Return the final request of a chain of internal redirects."""
     while r.next is not None:
         r = r.next
     return r
 
 
 class PerSecond:
-    """%t of requests in time order: the text is made once a second."""
+    """The text of %t, for requests in time order.
+
+    Cache: one entry, key is the second.
+    """
 
     __slots__ = ("_second", "_text")
 
@@ -202,7 +208,7 @@ class PerSecond:
 
 
 def _client(view: Any) -> str:
-    """%h and %a of a connection about which no module found out more."""
+    """%h and %a of a connection whose client address no module has changed."""
     connection = view.connection
     if connection.useragent_ip or connection.notes:
         return remote_host(view, "") or "-"
@@ -239,22 +245,24 @@ _OF_THE_LINE: Final = (request_line, query)
 
 
 def _field(low: str) -> Slot:
-    """%{Name}i of a request, whose name is *low* in lower case."""
+    """Return the slot of %{Name}i for the name *low*, in lower case."""
 
     def slot(r: Any) -> str:
-        found = r.headers_in.entries().get(low)
-        if found is None:
+        values = r.headers_in.entries().get(low)
+        if values is None:
             return "-"
-        value: str = found[1]
+        value: str = values[1]
         return value if LOG_CHARS.search(value) is None else escape_logitem(value)
 
     return slot
 
 
 class CachedLine(NamedTuple):
-    """The line of a kept answer: *fill* makes it for one use (a view of a request); *steady*: all that it fills in is; *sized*: some of it is.
+    """The log line of a cached response; *fill* renders it for one use (a view of a request).
 
-    *outline* (see request/raw_head.py) has holes for what is told of a request; None where that is more than its line and fields.
+    *is_stable*: all slots are stable; *shows_size*: some depend on sizes.  *outline* (see
+    engine/cache/key.py) has holes for the logged parts of a request; None if these are more than request line
+    and fields.
     """
 
     fill: Fill
@@ -264,7 +272,7 @@ class CachedLine(NamedTuple):
 
 
 class AccessLogger:
-    """One access log of a server: where its lines go, and how they are made."""
+    """One access log of a server: its sink, and the compiled format."""
 
     __slots__ = ("_second", "_slots", "_template", "condition", "items", "sink")
 
@@ -285,24 +293,24 @@ class AccessLogger:
 
     @property
     def fields(self) -> frozenset[str]:
-        """The request fields, in lower case, that the line tells."""
+        """Return the request fields, in lower case, that the line logs."""
         items = [item for item in self.items if isinstance(item, LogItem)]
-        found = [item.argument.lower() for item in items if item.fn is field_in] + [
+        names = [item.argument.lower() for item in items if item.fn is field_in] + [
             "cookie" for item in items if item.fn is cookie
         ]
-        return frozenset(found + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
+        return frozenset(names + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
 
     @property
     def logs_response_fields(self) -> bool:
-        """Whether the line tells fields of the answer."""
+        """Return True if the line logs response fields."""
         return any(isinstance(item, LogItem) and item.fn is field_out for item in self.items)
 
     def matches(self, r: Any) -> bool:
-        """Whether this request is logged here."""
+        """Return True if this request is logged here."""
         return self.condition is None or self.condition.holds(first_request(r))
 
     def line(self, r: Any) -> bytes:
-        """The line for a request whose answer is out, with its end."""
+        """Return the line for a finished request, with its line end."""
         if r.prev is None and r.next is None:
             return (self._template % tuple([slot(r) for slot in self._slots])).encode("latin-1")
         original, final = first_request(r), last_request(r)
@@ -316,18 +324,21 @@ class AccessLogger:
         return item.text(original, final)
 
     def freeze(self, r: Any, *, any_query: bool = False) -> CachedLine:
-        """Evaluate what is the same for every use of a kept answer.  *any_query*: the uses may have request lines of their own."""
+        """Evaluate the parts that are constant for every use of a cached response.
+
+        *any_query*: the uses may have different request lines.
+        """
         original, final = first_request(r), last_request(r)
         template, is_stable, sized, slots = "", True, False, list[Slot]()
         cuts: list[tuple[bytes, int, int]] | None = []
         for item in self.items:
-            own = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
+            per_request = any_query and isinstance(item, LogItem) and item.fn in _OF_THE_LINE
             if (
                 isinstance(item, LogItem)
-                and (own or item.dynamic or _is_own(item, final))
+                and (per_request or item.dynamic or _is_own(item, final))
                 and not _left_out(item, final)
             ):
-                if cuts is not None and (own or item.fn in (field_in, cookie)):
+                if cuts is not None and (per_request or item.fn in (field_in, cookie)):
                     hole = (
                         b""
                         if item.fn is request_line
@@ -339,8 +350,8 @@ class AccessLogger:
                         None if hole is None or b")" in hole else [*cuts, (hole, len(template), len(slots))]
                     )
                 template += "%s"
-                slots.append(_request if own and item.fn is request_line else self._slot(item))
-                is_stable, sized = is_stable and (own or item.is_stable), sized or item.sized
+                slots.append(_request if per_request and item.fn is request_line else self._slot(item))
+                is_stable, sized = is_stable and (per_request or item.is_stable), sized or item.sized
             else:
                 template += self._piece(item, original, final).replace("%", "%%")
         template += "\n"
@@ -352,7 +363,7 @@ class AccessLogger:
         )
 
     def _render_all(self, item: LogItem) -> Slot:
-        """What an item says of a request that is both the original and the final one."""
+        """Return the slot of an item of a request that was not redirected."""
         if item.statuses:
             return lambda r: item.text(r, r)
         if item.fn is field_in:
@@ -361,7 +372,7 @@ class AccessLogger:
         return quick[item.fn] if item.fn in quick else self._slot(item)
 
     def _slot(self, item: LogItem) -> Slot:
-        """The function that fills one slot; the frequent items have quick ones."""
+        """Return the function that fills one slot; frequent items have specialized ones."""
         if not item.argument:
             quick: dict[ItemFn, Slot] = {
                 request_time: self._second,
@@ -380,13 +391,13 @@ class AccessLogger:
 
 
 def _is_own(item: LogItem, final: Any) -> bool:
-    """Whether the item tells what no other request has."""
+    """Return True if the item's value is unique to one request."""
     if item.fn is not variable:
         return False
     from whimbrel.engine.env import (
         UNIQUE_ID_NAME,
         LazyEnv,
-    )  # the answering side: a check of a configuration does without
+    )  # it loads the request side, which a configuration check does not need
 
     return upper(item.argument) == UNIQUE_ID_NAME and isinstance(final.env, LazyEnv)
 
@@ -396,7 +407,7 @@ def _left_out(item: LogItem, final: Any) -> bool:
 
 
 def _outline(template: str, slots: list[Slot], cuts: list[tuple[bytes, int, int]]) -> LogTemplate:
-    """The line cut at its holes: each with where it stands in *template*, and in *slots*."""
+    """Return the line cut at its holes, each with its position in *template* and in *slots*."""
     fills, at, first = [], 0, 0
     for _hole, place, index in [*cuts, (b"", len(template), len(slots))]:
         fills.append(_filler(template[at:place], tuple(slots[first:index])))

@@ -1,8 +1,10 @@
-"""mod_headers: change the headers of requests and of answers.
+"""mod_headers: modification of request and response fields.
 
-Manual: mod/mod_headers.html.  RequestHeader works in the fix-up phase.  Header is an output filter: of an ordinary answer it changes the table
-for all answers (``always``) and then the one for successful answers (``onsuccess``, the default), of an error page only the first.  ``early``
-lines work on the server's own settings as soon as the request has been read.
+Public: MODULE; files: lines (parsing), actions (compiled lines).
+Manual: mod/mod_headers.html.  RequestHeader runs in the fix-up phase.  Header is an output filter.  It
+changes the table for all responses (``always``) and then, for ordinary responses, the one for successful ones
+(``onsuccess``, the default).  ``early`` lines of a server run as soon as the request has been read.
+Must not import: server, cli.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from whimbrel.registry.phases import (
 
 
 def make_early(scope: Scope) -> CompiledHook | None:
-    """The ``early`` lines of the server."""
+    """Run the ``early`` lines of the server."""
     conf = scope.dir_config(HeadersDirConfig)
     request, always, success = (
         compile_lines(lines, True) for lines in (conf.request, conf.always, conf.success)
@@ -48,7 +50,7 @@ def make_early(scope: Scope) -> CompiledHook | None:
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """RequestHeader."""
+    """Run RequestHeader."""
     request = compile_lines(scope.dir_config(HeadersDirConfig).request, False)
     if request is None:
         return None
@@ -61,7 +63,7 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """The filter of an ordinary answer."""
+    """Insert the filter of an ordinary response."""
     conf = scope.dir_config(HeadersDirConfig)
     always, success = compile_lines(conf.always, False), compile_lines(conf.success, False)
     if always is None and success is None:
@@ -69,9 +71,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 
     def change(r: Any) -> None:
         handler = r.handler
-        if (
-            handler is None
-        ):  # httpd's filters run while the handler does, which then goes by the name of the type
+        if handler is None:  # httpd's filters run during the handler, whose name is then that of the type
             r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
         if always is not None:
             always(r.err_headers_out, r)
@@ -83,7 +83,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 
 
 def make_insert_error(scope: Scope) -> CompiledHook | None:
-    """The filter of an error page."""
+    """Insert the filter of an error page."""
     always = compile_lines(scope.dir_config(HeadersDirConfig).always, False)
     if always is None:
         return None

@@ -1,4 +1,4 @@
-"""What each action of Header and RequestHeader does to a table of headers."""
+"""Actions of Header and RequestHeader on a table of fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _note(line: Line, headers: Headers, r: Any) -> None:
     else:
         r.notes[_text(line, r)] = value
         if r.deps.clock_fields:
-            r.set_uncacheable()  # the field may be one that goes with the clock
+            r.set_uncacheable()  # the field may depend on the clock
 
 
 _TOKEN = re.compile(r'\s*((?:"[^"]*"?|[^,"])*),?', re.S | re.ASCII)
@@ -69,23 +69,25 @@ def _merge(line: Line, headers: Headers, r: Any) -> None:
         return
     at = 0
     while at < len(known):
-        found = _TOKEN.match(known, at)
-        if found is None or found[1] == value:
+        match = _TOKEN.match(known, at)
+        if match is None or match[1] == value:
             return
-        at = found.end()
+        at = match.end()
     headers.merge(line.header, value)
 
 
 def _edited(line: Line, value: str, r: Any) -> str:
-    """*value* with the first match replaced, for ``edit*`` every one; items of the replacement come before its groups."""
+    """Return *value* with the first match replaced, for ``edit*`` every one; items of the replacement are
+    expanded before its groups.
+    """
     out, rest = [], value
     template = Substitution(_text(line, r), ampersand=line.ampersand)
     while line.regex is not None:
-        found = line.regex.search(rest)
-        if found is None:
+        match = line.regex.search(rest)
+        if match is None:
             break
-        out += [rest[: found.start()], template.apply(found)]
-        end = found.end()
+        out += [rest[: match.start()], template.apply(match)]
+        end = match.end()
         if line.action == "edit" or end == 0:
             rest = rest[end:]
             break
@@ -94,7 +96,10 @@ def _edited(line: Line, value: str, r: Any) -> str:
 
 
 def _edit(line: Line, headers: Headers, r: Any) -> None:
-    """Every value of the header, which then stands at the end; the content type has a place of its own, where 2.2 does not look."""
+    """Edit every value of the field, which moves to the end.
+
+    The content type is stored apart, where 2.2 does not edit it.
+    """
     if line.edits_type and _is_type(line) and r.content_type:
         r.content_type = _edited(line, r.content_type, r)
     values = [_edited(line, value, r) for value in headers.get_all(line.header)]
@@ -119,7 +124,7 @@ _DO: dict[str, Callable[[Line, Headers, Any], None]] = {
 
 
 def _holds(line: Line, r: Any) -> bool:
-    """Whether the line's condition is true; one that can't be evaluated does not count."""
+    """Return True if the line's condition holds; False if it cannot be evaluated."""
     if line.test is not None:
         try:
             return evaluate(r, line.test, "headers")
@@ -138,7 +143,7 @@ def _holds(line: Line, r: Any) -> bool:
 
 
 def compile_lines(lines: list[Line], early: bool) -> Callable[[Headers, Any], None] | None:
-    """One function for all lines of one time; None when there are none."""
+    """Return one function for all lines, early or late; None without lines."""
     steps = [
         (_DO[line.action], line, not line.condition and line.test is None)
         for line in lines

@@ -1,4 +1,4 @@
-"""The lines of Header and RequestHeader: what they say and how they are read."""
+"""Lines of Header and RequestHeader, and their parsing."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ Item = str | Callable[[Any], str]
 class Line:
     """One Header or RequestHeader line.
 
-    *value* are the constant pieces and items of the value (for edit of the replacement), *regex* belongs to edit and echo.  *condition* is an
-    environment variable, ``!`` before it turns it round; "" means always.  *test* is the condition of an ``expr=`` clause.
+    Attributes:
+        value: the constant pieces and items of the value (for edit of the replacement)
+        regex: the expression of edit and echo
+        condition: an environment variable, negated by ``!``; "" means always
+        test: the condition of an ``expr=`` clause
     """
 
     action: str
@@ -46,14 +49,16 @@ class Line:
 
 @dataclass(slots=True)
 class HeadersDirConfig:
-    """Per-directory settings: the lines for requests, for all answers, for successful ones; inner sections' lines come last."""
+    """Per-directory settings: lines for requests, all responses, successful responses; inner sections' lines
+    come last.
+    """
 
     request: list[Line] = setting(make=list, merge=appended)
     always: list[Line] = setting(make=list, merge=appended)
     success: list[Line] = setting(make=list, merge=appended)
 
 
-# Values ---------------------------------------------------------------------------------------------------------------------------------------------
+# values -------------------------------------------------------------------------------------------
 def _time(r: Any) -> str:
     return f"t={int(r.time * 1_000_000)}"
 
@@ -74,8 +79,8 @@ def _share(r: Any, states: str, letter: str) -> str:
 
 def _variable(name: str) -> Item:
     def value(r: Any) -> str:
-        found = env_value(r, name)
-        return "(null)" if found is None else found.replace("\n", " ").replace("\r", " ")
+        text = env_value(r, name)
+        return "(null)" if text is None else text.replace("\n", " ").replace("\r", " ")
 
     return value
 
@@ -98,13 +103,13 @@ _ESCAPES = {"\\\\": "\\", "\\r": "\r", "\\n": "\n", "\\t": "\t"}
 
 
 def parse_format(text: str, known: dict[str, Callable[[str], Item]]) -> tuple[tuple[Item, ...], bool]:
-    """The pieces of a value, and whether one of them changes from request to request without the request saying so."""
+    """Return the pieces of a value; True if one of them varies by more than the request."""
     items: list[Item] = []
     timed = False
     for match in _PIECE.finditer(text):
         if match[3] is not None:
             items.append(re.sub(r"\\[\\rnt]", lambda m: _ESCAPES[m[0]], match[3]))
-        elif match[0] in ("%%", "%"):  # a single one at the end stands for itself
+        elif match[0] in ("%%", "%"):  # a single percent sign at the end is literal
             items.append("%")
         else:
             make = known.get(match[2])
@@ -115,7 +120,7 @@ def parse_format(text: str, known: dict[str, Callable[[str], Item]]) -> tuple[tu
     return tuple(items), timed
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# setters ------------------------------------------------------------------------------------------
 ACTIONS_22 = ("add", "set", "append", "merge", "unset", "echo", "edit", "edit*")
 ACTIONS_24 = ("add", "set", "setifempty", "append", "merge", "unset", "echo", "note", "edit", "edit*")
 
@@ -187,7 +192,9 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
 def _sorted_words(
     action: str, words: list[str | None], for_answer: bool
 ) -> tuple[str | None, str | None, str | None]:
-    """(value, replacement, clause) out of the words behind the name, which mean different things to different actions."""
+    """Return (value, replacement, clause) of the arguments after the name; their meaning depends on the
+    action.
+    """
     value, replacement, clause = words
     if action in ("edit", "edit*"):
         if replacement is None:
@@ -217,7 +224,7 @@ def _test(cmd: Command, clause: str | None) -> CompiledCondition | None:
 
 
 def _clause(cmd: Command, clause: str | None) -> tuple[str, bool]:
-    """(condition, early) of the last word."""
+    """Return (condition, early) of the last argument."""
     if clause is None:
         return "", False
     low = clause.lower()
@@ -243,7 +250,7 @@ def _value(cmd: Command, text: str) -> tuple[tuple[Item, ...], bool]:
 
 
 def _expression(cmd: Command, text: str) -> Item:
-    """The item that is an ``expr=`` value; nothing where it can't be evaluated."""
+    """Return the item of an ``expr=`` value; empty if it cannot be evaluated."""
     template = read_string(cmd, text, "Can't parse value expression ")
     if template.fixed is not None:
         return template.fixed

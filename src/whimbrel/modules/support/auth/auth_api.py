@@ -1,6 +1,7 @@
-"""What the modules of authentication and authorization share: results, providers, the type and name of an area.
+"""Interface between mod_auth_*, mod_authn_* and mod_authz_*: results, providers, AuthType and AuthName.
 
-Results are httpd's enumerations (authn_status, authz_status).  A provider's `make` runs once for each distinct merged configuration.
+Results are httpd's enumerations (authn_status, authz_status).  A provider's `make` runs once for each
+distinct merged configuration.
 """
 
 from __future__ import annotations
@@ -44,8 +45,13 @@ RealmHash = Callable[["Request", str, str], Awaitable[tuple[int, str]]]
 
 @dataclass(frozen=True, slots=True)
 class BoundAuthn:
-    """A ready authentication provider: *password* (request, user, password) gives an authn_status; *realm_hash* (request, user, realm) gives
-    AUTH_USER_FOUND and MD5(user:realm:password), None where the provider knows no such hashes."""
+    """An authentication provider bound to a merged configuration.
+
+    Attributes:
+        password: (request, user, password) to an authn_status
+        realm_hash: (request, user, realm) to AUTH_USER_FOUND and MD5(user:realm:password); None where the
+            provider has no such hashes
+    """
 
     password: PasswordCheck
     realm_hash: RealmHash | None = None
@@ -54,8 +60,11 @@ class BoundAuthn:
 
 @dataclass(frozen=True, slots=True)
 class AuthnProvider:
-    """What a module registers under ("authn", NAME); *realms*: it knows hashes of user, realm and password.  *name* and *place* are those of the
-    directive that asks for it."""
+    """The entry that a module registers under ("authn", NAME).
+
+    *realms*: the provider stores hashes of user, realm and password.  *name* and *place* are those of the
+    directive that names the provider.
+    """
 
     make: Callable[[Scope], BoundAuthn]
     realms: bool = True
@@ -73,7 +82,7 @@ _AUTHN_WORDS: Final = {
 
 
 def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
-    """The provider made for a merged configuration; a step of the decision tree where decisions are told."""
+    """Bind *provider* to a merged configuration; with decisions traced, each call is a step of the tree."""
     hook, watch = provider.make(scope), tracer_of(scope)
     if watch is None:
         return hook
@@ -83,10 +92,10 @@ def ready_authn(scope: Scope, provider: AuthnProvider) -> BoundAuthn:
     )
     if hook.realm_hash is None:
         return replace(hook, password=password)
-    found = watch.wrap(
+    verify = watch.wrap(
         hook.realm_hash, True, what, provider.place, lambda r, result: (_AUTHN_WORDS[result[0]], "")
     )
-    return replace(hook, password=password, realm_hash=found)
+    return replace(hook, password=password, realm_hash=verify)
 
 
 CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
@@ -94,7 +103,10 @@ CheckFn = Callable[["Request"], int] | Callable[["Request"], Awaitable[int]]
 
 @dataclass(frozen=True, slots=True)
 class AuthzCheck:
-    """A ready authorization check: *fn* gives an authz_status; *waits* where it is `async def`; *result* is one that is always the same."""
+    """An authorization check bound to a merged configuration.
+
+    *fn* returns an authz_status; *waits*: it is `async def`; *result*: the status, if it is constant.
+    """
 
     fn: CheckFn
     reads: Reads = Reads.HEAD
@@ -104,11 +116,11 @@ class AuthzCheck:
 
 @dataclass(frozen=True, slots=True)
 class AuthzProvider:
-    """What a module registers under ("authz", NAME).
+    """The entry that a module registers under ("authz", NAME).
 
-    *parse* gets the command and the text after the name in a Require line and gives what *make* needs; it raises ConfigError.  *make* gets the
-    merged configuration, that text and the parsed value.  *joined*, where it is set, makes of the parsed values of several lines the one that grants
-    where any of them grants.
+    *parse* gets the command and the text after the name in a Require line and returns the value that *make*
+    needs; it raises ConfigError.  *make* gets the merged configuration, that text and the parsed value.
+    *joined*, if set, merges the parsed values of several lines into one that grants where any of them grants.
     """
 
     make: Callable[[Scope, str, Any], AuthzCheck]
@@ -117,26 +129,30 @@ class AuthzProvider:
 
 
 def cache_sink(scope: Scope, name: str) -> Callable[[Request, str, str, str], None]:
-    """What the provider *name* tells of a user it found (user, realm or "", stored password): mod_authn_socache may keep it."""
+    """Return the function that stores a credential found by provider *name* (user, realm or "", stored
+    password) in the cache of mod_authn_socache.
+    """
     make = scope.provider("authn_cache", "storing")
-    found: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
-    return found if found is not None else lambda r, user, realm, stored: None
+    sink: Callable[[Request, str, str, str], None] | None = make(scope, name) if make is not None else None
+    return sink if sink is not None else lambda r, user, realm, stored: None
 
 
 def with_layer(scope: Scope, layer: Layer) -> Scope:
-    """*scope* with *layer* laid over it: what an aliased provider sees."""
+    """Return *scope* with *layer* merged over it: the scope of an aliased provider."""
     merge: Callable[[Layer], Scope] = scope.with_layer  # type: ignore[attr-defined]
     return merge(layer)
 
 
 def state_of(cmd: Command) -> CommandContext:
-    """The command with what only containers need: the configuration that is being read."""
+    """Return the command with the context that containers need: the configuration being read."""
     assert isinstance(cmd, CommandContext)
     return cmd
 
 
 def without_behaviour(cmd: Command, module: str | None) -> bool:
-    """Note that the directive needs *module*, which is loaded but has no behaviour: the start then stops; False where it isn't even loaded."""
+    """Record that the directive needs *module*, which is loaded but not implemented, so that the start stops;
+    return False if it is not loaded.
+    """
     if module is None or not cmd.loaded(module):
         return False
     if not cmd.in_htaccess:
@@ -146,14 +162,14 @@ def without_behaviour(cmd: Command, module: str | None) -> bool:
 
 @dataclass(slots=True)
 class AuthnCoreDirConfig:
-    """Per-directory settings of mod_authn_core (2.4); the aliases belong to the server."""
+    """Per-directory settings of mod_authn_core (2.4); the aliases are per-server."""
 
     auth_type: StringExpression | None = setting(None)
     auth_name: StringExpression | None = setting(None)
 
 
 def _evaluated(value: StringExpression, r: Request, name: str, code: str) -> str | None:
-    """The string for this request; None, logged, where it can't be evaluated."""
+    """Return the string for this request; None, after logging, if it cannot be evaluated."""
     try:
         return value.text(r, "authn_core")
     except EvalError as problem:
@@ -167,7 +183,7 @@ def _evaluated(value: StringExpression, r: Request, name: str, code: str) -> str
 
 
 def auth_type(scope: Scope) -> Callable[[Request], str | None]:
-    """What finds the request's authentication type (ap_auth_type); None: no authentication."""
+    """Return the function that computes the request's authentication type (ap_auth_type); None means none."""
     if scope.dialect.access_in_core:
         written = scope.dir_config(CoreDirConfig).auth_type
         return lambda r: written
@@ -182,7 +198,7 @@ def auth_type(scope: Scope) -> Callable[[Request], str | None]:
 
 
 def has_no_auth_type(scope: Scope) -> bool:
-    """Whether no AuthType is set, in 2.4."""
+    """Return True if no AuthType is set (2.4)."""
     return not scope.dialect.access_in_core and scope.dir_config(AuthnCoreDirConfig).auth_type is None
 
 
@@ -191,7 +207,7 @@ def _not_none(kind: str | None) -> str | None:
 
 
 def auth_name(scope: Scope) -> Callable[[Request], str | None]:
-    """What finds the request's realm, quotes escaped (ap_auth_name)."""
+    """Return the function that computes the request's realm with escaped quotes (ap_auth_name)."""
     if scope.dialect.access_in_core:
         written = scope.dir_config(CoreDirConfig).auth_name
         return lambda r: written
@@ -211,14 +227,14 @@ def auth_name(scope: Scope) -> Callable[[Request], str | None]:
 
 
 def environment(r: Request, name: str) -> str | None:
-    """A variable of the request's environment; httpd's tables have no regard to case."""
-    found = r.env.get(name)
-    if found is not None or not r.env or getattr(r.env, "folded", False):
-        return found
+    """Return a variable of the request's environment; like APR's tables, it ignores case."""
+    text = r.env.get(name)
+    if text is not None or not r.env or getattr(r.env, "folded", False):
+        return text
     low = name.lower()
     return next((value for key, value in r.env.items() if key.lower() == low), None)
 
 
 def denied_path(r: Request) -> str:
-    """How the log names what was denied: the file, or the URL where there is none."""
+    """Return the path that the log names as denied: the file, or the URL if there is no file."""
     return r.filename if r.filename else f"uri {r.uri}"

@@ -1,7 +1,7 @@
-"""Password and group files: read once, asked again for their stat on each request, parsed again when that has changed.
+"""Password and group files, parsed again when their stat signature changes; it is checked on each request.
 
-A file object belongs to the directive that names it, so it lives as long as its configuration.  Manual: mod/mod_authn_file.html,
-mod/mod_authz_groupfile.html.
+A file object belongs to the directive that names it, so it lives as long as its configuration.  Manual:
+mod/mod_authn_file.html, mod/mod_authz_groupfile.html.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _BLANKS: Final = " \t\n\v\f\r"
-_MAX_LINE: Final = 8190  # MAX_STRING_LEN less the line's end
-_MAX_USERS: Final = 4096  # whose groups are remembered
-_BAD_FILE: Final = 9  # EBADF: what httpd says of something that is no regular file
+_MAX_LINE: Final = 8190  # MAX_STRING_LEN less the line end
+_MAX_USERS: Final = 4096  # users whose groups are cached
+_BAD_FILE: Final = 9  # EBADF: the errno that httpd logs for a file that is not regular
 
 
 class Unreadable(Exception):
-    """The file can't be opened; *errno* says why."""
+    """The file cannot be opened; *errno* holds the reason."""
 
     def __init__(self, errno: int) -> None:
         super().__init__(os.strerror(errno))
@@ -40,7 +40,7 @@ class Unreadable(Exception):
 
 
 class AuthFile(Generic[T]):
-    """A file at *path* and what *parse* makes of its text."""
+    """A file at *path* and the value that *parse* returns for its text."""
 
     def __init__(self, path: str, parse: Callable[[str], T]) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class AuthFile(Generic[T]):
         self._content: T | None = None
 
     def content(self, r: Request) -> T:
-        """The parsed content as of now; raises Unreadable."""
+        """Return the current parsed content; raises Unreadable."""
         info = r.deps.stat(self.path)
         if info is None:
             raise Unreadable(r.deps.errno or 2)
@@ -80,9 +80,11 @@ def _may_be_read(info: os.stat_result, path: str) -> bool:
 
 
 def config_lines(content: str, *, longest: int, continued: bool) -> Iterator[str]:
-    """The lines that httpd's ap_cfg_getline gives: trimmed, joined at a last backslash, without comments and empty ones.
+    """Yield the lines of httpd's ap_cfg_getline: trimmed, joined at a trailing backslash, without comments
+    and empty lines.
 
-    *longest* 0 means any; with *continued* (2.4) a line that is too long ends the file, without (2.2) it is cut into several.
+    *longest* 0 means no limit.  With *continued* (2.4) a line that is too long ends the file; without (2.2)
+    it is split.
     """
     for line in _joined(content):
         for piece in _pieces(line, longest, continued):
@@ -119,25 +121,30 @@ def _pieces(line: str, longest: int, continued: bool) -> Iterator[str | None]:
 
 
 def getword_at(line: str, stop: str) -> tuple[str, str]:
-    """httpd's ap_getword: the text before *stop* and what follows it, several stops counting as one."""
+    """Split at *stop* as httpd's ap_getword does: return the text before and after it; adjacent stops count
+    as one.
+    """
     word, _, rest = line.partition(stop)
     return word, rest.lstrip(stop)
 
 
 class Verifier:
-    """Passwords against stored ones; one that was right is remembered (as a keyed digest) for as long as this object lives."""
+    """Verifier of passwords against stored ones.
+
+    Cache: key is a keyed digest of a verified password; an entry is valid for the lifetime of this object.
+    """
 
     def __init__(self) -> None:
         self._key = os.urandom(32)
         self._right: dict[str, tuple[bytes, str]] = {}
 
     def _digest(self, user: str, password: str) -> bytes:
-        from hashlib import blake2b  # with all of OpenSSL: a check of a configuration does without
+        from hashlib import blake2b  # it loads all of OpenSSL, which a configuration check does not need
 
         return blake2b(to_bytes(f"{len(user)}:{user}:{password}"), key=self._key, digest_size=32).digest()
 
     async def verify(self, r: Request, user: str, password: str, stored: str) -> bool:
-        """Whether *password* of *user* is the one behind *stored*."""
+        """Return True if *password* of *user* matches *stored*."""
         from whimbrel.modules.support.auth.passwords import is_cheap, verify
 
         known = (self._digest(user, password), stored)
@@ -167,19 +174,19 @@ class Passwords:
             self.realms.setdefault((user, second), getword_at(rest, ":")[0])
 
     async def right(self, r: Request, user: str, password: str) -> bool:
-        """Whether *password* is that of *user*, who must have an entry."""
+        """Return True if *password* is that of *user*, who must have an entry."""
         return await self._verifier.verify(r, user, password, self.stored[user])
 
 
 def password_file(path: str, dialect: Dialect) -> AuthFile[Passwords]:
-    """The password file at *path*."""
+    """Return the password file at *path*."""
     return AuthFile(path, lambda content: Passwords(content, continued=dialect.overlong_line_is_eof))
 
 
 class Groups:
-    """The groups of a file's users, in lower case since httpd looks them up without regard to case.
+    """The groups of a file's users, in lower case: httpd compares them case-insensitively.
 
-    Only the lines that hold a user's name are read, once per user: a file may have a million lines.
+    Only lines that contain a user's name are parsed, once per user: a file may have a million lines.
     """
 
     def __init__(self, content: str, *, continued: bool) -> None:
@@ -187,18 +194,18 @@ class Groups:
         self._known: dict[str, frozenset[str]] = {}
         self._has_escapes = (
             "\\" in content
-        )  # names and line ends may be escaped: what a line holds can't be told by looking for the name
+        )  # names and line ends may be escaped, so a search for the name would miss lines
 
     def get(self, user: str, default: frozenset[str] = frozenset()) -> frozenset[str]:
-        """The groups of *user*, *default* where it is in none."""
-        found = self._known.get(user)
-        if found is None:
+        """Return the groups of *user*; *default* if there are none."""
+        groups = self._known.get(user)
+        if groups is None:
             lines = self._content if self._has_escapes or not user else "\n".join(self._lines_with(user))
-            found = parse_groups(lines, continued=self._continued).get(user, frozenset())
+            groups = parse_groups(lines, continued=self._continued).get(user, frozenset())
             if len(self._known) >= _MAX_USERS:
                 self._known.clear()
-            self._known[user] = found
-        return found or default
+            self._known[user] = groups
+        return groups or default
 
     def _lines_with(self, user: str) -> Iterator[str]:
         at = self._content.find(user)
@@ -210,17 +217,17 @@ class Groups:
 
 
 def group_file(path: str, dialect: Dialect) -> AuthFile[Groups]:
-    """The group file at *path*."""
+    """Return the group file at *path*."""
     return AuthFile(path, lambda content: Groups(content, continued=dialect.overlong_line_is_eof))
 
 
 def parse_groups(content: str, *, continued: bool) -> dict[str, frozenset[str]]:
-    """Lines ``group: user user ...``."""
-    found: dict[str, set[str]] = {}
+    """Parse lines of the form ``group: user user ...``."""
+    names: dict[str, set[str]] = {}
     for line in config_lines(content, longest=0 if continued else _MAX_LINE, continued=continued):
         group, rest = getword_at(line, ":")
         group = group.rstrip(_BLANKS).lower()
         while rest:
             user, rest = getword(rest)
-            found.setdefault(user, set()).add(group)
-    return {user: frozenset(groups) for user, groups in found.items()}
+            names.setdefault(user, set()).add(group)
+    return {user: frozenset(groups) for user, groups in names.items()}

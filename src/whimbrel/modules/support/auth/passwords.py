@@ -1,7 +1,8 @@
-"""Passwords against what a password file holds, as APR's apr_password_validate checks them.
+"""Passwords compared with the hashes of a password file, as APR's apr_password_validate does.
 
-Manual: misc/password_encryptions.html.  apr1, SHA-1 and bcrypt are APR's own; everything else is what the system's crypt(3) makes of it
-(DES, md5-crypt, sha256-crypt, sha512-crypt, yescrypt ...).  Plain text is not supported on Unix.
+Manual: misc/password_encryptions.html.  apr1, SHA-1 and bcrypt are APR's own; every other hash is passed to
+the system's crypt(3) (DES, md5-crypt, sha256-crypt, sha512-crypt, yescrypt ...).  Plain text is not supported
+on Unix.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ _ORDER = (
     (2, 8, 14),
     (3, 9, 15),
     (4, 10, 5),
-)  # bytes of the digest that become four characters
+)  # bytes of the digest that are encoded as four characters
 
 
 def is_cheap(stored: str) -> bool:
-    """Whether checking against *stored* is too quick to be worth a thread."""
+    """Return True if checking against *stored* is faster than handing it to a thread."""
     return stored.startswith("{SHA}")
 
 
 def verify(password: str, stored: str) -> bool:
-    """Whether *password* is the one behind *stored*; anything unreadable is a no."""
+    """Return True if *password* matches *stored*; a hash that cannot be parsed never matches."""
     if stored.startswith("{SHA}"):
         digest = base64.b64encode(hashlib.sha1(to_bytes(password)).digest()).decode("ascii")
         return hmac.compare_digest(to_bytes(stored[5:]), to_bytes(digest))
@@ -51,7 +52,7 @@ def _apr1(password: str, stored: str) -> bool:
 
 
 def apr1(password: bytes, salt: bytes) -> bytes:
-    """The 22 characters of the md5-crypt that APR has with a mark of its own."""
+    """Return the 22 characters of APR's variant of md5-crypt."""
     md5 = hashlib.md5
     length = len(password)
     start = (
@@ -64,7 +65,7 @@ def apr1(password: bytes, salt: bytes) -> bytes:
         start += b"\0" if length & 1 else password[:1]
         length >>= 1
     digest = md5(start).digest()
-    # A thousand rounds, an even and an odd one at a time: what goes with the digest repeats after 42.
+    # 1,000 rounds, an even and an odd one at a time: the input next to the digest repeats after 42.
     mixed = [(salt if n % 3 else b"") + (password if n % 7 else b"") for n in range(42)]
     pairs = [(mixed[n] + password, password + mixed[n + 1]) for n in range(0, 42, 2)]
     for after, before in (pairs * 24)[:500]:

@@ -1,6 +1,6 @@
-"""crypt(3) of the system; the library is looked for when this is imported, which a server does where all of the system can be seen.
+"""crypt(3) of the system, loaded on import: a server imports this before chroot.
 
-Without such a library the kinds that passlib computes itself have to do.
+Without the library, the hashes that passlib computes itself are supported.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from whimbrel.base.latin1 import to_bytes
 _NAMES: Final = (
     "libcrypt.so.1",
     "libcrypt.so.2",
-)  # glibc's own and libxcrypt's with its old interface; libxcrypt without
+)  # glibc and libxcrypt with the old interface; libxcrypt without it
 _CRYPT_DATA: Final = 1 << 17  # more than any struct crypt_data
 
 
 def _of_the_system() -> Any:
-    """crypt_r, or None."""
+    """Return crypt_r, or None."""
     for name in (*_NAMES, None):
         try:
-            found: Any = ctypes.CDLL(name or _searched()).crypt_r
+            function: Any = ctypes.CDLL(name or _searched()).crypt_r
         except (OSError, AttributeError):
             continue
-        found.restype = ctypes.c_char_p
-        found.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-        return found
+        function.restype = ctypes.c_char_p
+        function.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+        return function
     return None
 
 
 def _searched() -> str | None:
-    from ctypes.util import find_library  # which asks other programs
+    from ctypes.util import find_library  # it runs other programs
 
     return find_library("crypt")
 
@@ -66,7 +66,9 @@ def _with_library(crypt_r: Any) -> Callable[[str, str], bool]:
 
 
 def verifier(crypt_r: Any) -> Callable[[str, str], bool]:
-    """Tells whether a password is the one behind what crypt(3) made; *crypt_r* is None where there is none."""
+    """Return a function that compares a password with a hash of crypt(3); *crypt_r* is None if there is no
+    library.
+    """
     return _without_library() if crypt_r is None else _with_library(crypt_r)
 
 

@@ -1,6 +1,6 @@
-"""The variables that programs see: ap_add_common_vars, ap_add_cgi_vars and ap_create_environment.
+"""The variables of programs: ap_add_common_vars, ap_add_cgi_vars and ap_create_environment.
 
-They are added to `Request.env` in httpd's order; names there are found without regard to case, as APR's tables find them.
+They are added to `Request.env` in httpd's order; names are compared case-insensitively, as in APR's tables.
 Manual: env.html; RFC 3875, section 4.1.
 """
 
@@ -22,18 +22,18 @@ DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 
 def add_common_vars(r: Any) -> None:
-    """Variables that every kind of program sees: fields of the request, who asks, which server answers."""
-    found = _header_vars(r)
-    found.update(_system_vars(r))
-    found.update(_server_vars(r))
-    found.update(_client_vars(r))
-    found.update(_redirect_vars(r))
-    overlap(r.env, found)
+    """Add the variables common to all programs: fields of the request, client, server."""
+    variables = _header_vars(r)
+    variables.update(_system_vars(r))
+    variables.update(_server_vars(r))
+    variables.update(_client_vars(r))
+    variables.update(_redirect_vars(r))
+    overlap(r.env, variables)
 
 
 async def add_cgi_vars(r: Any) -> None:
-    """CGI's own variables; PATH_TRANSLATED is asked of a sub-request."""
-    found = {
+    """Add CGI's own variables; PATH_TRANSLATED comes from a sub-request."""
+    variables = {
         "GATEWAY_INTERFACE": "CGI/1.1",
         "SERVER_PROTOCOL": r.protocol,
         "REQUEST_METHOD": r.method,
@@ -41,23 +41,23 @@ async def add_cgi_vars(r: Any) -> None:
         "REQUEST_URI": _request_uri(r),
     }
     if r.protocol == "INCLUDED":
-        found["SCRIPT_NAME"] = r.uri
+        variables["SCRIPT_NAME"] = r.uri
         if r.path_info:
-            found["PATH_INFO"] = r.path_info
+            variables["PATH_INFO"] = r.path_info
     elif not r.path_info:
-        found["SCRIPT_NAME"] = r.uri
+        variables["SCRIPT_NAME"] = r.uri
     else:
-        found["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
-        found["PATH_INFO"] = r.path_info
+        variables["SCRIPT_NAME"] = r.uri[: path_info_start(r.uri, r.path_info)]
+        variables["PATH_INFO"] = r.path_info
     if r.path_info and r.path_info.startswith("/"):
         sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
         if sub.filename is not None:
-            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
-    overlap(r.env, found)
+            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+    overlap(r.env, variables)
 
 
 def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
-    """Set the variables of *over* in *env*; a name that is there in another spelling keeps it."""
+    """Set the variables of *over* in *env*; a name that exists in another case keeps its spelling."""
     if getattr(env, "folded", False):
         env.update(over)
         return
@@ -67,7 +67,9 @@ def overlap(env: dict[str, str], over: Mapping[str, str]) -> None:
 
 
 def environment(r: Any) -> dict[bytes, bytes]:
-    """What a program started for *r* gets: `Request.env` with names made fit for a shell, and the time zone."""
+    """Return the environment of a program started for *r*: `Request.env` with names fit for a shell, and
+    TZ.
+    """
     zone = _system(r, "TZ")
     out = {b"TZ": to_bytes(zone)} if zone is not None else {}
     for name, value in r.env.items():
@@ -76,7 +78,9 @@ def environment(r: Any) -> dict[bytes, bytes]:
 
 
 def path_info_start(uri: str, path_info: str) -> int:
-    """Where in *uri* the part begins that *path_info* says: the longest common tail, several slashes counting as one (ap_find_path_info)."""
+    """Return where in *uri* the part begins that *path_info* names: the longest common suffix, adjacent
+    slashes counting as one (ap_find_path_info).
+    """
     at, rest = len(uri), len(path_info)
     while at and rest and uri[at - 1] == path_info[rest - 1]:
         at, rest = at - 1, rest - 1
@@ -93,7 +97,7 @@ def _shell_name(name: str) -> str:
 
 
 def _system(r: Any, name: str) -> str | None:
-    """A variable of the environment that the server was started in."""
+    """Return a variable of the environment that the server was started in."""
     known: Mapping[str, str] = r.engine.configuration.options.environment
     if known:
         return known.get(name)
@@ -102,7 +106,9 @@ def _system(r: Any, name: str) -> str | None:
 
 
 def _header_vars(r: Any) -> dict[str, str]:
-    """CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; Proxy never (it would be taken for a proxy's address), credentials only under CGIPassAuth."""
+    """Return CONTENT_TYPE, CONTENT_LENGTH and HTTP_...; never HTTP_PROXY (programs read it as a proxy's
+    address), credentials only under CGIPassAuth.
+    """
     underscores = r.plan.dialect.underscore_headers
     with_credentials = r.dir_config(CoreDirConfig).cgi_pass_auth
     out = {}
@@ -122,12 +128,12 @@ def _header_vars(r: Any) -> dict[str, str]:
 
 
 def _system_vars(r: Any) -> dict[str, str]:
-    own = (
+    server_variables = (
         None
         if r.plan.dialect.underscore_headers
         else next((v for n, v in r.env.items() if n.upper() == "PATH"), None)
     )
-    path = own if own is not None else _system(r, "PATH")
+    path = server_variables if server_variables is not None else _system(r, "PATH")
     out = {"PATH": DEFAULT_PATH if path is None else path}
     library = _system(r, "LD_LIBRARY_PATH")
     if library is not None:
@@ -159,7 +165,7 @@ def _server_vars(r: Any) -> dict[str, str]:
 
 
 def document_root(r: Any) -> str:
-    """The folder that the server's URLs stand for, without a slash at its end."""
+    """Return the document root without a trailing slash."""
     root: str = (
         r.document_root
         or r.server_conf(CoreServerConfig).document_root
@@ -182,7 +188,7 @@ def _client_vars(r: Any) -> dict[str, str]:
 
 
 def _redirect_vars(r: Any) -> dict[str, str]:
-    """Where an internal redirect came from."""
+    """Return the REDIRECT_ variables of an internal redirect."""
     if r.prev is None:
         return {}
     url = r.prev.uri
@@ -195,7 +201,9 @@ def _redirect_vars(r: Any) -> dict[str, str]:
 
 
 def _request_uri(r: Any) -> str:
-    """The target as the client sent it, with scheme and host where it has them; under `CGIVar REQUEST_URI current-uri` the request's own."""
+    """Return the target as the client sent it, in absolute form if it was; under `CGIVar REQUEST_URI
+    current-uri` the request's own.
+    """
     if r.dir_config(CoreDirConfig).cgi_vars.get("REQUEST_URI") == "current-uri":
         return str(r.uri)
     first = r.the_request or ""

@@ -1,7 +1,7 @@
-"""A program started for one request: its body goes in, its answer comes out as it is written, its complaints go to the log.
+"""A program started for one request: request body in, output streamed, standard error logged.
 
-No shell takes part.  Pipes are read through the running loop's readers, so that any event loop will do.  The process is told to end when nobody
-wants its answer any more, and killed when it doesn't.
+No shell is involved.  Pipes are read with the running loop's readers, so any event loop works.  The process
+gets SIGTERM when its output is no longer needed, and SIGKILL if it stays.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from whimbrel.engine.coroutines import yield_to_loop
 PIECE: Final = 65536
 KILL_AFTER: Final = 3.0  # seconds between SIGTERM and SIGKILL
 MAX_STDERR_LINE: Final = 8190
-MAX_COMPLAINTS: Final = 4096  # bytes of standard error that are logged in one turn of the loop
-FAIR_SHARE: Final = 256 * 1024  # bytes that are read before other clients have their turn
+MAX_COMPLAINTS: Final = 4096  # bytes of standard error logged in one tick
+FAIR_SHARE: Final = 256 * 1024  # bytes read before other clients are served
 _RESOURCES: Final = {
     "cpu": (resource.RLIMIT_CPU,),
     "mem": (resource.RLIMIT_AS, resource.RLIMIT_DATA),
@@ -31,18 +31,18 @@ _RESOURCES: Final = {
 
 
 class ProgramTimeout(Exception):
-    """The program wrote nothing for as long as it may."""
+    """The program wrote nothing within its time limit."""
 
 
 def _c_string(value: bytes) -> bytes:
-    """The bytes before the first NUL, where C text ends."""
+    """Return the bytes before the first NUL, where C text ends."""
     return value.partition(b"\0")[0]
 
 
 class Program:
-    """A running program; *complain* gets each line that it writes to its standard error.
+    """A running program; *complain* gets each line of its standard error.
 
-    Raises OSError when it can't be started.  *limits* are RLimit... values as written.
+    Raises OSError if it cannot be started.  *limits* are the RLimit... values as written.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Program:
         self._stderr_closed: asyncio.Future[None] | None = None
         self._loop.add_reader(self._err, self._on_error)
 
-    # in ---------------------------------------------------------------------------------------
+    # input
     async def write(self, data: bytes) -> bool:
-        """Give *data* to the program; False when it doesn't read any more."""
+        """Write *data* to the program; return False when it no longer reads."""
         view = memoryview(data)
         while view and self._in >= 0:
             try:
@@ -87,12 +87,12 @@ class Program:
         return self._in >= 0
 
     def end_input(self) -> None:
-        """Nothing more comes."""
+        """Close the program's standard input."""
         self._in = self._closed(self._in, self._loop.remove_writer)
 
-    # out --------------------------------------------------------------------------------------
+    # output
     def read_now(self) -> bytes | None:
-        """What can be read without waiting; None for nothing yet, b"" at the end."""
+        """Return what can be read without blocking; None for nothing yet, b"" at the end."""
         if self._out < 0:
             return b""
         try:
@@ -101,7 +101,9 @@ class Program:
             return None
 
     async def read(self, timeout: float) -> bytes:
-        """The next bytes of the answer, b"" at the end; raises ProgramTimeout after *timeout* seconds without any."""
+        """Return the next bytes of output, b"" at the end; raises ProgramTimeout after *timeout* seconds
+        without any.
+        """
         while (data := self.read_now()) is None:
             self._unshared = 0
             await self._until_ready(self._out, timeout)
@@ -137,16 +139,16 @@ class Program:
             if self._stderr_closed is not None and not self._stderr_closed.done():
                 self._stderr_closed.set_result(None)
 
-    # end --------------------------------------------------------------------------------------
+    # end
     def stop(self, *, listen: bool = False) -> None:
         """Close the pipes and end the process: SIGTERM, then SIGKILL if it stays.
 
-        *listen*: standard error is logged until its last writer closes it, which may be a child of the process.
+        *listen*: log standard error until its last writer closes it, which may be a child of the process.
         """
         self.end_input()
         self._out = self._closed(self._out, self._loop.remove_reader)
         if listen and self._err >= 0:
-            self._on_error()  # what has come already belongs to this request
+            self._on_error()  # log what was written so far with this request
         else:
             self._err = self._closed(self._err, self._loop.remove_reader)
         if self._process.poll() is not None or self._loop.is_closed():
@@ -154,7 +156,7 @@ class Program:
         self._signal(signal.SIGTERM)
         try:
             watch = os.pidfd_open(self._process.pid)
-        except ProcessLookupError:  # it has ended, and been seen out, by itself
+        except ProcessLookupError:  # the process has ended and was reaped
             return
         killer = self._loop.call_later(KILL_AFTER, self._signal, signal.SIGKILL)
 
@@ -206,7 +208,10 @@ def _fail(ready: asyncio.Future[None]) -> None:
 
 
 class Output:
-    """The output of *program* as a stream; *late* is called if it writes nothing for *timeout* seconds, which ends the stream."""
+    """The output of *program* as a stream.
+
+    *late* is called if the program writes nothing for *timeout* seconds; the stream then ends.
+    """
 
     def __init__(self, program: Program, timeout: float, late: Callable[[], None]) -> None:
         self.program, self.timeout, self.late = program, timeout, late
@@ -237,7 +242,7 @@ class Output:
         self.program.stop()
 
     def drop(self) -> None:
-        """Let the program finish; its output is thrown away."""
+        """Discard the output while the program finishes."""
         self._draining = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
@@ -250,7 +255,7 @@ class Output:
 
 
 def _taken(stream: Any) -> int:
-    """The descriptor of a pipe for ourselves, not blocking."""
+    """Return a duplicate of a pipe's descriptor, set to non-blocking."""
     handle = os.dup(stream.fileno())
     stream.close()
     os.set_blocking(handle, False)
@@ -258,7 +263,7 @@ def _taken(stream: Any) -> int:
 
 
 def _limiter(limits: Mapping[str, tuple[str, str]]) -> Callable[[], None]:
-    """What the child does before it becomes the program: take the limits, ``max`` being as much as it may."""
+    """Return the function that sets the limits in the child before exec; ``max`` is the hard limit."""
     wanted = [(kind, pair) for name, pair in limits.items() for kind in _RESOURCES[name]]
 
     def limit() -> None:

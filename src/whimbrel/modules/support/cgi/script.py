@@ -1,4 +1,4 @@
-"""Running CGI scripts: what mod_cgi and mod_cgid have in common, which is all but messages.
+"""Execution of CGI scripts, shared by mod_cgi and mod_cgid, which differ in their messages.
 
 RFC 3875; manual: howto/cgi.html, mod/mod_cgi.html.
 """
@@ -30,15 +30,17 @@ HTTP_2: Final = (2, 0)
 MAX_ARGUMENTS: Final = 4095
 HELD_BACK: Final = (
     1 << 20
-)  # bytes of an answer that wait for the end of the request's body, or for their place in a page
-MAX_LOGGED_OUTPUT: Final = 64 * 1024  # bytes of an answer without a good head that the script log gets
+)  # bytes of output buffered until the request body ends, or until its place in a page is reached
+# bytes of output without a valid head that are written to the script log
+MAX_LOGGED_OUTPUT: Final = 64 * 1024
 _SHELL: Final = frozenset("&;`'\"|*?~<>^()[]{}$\\\n\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class CgiVariant:
-    """How one of the two modules differs: its short name, AH numbers of refusals in the order of `refusal`, where complaints of a program go.
+    """The differences of the two modules.
 
+    Its short name, the AH numbers of refusals in the order of `refusal`, and the target of standard error.
     *waits_for_errors*: a response ends when standard error is closed, not with standard output.
     """
 
@@ -55,15 +57,15 @@ class Script:
     def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
         self.r, self.variant, self.log, self.timeout = r, variant, log, timeout
         self.program: Program | None = None
-        self.noted = b""  # the beginning of the request's body, for the script log
-        self.held = bytearray()  # what of the answer was read and not given away yet
+        self.noted = b""  # the beginning of the request body, for the script log
+        self.held = bytearray()  # output that was read and not yet passed on
         self.ended = False
         self._feeder: asyncio.Task[None] | None = None
         self._draining: asyncio.Task[None] | None = None
 
-    # start ------------------------------------------------------------------------------------
+    # start
     def start(self) -> None:
-        """Start the program; what the system says of one that can't be started reads like a complaint of its own, as in httpd."""
+        """Start the program; a failure to start is logged like its standard error, as in httpd."""
         r = self.r
         path = to_bytes(r.filename)
         limits = r.dir_config(CoreDirConfig).limits
@@ -92,9 +94,12 @@ class Script:
         else:
             self._complaint(to_bytes(words))
 
-    # the request's body -----------------------------------------------------------------------
+    # request body
     async def feed(self, limit: int) -> None:
-        """Give the request's body to the program; raises BodyError.  A program that stops reading gets no more, the body is read all the same."""
+        """Write the request body to the program; raises BodyError.
+
+        When the program stops reading, the rest of the body is read and discarded.
+        """
         body, size = self.r.body_in, 0
         if limit and (body.length or 0) > limit:
             raise body.refused(too_large(limit, announced=body.length or 0))
@@ -111,7 +116,10 @@ class Script:
             self.program.end_input()
 
     async def take_body(self, limit: int) -> None:
-        """`feed`, while the beginning of the answer is read; returns with the body, or when more than `HELD_BACK` bytes of answer are there."""
+        """Run `feed` while the beginning of the output is read.
+
+        Returns with the end of the body, or when more than `HELD_BACK` bytes of output are buffered.
+        """
         body = self.r.body_in
         if body.ended and not body.buffered:
             await self.feed(limit)
@@ -127,9 +135,9 @@ class Script:
         if self._feeder.done() or self.ended:
             await self._feeder
 
-    # the answer -------------------------------------------------------------------------------
+    # output
     async def _more(self) -> bool:
-        """Read some more of the answer into `held`; False at its end."""
+        """Read more output into `held`; return False at its end."""
         if self.program is None or self.ended:
             return False
         data = await self.program.read(self.timeout)
@@ -138,7 +146,9 @@ class Script:
         return not self.ended
 
     async def line(self) -> str | None:
-        """The next line of the answer without its end; None at the end of everything, and where `MAX_LINE` bytes have no line end."""
+        """Return the next line of output without its line end; None at the end, or where `MAX_LINE` bytes
+        have no line end.
+        """
         while (end := self.held.find(b"\n", 0, MAX_LINE)) < 0 and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
@@ -150,7 +160,7 @@ class Script:
         return to_text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
 
     async def head(self, reader: ScriptHead) -> HookStatus:
-        """Read the head of the answer; OK or the status to fail with."""
+        """Read the script head; return OK or the error status."""
         try:
             while (line := await self.line()) is not None:
                 answer = reader.line(line)
@@ -172,7 +182,7 @@ class Script:
             )
 
     def at_once(self) -> bytes | None:
-        """The whole rest of the answer when it is there already, else None."""
+        """Return the whole rest of the output if it is buffered, else None."""
         while self.program is not None and not self.ended and len(self.held) < HELD_BACK:
             data = self.program.read_now()
             if data is None:
@@ -182,7 +192,9 @@ class Script:
         return bytes(self.held) if self.ended or self.program is None else None
 
     async def short_rest(self) -> bytes | None:
-        """The whole rest of the answer, which ends early if the program takes too long; None where it has more than `HELD_BACK` bytes."""
+        """Return the whole rest of the output, cut at the time limit; None if it exceeds `HELD_BACK`
+        bytes.
+        """
         try:
             while len(self.held) < HELD_BACK:
                 if not await self._more():
@@ -193,7 +205,9 @@ class Script:
         return None
 
     async def discard(self, count: int = 0) -> bytes:
-        """Read the rest of the answer, for `timeout` seconds at most, so that the program can finish; its first *count* bytes."""
+        """Read the rest of the output for at most `timeout` seconds, so that the program can finish; return
+        its first *count* bytes.
+        """
         clock = asyncio.get_running_loop().time
         end, first = clock() + self.timeout, bytes(self.held[:count])
         self.held.clear()
@@ -204,19 +218,21 @@ class Script:
         return first
 
     async def drain_stderr(self) -> None:
-        """Wait until standard error is closed: of a program that has ended its output, where the module reads it, which mod_cgid does not."""
+        """Wait until standard error is closed, for modules that read it after the output has ended (not
+        mod_cgid).
+        """
         if self.program is not None and self.ended and self.variant.waits_for_errors:
             await self.program.complaints(self.timeout)
 
     def stop(self) -> None:
-        """The program is not needed any more."""
+        """Stop the program."""
         if self._feeder is not None and not self._feeder.done():
             self._feeder.cancel()
         if self.program is not None:
             self.program.stop(listen=not self.variant.waits_for_errors)
             self.program = None
 
-    # the answer as a stream -------------------------------------------------------------------
+    # output as a stream
     def __aiter__(self) -> Script:
         return self
 
@@ -239,11 +255,11 @@ class Script:
         return piece
 
     async def aclose(self) -> None:
-        """Nobody reads on."""
+        """Stop the program: the stream is no longer read."""
         self.stop()
 
     def drop(self) -> None:
-        """The body is not sent (HEAD): let the program finish, its output is thrown away."""
+        """Discard the body (HEAD) while the program finishes."""
         self._draining = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
@@ -255,7 +271,9 @@ class Script:
 
 
 def arguments(query: str | None) -> list[bytes]:
-    """The words of a query without ``=``, for the command line, as a shell would have to see them (RFC 3875, section 4.4)."""
+    """Return the command-line arguments of a query without ``=``, escaped as for a shell (RFC 3875, section
+    4.4).
+    """
     if not query or "=" in query:
         return []
     words = query.split("+")[:MAX_ARGUMENTS]
@@ -266,7 +284,7 @@ def arguments(query: str | None) -> list[bytes]:
 
 
 def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
-    """Why the script is not run: number of the reason, status, words (mod_cgi.c's order)."""
+    """Return why the script is not run: number of the reason, status, message (in mod_cgi.c's order)."""
     conf = r.dir_config(CoreDirConfig)
     if not conf.options.value & OPT_EXECCGI and r.notes.get("alias-forced-type", "").lower() != "cgi-script":
         return 0, 403, "Options ExecCGI is off in this directory"
@@ -282,7 +300,9 @@ def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
 
 
 def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit: int) -> Any:
-    """The handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0: none)."""
+    """Return the handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0:
+    none).
+    """
 
     async def run(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
@@ -349,7 +369,7 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
     answered = (
         "(-3)Unknown error -3" if r.plan.dialect.wire_22 else "(-102)Unknown error -102"
-    )  # APR's name of "there is an answer already"
+    )  # APR's name of a finished response
     r.log(
         "error", "Error reading request entity data", code=code, module=module, cause=reason.cause or answered
     )
@@ -357,7 +377,7 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
 
 
 async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus:
-    """The head could not be read, or says that the client has the answer already."""
+    """Finish a script whose head could not be read, or that has responded already."""
     r = script.r
     rest = b""
     if status != 504:
@@ -372,7 +392,9 @@ async def _failed(script: Script, reader: ScriptHead, status: int) -> HookStatus
 
 
 async def _send_to(r: Any, location: str) -> HookStatus:
-    """Location without a status: a path of ours answers in the place of the script, everything else is a redirect for the client."""
+    """Handle Location without a status: a local path is an internal redirect, any other URL a redirect for
+    the client.
+    """
     if not location.startswith("/"):
         if not r.plan.dialect.wire_22:
             r.status_line = None
@@ -385,7 +407,9 @@ async def _send_to(r: Any, location: str) -> HookStatus:
 
 
 async def _respond(script: Script) -> HookStatus:
-    """Hand the body on: whole where it is there already or a short part of another answer, as a stream otherwise."""
+    """Set the response body: whole if it is complete or a short part of another response, else as a
+    stream.
+    """
     r = script.r
     body = await script.short_rest() if r.main is not None else script.at_once()
     if body is None:
@@ -399,11 +423,11 @@ async def _respond(script: Script) -> HookStatus:
 
 
 def body_limit_of(scope: Any) -> int:
-    """LimitRequestBody in bytes, the dialect's default where it is not given; 0 for none."""
+    """Return LimitRequestBody in bytes, or the dialect's default; 0 for none."""
     limit: int = scope.dir_config(CoreDirConfig).limit_body
     return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
-def timeout_of(scope: Any, own: float) -> float:
-    """The module's own limit in seconds, TimeOut where there is none."""
-    return own or scope.server_config(CoreServerConfig).timeout
+def timeout_of(scope: Any, module_timeout: float) -> float:
+    """Return the module's own limit in seconds, or TimeOut."""
+    return module_timeout or scope.server_config(CoreServerConfig).timeout

@@ -1,7 +1,8 @@
-"""What a program says before its body: ap_scan_script_header_err, shared by everything that runs or asks programs.
+"""Heads of program output: ap_scan_script_header_err, shared by all handlers that run or contact programs.
 
-`ScriptHead.line` takes one line after the other and puts fields where httpd puts them: Content-Type and Status into the request, Location,
-ETag and their like into headers_out, all others into err_headers_out, so that error pages keep them.  RFC 3875, section 6.3.
+`ScriptHead.line` takes one line at a time and puts fields where httpd puts them: Content-Type and Status into
+the request, Location, ETag and similar ones into headers_out.  All others go to err_headers_out, so error
+pages keep them.  RFC 3875, section 6.3.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.registry.phases import OK, HookStatus
 
-SHOWN: Final = 30  # characters of a bad line that a message shows
-MAX_LINE: Final = 8190  # bytes of a line; a longer one is no line
-MAX_HEAD: Final = 128 * 1024  # bytes of a head, where each field counts `FIELD_COST` more
+SHOWN: Final = 30  # characters of a bad line shown in a message
+MAX_LINE: Final = 8190  # bytes of a line; a longer one is an error
+MAX_HEAD: Final = 128 * 1024  # bytes of a head; each field counts `FIELD_COST` more
 FIELD_COST: Final = 64
 _STATUS_LINE: Final = re.compile(r"HTTP/[0-9]\.[0-9] ([1-9][0-9][0-9])(?: .*)?\Z", re.DOTALL).match
 _CONNECTION_FIELDS: Final = frozenset(
@@ -34,7 +35,7 @@ _OUT_22: Final = {
 
 
 class ScriptHead:
-    """The head of one program's answer to *r*; *module* is the short name for the log."""
+    """The head of one program's output for *r*; *module* is the short name for the log."""
 
     def __init__(self, r: Any, module: str) -> None:
         self.r, self.module = r, module
@@ -51,11 +52,13 @@ class ScriptHead:
 
     @property
     def name(self) -> str:
-        """The script's file name without folder."""
+        """The script's file name without its directory."""
         return str(self.r.filename or "").rpartition("/")[2]
 
     def line(self, text: str) -> HookStatus | None:
-        """Take one line without its line end: None to go on, OK at the empty line, or the status to fail with."""
+        """Take one line without its line end; return None to continue, OK at the empty line, or the error
+        status.
+        """
         if not text:
             return self._done()
         name, colon, value = text.partition(":")
@@ -71,7 +74,7 @@ class ScriptHead:
         return None
 
     def malformed(self, shown: str) -> HookStatus:
-        """A line without a colon."""
+        """Handle a line without a colon."""
         self._log(
             f"malformed header from script. Bad header={shown}: {self.name}"
             if self._old
@@ -80,7 +83,7 @@ class ScriptHead:
         return 500
 
     def ended(self) -> HookStatus:
-        """The program ended before the empty line."""
+        """Handle the end of output before the empty line."""
         words = (
             "Premature end of script headers"
             if self._old or not self._first
@@ -90,10 +93,9 @@ class ScriptHead:
         return 500
 
     def timed_out(self) -> HookStatus:
-        """The program did not go on in time."""
-        self._log(
-            f"{'Premature end of script headers' if self._old else 'Script timed out before returning headers'}: {self.name}"
-        )
+        """Handle a timeout."""
+        text = "Premature end of script headers" if self._old else "Script timed out before returning headers"
+        self._log(f"{text}: {self.name}")
         return 500 if self._old else 504
 
     def _log(self, text: str, level: str = "error") -> None:
@@ -110,7 +112,7 @@ class ScriptHead:
         elif low in self._out:
             r.headers_out.set(self._out[low], value)
         elif low == "content-length" or low == "transfer-encoding":
-            return  # the connection decides how a body is framed
+            return  # the connection decides the framing of the body
         elif low == "last-modified":
             self._set_modified(value)
         elif low == "set-cookie":
@@ -160,7 +162,9 @@ class ScriptHead:
 
 
 def _line_of(value: str, status: int, old: bool) -> str | None:
-    """The status line that Status asks for: three digits and a reason; without one only where httpd has none of its own (validate_status_line)."""
+    """Return the status line of a Status field: three digits and a reason; without one only if httpd has none
+    for the code (validate_status_line).
+    """
     if not is_digits(value[:3]):
         return None
     if len(value) == 3:

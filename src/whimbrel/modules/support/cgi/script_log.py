@@ -1,4 +1,4 @@
-"""ScriptLog: what went wrong with programs, as mod_cgi and mod_cgid write it.
+"""ScriptLog: errors of programs, in the format of mod_cgi and mod_cgid.
 
 Manual: mod/mod_cgi.html#scriptlog.
 """
@@ -19,7 +19,9 @@ from whimbrel.registry.settings import setting
 
 @dataclass(slots=True)
 class ScriptLogServerConfig:
-    """Per-server settings: the file ("" for none), its largest size in bytes, how much of a request's body is written."""
+    """Per-server settings: the file ("" for none), its maximum size in bytes, the logged bytes of a request
+    body.
+    """
 
     path: str = setting("")
     length: int = setting(10385760)
@@ -27,7 +29,7 @@ class ScriptLogServerConfig:
 
 
 def set_log(cmd: Command, conf: Any, words: list[str]) -> None:
-    """The file, taken from the server root."""
+    """Set the file, resolved against the server root."""
     conf.path = cmd.server_path(words[0])
 
 
@@ -60,17 +62,19 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
 
 
 class ScriptLog:
-    """Writes entries; a log that is full or can't be opened takes none."""
+    """Writer of entries; a log that is full or cannot be opened is skipped."""
 
     def __init__(self, conf: Any) -> None:
         self.path, self.length, self.buffer = conf.path, conf.length, max(0, conf.buffer)
 
     def error(self, r: Any, status: int, text: str) -> None:
-        """A refusal, or a line that the program wrote to its standard error."""
+        """Log a refusal, or a line of the program's standard error."""
         self._write(r, status, f"%error\n{text}\n")
 
     def failure(self, r: Any, status: int, body: str, bad: str, rest: str) -> None:
-        """A program whose head could not be read: the request as it came, what was understood, the bad line and what came after it."""
+        """Log a program whose head could not be read: request head and body, parsed fields, the bad line and
+        the rest.
+        """
         text = "%request\n" + _fields(r.headers_in)
         if r.method in ("POST", "PUT") and body:
             text += f"\n{body}\n"

@@ -1,8 +1,11 @@
-"""Reading Berkeley DB hash files, as htdbm -TDB writes them, Debian's default kind of DBM file, and B-tree files, which httpd reads too.
+"""Reader of Berkeley DB files: hash (htdbm -TDB, Debian's default DBM type) and B-tree, which httpd reads
+too.
 
-The first page tells the page size.  A page has 26 bytes of header (entries at 20, type at 25), 16-bit offsets of its items, and the items, keys
-and values in turn, from its end downwards; large items lie in chains of overflow pages.  An item of a hash page begins with its kind and ends
-where the one before begins, one of a tree's leaf begins with its size and its kind.  Numbers are in the order of the machine that wrote it.
+The first page holds the page size.  A page has 26 bytes of header (entries at 20, type at 25) and 16-bit
+offsets of its items.  The items, keys and values in turn, are stored from its end downwards; large items are
+in chains of overflow pages.  An item of a hash page begins with its kind and ends where the previous one
+begins.  An item of a B-tree leaf begins with its size and its kind.  Numbers have the byte order of the
+machine that wrote the file.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ _OFF_PAGE: Final = 3
 
 
 class Damaged(Exception):
-    """The bytes are no DBM file of the kind, or end before they should."""
+    """The bytes are not a DBM file of the kind, or the file is truncated."""
 
 
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a file's bytes; raises Damaged."""
+    """Yield keys and values of a file's bytes; raises Damaged."""
     try:
         order = next((o for o in "<>" if unpack_from(o + "I", data, 12)[0] in (_HASH_MAGIC, _TREE_MAGIC)), "")
         size = unpack_from(order + "I", data, 20)[0] if order else 0
@@ -55,7 +58,7 @@ def _page(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[byte
 
 
 def _item(data: bytes, start: int, end: int, size: int, order: str) -> bytes | None:
-    """One item's bytes; None for duplicates and other things that password files don't have."""
+    """Return one item's bytes; None for duplicates and other kinds that password files do not have."""
     if not start < end <= len(data):
         raise Damaged
     if data[start] == _INLINE:
@@ -78,7 +81,7 @@ def _leaf(data: bytes, start: int, size: int, order: str) -> Iterator[tuple[byte
 
 
 def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> bytes | None:
-    """One item's bytes; None for what was deleted and for duplicates."""
+    """Return one item's bytes; None for deleted items and duplicates."""
     length, kind = unpack_from(order + "HB", data, start + offset)
     if kind == _INLINE:
         if offset + 3 + length > size:
@@ -91,12 +94,12 @@ def _leaf_item(data: bytes, start: int, offset: int, size: int, order: str) -> b
 
 
 def _overflow(data: bytes, page: int, length: int, size: int, order: str) -> bytes:
-    found = b""
-    while page and len(found) < length:
+    content = b""
+    while page and len(content) < length:
         start = page * size
         page = unpack_from(order + "I", data, start + 16)[0]
         used = unpack_from(order + "H", data, start + 22)[0]
         if not used:
             raise Damaged
-        found += data[start + _HEADER : start + _HEADER + used]
-    return found
+        content += data[start + _HEADER : start + _HEADER + used]
+    return content

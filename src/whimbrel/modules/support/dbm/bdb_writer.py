@@ -1,7 +1,7 @@
-"""Writing Berkeley DB hash files (version 9, little-endian), as htdbm and httxt2dbm write them by default; `berkeley` reads them.
+"""Writer of Berkeley DB hash files (version 9, little-endian), the default type of htdbm and httxt2dbm.
 
-The first page describes the table; then each bucket has a page, with further pages chained to it where it is full.  Items of a page are sorted by
-key; an item of more than a quarter of a page lies in overflow pages of its own.
+The first page describes the table; then each bucket has a page, with overflow pages chained to it.  Items of
+a page are sorted by key; an item of more than a quarter of a page has overflow pages of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HEAD: Final = 26
 _ROOM: Final = PAGE - _HEAD
 _MAGIC: Final = 0x061561
 _KIND_META, _KIND_HASH, _KIND_OVERFLOW = 8, 13, 7
-_CHECK: Final = b"%$sniglet^&\0"  # its hash shows a reader which hash function the file uses
+_CHECK: Final = b"%$sniglet^&\0"  # readers check the file's hash function with the hash of this
 _SPARES: Final = 32
 
 
@@ -28,7 +28,7 @@ class _Pages:
         self.pages: list[bytes] = []
 
     def take(self) -> int:
-        """The number of a page to be filled."""
+        """Allocate a page; return its number."""
         self.pages.append(b"")
         return self.first + len(self.pages) - 1
 
@@ -37,7 +37,7 @@ class _Pages:
 
 
 def data_of(pairs: Mapping[bytes, bytes]) -> bytes:
-    """The bytes of the file that holds *pairs*."""
+    """Return the bytes of the file that holds *pairs*."""
     buckets = 2
     while buckets * PAGE * 3 // 4 < sum(len(key) + len(value) + 6 for key, value in pairs.items()):
         buckets *= 2
@@ -61,7 +61,7 @@ def _meta(buckets: int, count: int, last: int) -> bytes:
 
 
 def _bucket(number: int, pairs: list[tuple[bytes, bytes]], more: _Pages) -> bytes:
-    """The first page of a bucket; what doesn't fit goes to *more*."""
+    """Return the first page of a bucket; further ones are added to *more*."""
     filled: list[list[bytes]] = [[]]
     for pair in pairs:
         items = [_item(part, more) for part in pair]

@@ -1,8 +1,9 @@
-"""Reading GDBM files, as htdbm -TGDBM writes them on machines of 64 bits.
+"""Reader of GDBM files, as htdbm -TGDBM writes them on 64-bit machines.
 
-The header names the directory: a list of offsets of buckets, several entries for one.  A bucket has its free places, the number of its entries and a
-table of hash value, start of the key, offset, size of key and of value; -1 as hash value is an empty place.  Key and value lie together.  Numbers are
-in the order of the machine that wrote them.  Source: the manual of GDBM, "Database format".
+The header locates the directory: a list of offsets of buckets, several entries for one bucket.  A bucket has
+its free blocks, the number of its entries and a table.  A row holds hash value, start of the key, offset,
+sizes of key and value; hash value -1 is an empty row.  Key and value are adjacent.  Numbers have the byte
+order of the machine that wrote the file.  Source: the manual of GDBM, "Database format".
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Final
 
 from whimbrel.modules.support.dbm.bdb import Damaged
 
-_MAGIC: Final = (0x13579ACF, 0x13579AD1)  # offsets of 64 bits, without and with a count of synchronizations
+_MAGIC: Final = (0x13579ACF, 0x13579AD1)  # 64-bit offsets, without and with a count of synchronizations
 _TABLE: Final = 112  # bytes of a bucket before its entries
 _ENTRY: Final = "i4sqii"
 _EMPTY: Final = -1
 
 
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a file's bytes; raises Damaged for anything that does not lie in the file or makes no sense."""
+    """Yield keys and values of a file's bytes; raises Damaged for offsets outside the file and inconsistent
+    sizes.
+    """
     try:
         order = next((o for o in "<>" if unpack_from(o + "I", data)[0] in _MAGIC), "")
         if not order:

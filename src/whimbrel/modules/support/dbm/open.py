@@ -1,4 +1,4 @@
-"""DBM files of users and groups: SDBM, Berkeley DB and GDBM read by Whimbrel itself, NDBM where Python's library has it.
+"""DBM files of users and groups: own readers of SDBM, Berkeley DB and GDBM; NDBM if Python's library has it.
 
 Manual: AuthDBMType, AuthzDBMType.  A file is read whole when its stat changes.
 """
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 Pairs = Iterator[tuple[bytes, bytes]]
 _NO_DRIVER: Final = (20019, "DSO load failed")
-_USER_ERROR: Final = 120000  # APR_OS_START_USERERR: where the drivers put the system's error numbers (Berkeley DB) or their own (GDBM)
+# APR_OS_START_USERERR: base of the drivers' error numbers: the system's (Berkeley DB) or GDBM's
+_USER_ERROR: Final = 120000
 _GDBM_NO_FILE: Final = 3
 _GDBM_NO_DATABASE: Final = 7
 _UNKNOWN: Final = "APR does not understand this error code"
 
 
 class DbmUnreadable(Unreadable):
-    """The file can't be opened; *code* and *reason* are what httpd's log says."""
+    """The file cannot be opened; *code* and *reason* are those of httpd's log."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(code)
@@ -35,12 +36,12 @@ class DbmUnreadable(Unreadable):
 
     @property
     def cause(self) -> str:
-        """As in Unreadable, with the driver's reason."""
+        """The reason as in Unreadable, from the driver."""
         return f"({self.errno}){self.reason}"
 
 
 class DbmFile:
-    """The file that a directive names, of the kind that the type directive says ("" is the default kind)."""
+    """The file named by a directive, of the type that the type directive sets ("" is the default)."""
 
     def __init__(self, path: str, kind: str) -> None:
         self.path, self.kind = path, kind
@@ -51,7 +52,7 @@ class DbmFile:
         self._driver = "db" if low in ("default", "db") else low if low in ("sdbm", "gdbm", "ndbm") else ""
 
     def content(self, r: Request) -> dict[str, str]:
-        """Keys and values (C strings: up to the first NUL) as of now; raises DbmUnreadable."""
+        """Return the current keys and values (C strings: up to the first NUL); raises DbmUnreadable."""
         suffixes = {"sdbm": (".dir", ".pag"), "ndbm": (".db",)}.get(self._driver, ("",))
         seen: list[StatSignature] = []
         is_lasting = True

@@ -1,7 +1,7 @@
-"""Reading SDBM files, as htdbm and httxt2dbm write them: pairs of byte strings in pages of 1024 bytes.
+"""Reader of SDBM files, as htdbm and httxt2dbm write them: pairs of byte strings in pages of 1024 bytes.
 
-A page starts with the number of its offsets and the offsets themselves, 16-bit numbers in the machine's order; keys and values lie in turn from
-the page's end downwards.  Which page holds a key is a matter of hashing that only look-ups one by one need; here all pages are read.
+A page starts with the number of its offsets and the offsets themselves, 16-bit numbers in native byte order.
+Keys and values are stored in turn from the page's end downwards.  All pages are read, so no key is hashed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MAX_PAGES: Final = PAGE // 2 - 1
 
 
 def pairs(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a .pag file's bytes; pages that are damaged or cut short are passed over, as httpd finds nothing in them."""
+    """Yield keys and values of a .pag file's bytes; damaged and truncated pages are skipped, as in httpd."""
     for start in range(0, len(data) - PAGE + 1, PAGE):
         yield from _page(data[start : start + PAGE])
 
@@ -26,10 +26,10 @@ def _page(page: bytes) -> Iterator[tuple[bytes, bytes]]:
         return
     offsets = unpack_from(f"={count}h", page, 2)
     end = PAGE
-    found: list[tuple[bytes, bytes]] = []
+    pairs: list[tuple[bytes, bytes]] = []
     for key, value in zip(offsets[::2], offsets[1::2], strict=True):
         if not 2 * count + 2 <= value <= key <= end:
             return
-        found.append((page[key:end], page[value:key]))
+        pairs.append((page[key:end], page[value:key]))
         end = value
-    yield from found
+    yield from pairs

@@ -1,7 +1,7 @@
-"""Writing SDBM files, as htdbm and httxt2dbm write them; `sdbm` reads them and tells of a page's layout.
+"""Writer of SDBM files, as htdbm and httxt2dbm write them; `sdbm` describes the layout of a page.
 
-A page is found by the low bits of a key's hash: the .dir file is a bitmap of the tree of pages that were divided, so that a look-up knows how many
-bits count.  A page that is full is divided by one bit more.
+A page is selected by the low bits of a key's hash.  The .dir file is a bitmap of the tree of divided pages,
+from which a reader derives how many bits count.  A full page is divided by one bit more.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final
 
 from whimbrel.modules.support.dbm.sdbm import PAGE
 
-MAX_PAIR: Final = 1008  # bytes of a key with its value
-_DIVISIONS: Final = 10  # more don't help: the keys have the same hash
+MAX_PAIR: Final = 1008  # bytes of a key and its value
+_DIVISIONS: Final = 10  # more divisions do not help: the keys have the same hash
 _BLOCK: Final = 4096
 _ENTRY: Final = 4  # bytes of a pair's two offsets
 
@@ -23,7 +23,7 @@ class Full(Exception):
 
 
 class _Tree:
-    """Pages by number, each a list of pairs with the bytes that it takes; the divided nodes."""
+    """Pages by number, each a list of pairs with their size; the divided nodes."""
 
     def __init__(self) -> None:
         self.pages: dict[int, dict[bytes, bytes]] = {}
@@ -46,7 +46,7 @@ class _Tree:
         raise Full
 
     def _divide(self, page: dict[bytes, bytes], node: int, depth: int, code: int) -> dict[bytes, bytes]:
-        """Divide a node's page by the bit *depth*; the page that *code* belongs to."""
+        """Divide a node's page by the bit *depth*; return the page of *code*."""
         self.divided.add(node)
         low = code & (1 << depth) - 1
         halves: tuple[dict[bytes, bytes], dict[bytes, bytes]] = ({}, {})
@@ -57,7 +57,7 @@ class _Tree:
 
 
 def files(pairs: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, bytes]:
-    """The bytes of the .pag and of the .dir file that hold *pairs*; raises Full."""
+    """Return the bytes of the .pag and .dir files that hold *pairs*; raises Full."""
     tree = _Tree()
     for key, value in pairs:
         tree.put(key, value)

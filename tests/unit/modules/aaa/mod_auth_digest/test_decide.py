@@ -1,4 +1,4 @@
-"""Digest authentication from the client's side: answers as the installed httpd and the recordings give them."""
+"""Digest authentication by a client: responses of the installed httpd and of the recordings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import MODULES, Site
+from tests.support.access_site import MODULES, AccessSite
 
 AREA = (
     "<Location />\nAuthType Digest\nAuthName Zone\nAuthUserFile conf/dig\nRequire valid-user\n{}</Location>\n"
@@ -26,8 +26,8 @@ class Browser:
         (root / "conf").mkdir()
         (root / "conf/dig").write_text(f"alice:Zone:{hashed('alice', 'Zone', 'wonder')}\n")
         modules = MODULES[version].replace("auth_basic", "auth_digest")
-        self.site = Site(root, AREA.format(body), version, modules)
-        self.challenge = self.fields(self.site.ask(), "WWW-Authenticate")
+        self.site = AccessSite(root, AREA.format(body), version, modules)
+        self.challenge = self.fields(self.site.fetch(), "WWW-Authenticate")
 
     @staticmethod
     def fields(answer: str, name: str) -> dict[str, str]:
@@ -36,7 +36,7 @@ class Browser:
             key: quoted or bare for key, quoted, bare in re.findall(r'(\w+)=(?:"([^"]*)"|([^",\s]+))', line)
         }
 
-    def ask(
+    def fetch(
         self,
         path: str = "/f.html",
         *,
@@ -55,14 +55,17 @@ class Browser:
         response = hashed(
             hashed(user, values["realm"], password), values["nonce"], *middle, hashed(method, uri)
         )
-        line = f'Digest username="{user}", realm="{values["realm"]}", nonce="{values["nonce"]}", uri="{uri}", response="{response}"'
+        line = (
+            f'Digest username="{user}", realm="{values["realm"]}", nonce="{values["nonce"]}", '
+            f'uri="{uri}", response="{response}"'
+        )
         line += f', qop={qop}, nc={nc}, cnonce="c0"' if qop else ""
         line += f', opaque="{values["opaque"]}"' if "opaque" in values else ""
         line += f", algorithm={values['algorithm']}"
-        return self.site.ask(path, headers=f"Authorization: {line}\r\n", method=method)
+        return self.site.fetch(path, headers=f"Authorization: {line}\r\n", method=method)
 
     def result(self, **how: str) -> tuple[int, list[str]]:
-        return int(self.ask(**how).split(" ", 2)[1]), self.site.codes()
+        return int(self.fetch(**how).split(" ", 2)[1]), self.site.codes()
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_the_challenge_and_the_answer(tmp_path: Path) -> None:
     }
     assert len(nonce) == 52
     browser.challenge["nonce"] = nonce
-    info = browser.fields(browser.ask(), "Authentication-Info")
+    info = browser.fields(browser.fetch(), "Authentication-Info")
     first = hashed("alice", "Zone", "wonder")
     assert info == {
         "rspauth": hashed(first, nonce, "00000001", "c0", "auth", hashed("", "/f.html")),
@@ -121,7 +124,7 @@ def test_22_takes_answers_without_qop(tmp_path: Path) -> None:
         401,
         200,
     )
-    assert browser.fields(browser.ask(nonce="Zm9yZ2Vk"), "WWW-Authenticate")["stale"] == "true"
+    assert browser.fields(browser.fetch(nonce="Zm9yZ2Vk"), "WWW-Authenticate")["stale"] == "true"
 
 
 def test_a_count_must_rise(tmp_path: Path) -> None:
@@ -133,8 +136,8 @@ def test_a_count_must_rise(tmp_path: Path) -> None:
 
 def test_a_one_time_nonce_has_a_successor(tmp_path: Path) -> None:
     browser = Browser(tmp_path, "AuthDigestNonceLifetime 0\n")
-    following = browser.fields(browser.ask(), "Authentication-Info")["nextnonce"]
-    again = browser.fields(browser.ask(), "WWW-Authenticate")
+    following = browser.fields(browser.fetch(), "Authentication-Info")["nextnonce"]
+    again = browser.fields(browser.fetch(), "WWW-Authenticate")
     assert (again["stale"], again["opaque"]) == ("true", browser.challenge["opaque"])
     assert browser.result(nonce=following)[0] == 401, "the refusal sent a nonce of its own"
 
@@ -143,7 +146,7 @@ def test_an_old_nonce_is_stale(tmp_path: Path) -> None:
     browser = Browser(tmp_path, "AuthDigestNonceLifetime 10\n")
     now = browser.site.runtime.now()
     browser.site.runtime.now = lambda: now + 11.0  # type: ignore[method-assign]
-    answer = browser.ask()
+    answer = browser.fetch()
     assert browser.fields(answer, "WWW-Authenticate")["stale"] == "true"
     browser.challenge = browser.fields(answer, "WWW-Authenticate")
     assert browser.result() == (200, [])
@@ -156,7 +159,7 @@ def test_a_user_whom_require_refuses_is_asked_again(tmp_path: Path, version: str
         "Require user bob\n".replace("Require user", "</Location>\n<Location /f.html>\nRequire user"),
         version,
     )
-    challenge = browser.fields(browser.ask(), "WWW-Authenticate")
+    challenge = browser.fields(browser.fetch(), "WWW-Authenticate")
     assert sorted(challenge) == (
         ["nonce", "realm"] if version == "2.2" else ["algorithm", "nonce", "qop", "realm"]
     )

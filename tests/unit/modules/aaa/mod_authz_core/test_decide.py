@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.access import BASIC, Site
+from tests.support.access_site import BASIC, AccessSite
+from tests.support.statuses import ALLOWED, CHALLENGED, DENIED
 
 from whimbrel.base.errors import ConfigError, StartError
 
@@ -17,7 +18,7 @@ LOCATION = "<Location />\n{}</Location>\n"
 
 def refusal(tmp_path: Path, body: str) -> str:
     with pytest.raises(ConfigError) as problem:
-        Site(tmp_path, LOCATION.format(body))
+        AccessSite(tmp_path, LOCATION.format(body))
     return problem.value.reason
 
 
@@ -54,7 +55,7 @@ def test_refused_lines(tmp_path: Path, body: str, reason: str) -> None:
 
 def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
     with pytest.raises(StartError) as problem:
-        Site(tmp_path, LOCATION.format("<RequireAll>\nRequire not ip 127.0.0.2\n</RequireAll>\n"))
+        AccessSite(tmp_path, LOCATION.format("<RequireAll>\nRequire not ip 127.0.0.2\n</RequireAll>\n"))
     assert problem.value.lines == (
         "AH01624: <RequireAll> directive contains only negative authorization directives",
         "AH00014: Configuration check failed",
@@ -76,12 +77,14 @@ def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
             ["AH01626", "AH01625", "AH01626", "AH01626"],
         ),
         (
-            "<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env Z\n</RequireAny>\n",
+            "<RequireAny>\n<RequireAny>\nRequire env X\nRequire env Y\n</RequireAny>\nRequire env "
+            "Z\n</RequireAny>\n",
             403,
             ["AH01626"] * 4 + ["AH01630"],
         ),
         (
-            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
+            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env Z\nRequire env "
+            "Y\n</RequireNone>\n<RequireAny>\nRequire all granted\n"
             "</RequireAny>\n</RequireAll>\n",
             200,
             ["AH01626"] * 7,
@@ -89,7 +92,7 @@ def test_containers_of_negatives_stop_the_start(tmp_path: Path) -> None:
     ],
 )
 def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: list[str]) -> None:
-    site = Site(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(BASIC + body))
+    site = AccessSite(tmp_path, "LogLevel authz_core:debug\n" + LOCATION.format(BASIC + body))
     assert site.status() == status
     assert site.codes() == codes
 
@@ -98,7 +101,8 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     ("body", "steps"),
     [
         (
-            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env A\n</RequireNone>\n</RequireAll>\n",
+            "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire env "
+            "A\n</RequireNone>\n</RequireAll>\n",
             [
                 "Require all granted: granted",
                 "Require env A: denied",
@@ -108,7 +112,8 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
             ],
         ),
         (
-            "<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all granted\n</RequireAll>\n",
+            "<RequireAll>\n<RequireAll>\nRequire all granted\nRequire not env B\n</RequireAll>\nRequire all "
+            "granted\n</RequireAll>\n",
             [
                 "Require all granted: granted",
                 "Require not env B: neutral",
@@ -120,7 +125,7 @@ def test_steps_at_debug_level(tmp_path: Path, body: str, status: int, codes: lis
     ],
 )
 def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: list[str]) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path, 'LogLevel authz_core:debug\n<Directory "@DOCROOT@">\nAllowOverride All\n</Directory>\n'
     )
     (tmp_path / "htdocs/.htaccess").write_text(body)
@@ -129,8 +134,11 @@ def test_negated_containers_stay_in_htaccess(tmp_path: Path, body: str, steps: l
 
 
 def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
-    none = "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env C\n</RequireAll>\n</RequireNone>\n"
-    site = Site(
+    none = (
+        "<RequireNone>\nRequire env A\n<RequireAll>\nRequire env B\nRequire env "
+        "C\n</RequireAll>\n</RequireNone>\n"
+    )
+    site = AccessSite(
         tmp_path,
         "LogLevel authz_core:debug\n"
         + LOCATION.format(f"<RequireAll>\n{none}Require all granted\n</RequireAll>\n"),
@@ -149,26 +157,30 @@ def test_negations_go_inwards_in_the_main_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "codes", "statuses"),
     [
-        ("Require user alice\n", ["AH01631"], [401, 200, 401]),
-        ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [401, 200, 403]),
+        ("Require user alice\n", ["AH01631"], [CHALLENGED, ALLOWED, CHALLENGED]),
+        ("Require user alice\nAuthzSendForbiddenOnFailure On\n", ["AH01631"], [CHALLENGED, ALLOWED, DENIED]),
         (
             "<RequireAll>\nRequire valid-user\nRequire ip 10\n</RequireAll>\n",
             ["AH01630"] * 3,
-            [403, 403, 403],
+            [DENIED, DENIED, DENIED],
         ),
-        ("<RequireAll>\nRequire all granted\nRequire not user bob\n</RequireAll>\n", [], [200, 200, 200]),
-        ("Require group ADMIN\n", ["AH01631"], [401, 200, 401]),
-        ("Require method\n", ["AH01630"] * 3, [403, 403, 403]),
+        (
+            "<RequireAll>\nRequire all granted\nRequire not user bob\n</RequireAll>\n",
+            [],
+            [ALLOWED, ALLOWED, ALLOWED],
+        ),
+        ("Require group ADMIN\n", ["AH01631"], [CHALLENGED, ALLOWED, CHALLENGED]),
+        ("Require method\n", ["AH01630"] * 3, [DENIED, DENIED, DENIED]),
     ],
 )
 def test_users(tmp_path: Path, body: str, codes: list[str], statuses: list[int]) -> None:
-    site = Site(tmp_path, LOCATION.format(BASIC + body))
+    site = AccessSite(tmp_path, LOCATION.format(BASIC + body))
     assert [site.status(user=user) for user in ("", "alice:wonder", "bob:builder")] == statuses
     assert site.codes() == codes
 
 
 def test_auth_type_without_require(tmp_path: Path) -> None:
-    site = Site(tmp_path, LOCATION.format(BASIC))
+    site = AccessSite(tmp_path, LOCATION.format(BASIC))
     assert site.status() == 500
     assert site.codes() == ["AH01627"]
 
@@ -179,7 +191,7 @@ def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
         "<AuthzProviderAlias group crew staff>\nAuthGroupFile conf/groups\n</AuthzProviderAlias>\n"
     )
     basic = BASIC.replace("AuthGroupFile conf/groups\n", "")
-    site = Site(
+    site = AccessSite(
         tmp_path, conf + LOCATION.format(f"{basic}<RequireAll>\nRequire near\nRequire crew\n</RequireAll>\n")
     )
     assert site.status() == 401
@@ -188,18 +200,21 @@ def test_an_alias_brings_its_arguments_and_settings(tmp_path: Path) -> None:
 
 
 def test_an_expression_about_the_user_asks_for_one(tmp_path: Path) -> None:
-    site = Site(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
+    site = AccessSite(tmp_path, LOCATION.format(f"{BASIC}Require expr %{{REMOTE_USER}} == 'bob'\n"))
     assert site.status() == 401
     assert site.status(user="bob:builder") == 200
-    assert Site(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder") == 403
+    assert (
+        AccessSite(tmp_path, LOCATION.format(f'{BASIC}Require expr "false"\n')).status(user="bob:builder")
+        == 403
+    )
 
 
 MANY = [f"10.{number // 200}.{number % 200}.0/25" for number in range(2000)]
 
 
-def _calls(site: Site, source: str) -> int:
-    """Function calls of a request to plans that are ready."""
-    for _ in range(4):  # what is compiled at its first uses is compiled then
+def _calls(site: AccessSite, source: str) -> int:
+    """Return the function calls of a request whose plan is compiled."""
+    for _ in range(4):  # warm-up: compiled at first use
         site.status(source=source)
         site.engine.response_cache.clear()
     counts = []
@@ -230,7 +245,7 @@ def test_many_lines_of_networks_cost_what_one_costs(
     for name, networks in (("one", MANY[:1]), ("many", MANY)):
         (tmp_path / name).mkdir()
         sites.append(
-            Site(
+            AccessSite(
                 tmp_path / name,
                 LOCATION.format(before + "".join(line.format(network) for network in networks) + after),
             )
@@ -245,7 +260,7 @@ def test_many_lines_of_networks_cost_what_one_costs(
 
 
 def test_lines_of_different_methods_stay_apart(tmp_path: Path) -> None:
-    site = Site(
+    site = AccessSite(
         tmp_path,
         LOCATION.format(
             "<Limit GET>\nRequire ip 10.0.0.1\n</Limit>\n<Limit POST>\nRequire ip 10.0.0.2\n</Limit>\n"

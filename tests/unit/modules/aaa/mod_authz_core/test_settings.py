@@ -1,4 +1,6 @@
-"""AuthMerging: the trees that 2.4.71 showed (LogLevel authz_core:debug) for one <Directory> and several <LocationMatch> sections."""
+"""AuthMerging: the trees that 2.4.71 logged (authz_core:debug) for one <Directory> and several
+<LocationMatch>.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
-from tests.unit.modules.filters.mod_include.test_include_exec import CONF, ERROR, unchunked
+from tests.support.client import dechunk, fetch
+from tests.support.engine import build_engine
+from tests.support.scripts import SSI, SSI_ERROR
 
 WORDS = {
     "K": '<!--#if expr="(" -->',
@@ -49,8 +50,8 @@ def document(steps: str) -> str:
     ],
 )
 def test_conditions_that_are_none(tmp_path: Path, steps: str, shown: str) -> None:
-    serving = engine(tmp_path, CONF, {"htdocs/a.shtml": document(steps)})
-    assert unchunked(ask(serving, "/a.shtml").body).replace(ERROR, "!") == shown
+    serving = build_engine(tmp_path, SSI, {"htdocs/a.shtml": document(steps)})
+    assert dechunk(fetch(serving, "/a.shtml").body).replace(SSI_ERROR, "!") == shown
 
 
 @pytest.mark.parametrize(
@@ -68,10 +69,10 @@ def test_conditions_that_are_none(tmp_path: Path, steps: str, shown: str) -> Non
     ],
 )
 def test_documents_may_not_ask_about_files(tmp_path: Path, condition: str, name: str) -> None:
-    serving = engine(
-        tmp_path, CONF, {"htdocs/a.shtml": f'<!--#if expr="{condition}" -->T<!--#else -->F<!--#endif -->'}
+    serving = build_engine(
+        tmp_path, SSI, {"htdocs/a.shtml": f'<!--#if expr="{condition}" -->T<!--#else -->F<!--#endif -->'}
     )
-    assert unchunked(ask(serving, "/a.shtml").body) == ERROR
+    assert dechunk(fetch(serving, "/a.shtml").body) == SSI_ERROR
     lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
     assert (
         f'AH01337: Could not parse expr "{condition}" in {tmp_path}/htdocs/a.shtml: {name} not available in '

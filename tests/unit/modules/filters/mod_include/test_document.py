@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules import asked
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support import engine as engines
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
@@ -20,7 +21,7 @@ AddOutputFilter INCLUDES .shtml
 @pytest.fixture(autouse=True)
 def _with_includes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        asked, "LOADED", {version: [*names, "include"] for version, names in asked.LOADED.items()}
+        engines, "MODULES", {version: [*names, "include"] for version, names in engines.MODULES.items()}
     )
 
 
@@ -34,13 +35,13 @@ def shown(
     files: dict[str, str] | None = None,
 ) -> Reply:
     """Return the response to *path* with p.shtml containing *text*."""
-    serving = engine(
+    serving = build_engine(
         root,
         f'<Directory "@/htdocs">\n{CONF}{conf}\n</Directory>',
         {"htdocs/p.shtml": text, **(files or {})},
         version,
     )
-    return ask(serving, path)
+    return fetch(serving, path)
 
 
 def body(reply: Reply) -> str:
@@ -166,17 +167,17 @@ def test_without_options_includes(tmp_path: Path) -> None:
 
 
 def test_a_changed_document_is_read_again(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path,
         f'<Directory "@/htdocs">\n{CONF}</Directory>',
         {"htdocs/p.shtml": '1<!--#echo var="DOCUMENT_NAME" -->'},
     )
-    first = body(ask(serving, "/p.shtml"))
+    first = body(fetch(serving, "/p.shtml"))
     (tmp_path / "htdocs/p.shtml").write_text('2<!--#echo var="DOCUMENT_NAME" -->', encoding="latin-1")
-    assert (first, body(ask(serving, "/p.shtml"))) == ("1p.shtml", "2p.shtml")
+    assert (first, body(fetch(serving, "/p.shtml"))) == ("1p.shtml", "2p.shtml")
 
 
 @pytest.mark.parametrize("name", ["SSIStartTag", "SSIEndTag"])
 def test_tags_have_no_blanks(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name} may not contain any whitespaces$"):
-        engine(tmp_path, f'{name} "a b"', {})
+        build_engine(tmp_path, f'{name} "a b"', {})

@@ -1,4 +1,4 @@
-"""Documents read in pieces, and pages sent as a stream: the same bytes as in one piece, in bounded memory."""
+"""Documents that are read in pieces, and pages that are answered as a stream: the same bytes as in one piece, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import body, log, site
+from tests.support.client import decoded_body, error_log, fetch
+from tests.support.scripts import build_cgi_engine
 
 from whimbrel.modules.filters.mod_include import MAX_IN_MEMORY
 from whimbrel.modules.filters.mod_include.document import beginning, pieces
@@ -30,7 +30,7 @@ LARGE = 3 * MAX_GATHERED
 
 
 def test_a_document_in_pieces_is_the_same() -> None:
-    """Cut anywhere, text and elements equal those of the complete document."""
+    """Cut anywhere, text and elements are those of the whole document."""
     choice = random.Random(5)
     for _ in range(300):
         text = "".join(
@@ -46,7 +46,7 @@ def test_a_document_in_pieces_is_the_same() -> None:
 
 
 def _joined(found: list[object]) -> list[object]:
-    """Join neighbouring texts."""
+    """Neighbouring texts as one."""
     out: list[object] = []
     for piece in found:
         if isinstance(piece, bytes) and out and isinstance(out[-1], bytes):
@@ -73,28 +73,28 @@ def test_long_output_keeps_its_place(element: str, tmp_path: Path) -> None:
         "a.txt": "A",
         "outer.shtml": '<!--#include virtual="/flood.cgi" --><!--#set var="v" value="2" -->',
     }
-    reply = ask(site(tmp_path, files, CONF), "/page.shtml")
+    reply = fetch(build_cgi_engine(tmp_path, files, CONF), "/page.shtml")
     tail = {"/outer": "b2", 'virtual="/a.txt"': "A(none)b1"}
     expected = "a" + "x" * LARGE + next((value for key, value in tail.items() if key in element), "b1")
-    assert body(reply) == expected
+    assert decoded_body(reply) == expected
 
 
 def test_memory_of_an_endless_part(tmp_path: Path) -> None:
-    """HEAD: all programs of the page run to their end, and their output is discarded."""
+    """HEAD: all programs of the page run to their end, nothing of what they write is gathered."""
     files = {
         "flood.cgi": FLOOD.format(size=200_000_000),
         "page.shtml": 'a<!--#include virtual="/flood.cgi" --><!--#include virtual="/last.cgi" -->b',
         "last.cgi": "#!/bin/sh\necho ran >&2\nprintf 'Content-Type: text/plain\\n\\n'\n",
     }
-    serving = site(tmp_path, files, CONF + "TimeOut 20\n")
+    serving = build_cgi_engine(tmp_path, files, CONF + "TimeOut 20\n")
     tracemalloc.start()
     try:
-        assert ask(serving, "/page.shtml", method="HEAD").status == 200
+        assert fetch(serving, "/page.shtml", method="HEAD").status == 200
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert peak < 8 << 20
-    assert "AH01215" in log(serving) or "ran" not in log(serving)
+    assert "AH01215" in error_log(serving) or "ran" not in error_log(serving)
 
 
 @pytest.mark.parametrize("size", [MAX_IN_MEMORY - 100, MAX_IN_MEMORY * 2, MAX_GATHERED * 2])
@@ -103,20 +103,17 @@ def test_a_long_document_is_parsed_as_it_comes(size: int, tmp_path: Path) -> Non
     count = size // len(line)
     text = f"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\ncat {tmp_path}/htdocs/data\n"
     files = {"parsed.cgi": text, "data": line * count, "page.shtml": line * count}
-    serving = site(tmp_path, files, CONF)
+    serving = build_cgi_engine(tmp_path, files, CONF)
     expected = ("t" * 1000 + "y\n") * count
-    assert body(ask(serving, "/page.shtml")) == expected
-    assert body(ask(serving, "/parsed.cgi")) == expected
+    assert decoded_body(fetch(serving, "/page.shtml")) == expected
+    assert decoded_body(fetch(serving, "/parsed.cgi")) == expected
 
 
 def test_cached_documents_are_bounded(tmp_path: Path) -> None:
-    """All documents differ: at most 4 MB of them stay."""
-    text = (
-        "#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\necho $QUERY_STRING\nhead -c "
-        f"{MAX_IN_MEMORY - 4096} /dev/zero\n"
-    )
-    serving = site(tmp_path, {"parsed.cgi": text}, CONF)
+    """Every document differs: no more than 4 MB of them stay."""
+    text = f"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\necho $QUERY_STRING\nhead -c {MAX_IN_MEMORY - 4096} /dev/zero\n"
+    serving = build_cgi_engine(tmp_path, {"parsed.cgi": text}, CONF)
     for number in range(20):
-        ask(serving, f"/parsed.cgi?{number}=")
+        fetch(serving, f"/parsed.cgi?{number}=")
     cache = serving.plans.root(serving.main).notes["include documents"]
     assert 0 < sum(map(len, cache)) <= 4 << 20

@@ -10,7 +10,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import MTIME, ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
+from tests.support.site import MTIME
 
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.request import Connection
@@ -58,7 +60,7 @@ FIELDS = [
 
 def site(root: Path) -> Engine:
     files = {f"htdocs/{name}.shtml": text + "\n" for name, text in PAGES.items()}
-    return engine(
+    return build_engine(
         root,
         CONF,
         {
@@ -126,7 +128,11 @@ def test_a_part_that_changes_is_seen(tmp_path: Path, page: str) -> None:
 
 
 def site_as_it_is(root: Path) -> Engine:
-    from tests.unit.modules.asked import ALL, DIALECTS, FakeRuntime, LoadOptions, load
+    from whimbrel.base.dialect import DIALECTS
+    from whimbrel.config.load import load
+    from whimbrel.config.options import LoadOptions
+    from whimbrel.modules import ALL
+    from whimbrel.testing.fake_runtime import FakeRuntime
 
     return Engine(
         load(LoadOptions(server_root=str(root), file=str(root / "conf/httpd.conf")), ALL, DIALECTS["2.4"]),
@@ -135,7 +141,7 @@ def site_as_it_is(root: Path) -> Engine:
 
 
 def test_everything_that_programs_see_is_named(tmp_path: Path) -> None:
-    shown = ask(site(tmp_path), "/all.shtml?a", "X-A: 1", "Content-Type: a/b").body
+    shown = fetch(site(tmp_path), "/all.shtml?a", "X-A: 1", "Content-Type: a/b").body
     names = [line.partition("=")[0] for line in shown.splitlines() if "=" in line]
     assert {"HTTP_X_A", "REMOTE_PORT", "DATE_GMT", "QUERY_STRING_UNESCAPED"} <= set(names)
     assert [name for name in names if name not in PROVIDED and not name.startswith("HTTP_")] == []

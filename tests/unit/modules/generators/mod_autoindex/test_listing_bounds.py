@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.unit.engine.test_time_slices import answered
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch, response_size
+from tests.support.engine import build_engine
 
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.time_slices import MAX_LARGE
@@ -17,7 +17,7 @@ CONF = '<Directory "@/htdocs">\nOptions +Indexes\nIndexOptions FancyIndexing\n</
 
 
 def serving(root: Path, count: int) -> Engine:
-    made = engine(root, CONF)
+    made = build_engine(root, CONF)
     for number in range(count):
         (root / f"htdocs/{number}.txt").touch()
     return made
@@ -34,7 +34,7 @@ def test_only_small_ones_are_cached(
     kept: list[bool] = []
     finished = made.on_response_sent
     made.on_response_sent = lambda r, *rest: (kept.append(r.may_cache), finished(r, *rest))[1]  # type: ignore[method-assign]
-    assert f"{count - 1}.txt" in ask(made, "/").body
+    assert f"{count - 1}.txt" in fetch(made, "/").body
     assert kept == [is_cached]
 
 
@@ -54,7 +54,7 @@ def test_two_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "_list", counted)
 
     async def run() -> list[int]:
-        return await asyncio.gather(*(answered(made, f"/?{number}") for number in range(6)))
+        return await asyncio.gather(*(response_size(made, f"/?{number}") for number in range(6)))
 
     assert len(set(asyncio.run(run()))) == 1
     assert most == MAX_LARGE

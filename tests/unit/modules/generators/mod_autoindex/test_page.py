@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, answers, ask, engine
+from tests.support.client import Reply, fetch, fetch_all
+from tests.support.engine import build_engine
 
 from whimbrel.modules.generators.mod_autoindex.page import size_text
 
@@ -33,7 +34,7 @@ HEAD = (
 
 def listed(root: Path, conf: str = "", query: str = "", files: dict[str, str] | None = None) -> Reply:
     """Return the listing of /d/."""
-    (reply,) = answers(root, OPEN.format(conf), [f"/d/{query}"], {**FILES, **(files or {})})
+    (reply,) = fetch_all(root, OPEN.format(conf), [f"/d/{query}"], {**FILES, **(files or {})})
     assert reply.status == 200
     return reply
 
@@ -245,8 +246,8 @@ def test_header_and_readme(tmp_path: Path) -> None:
 
 
 def test_refused(tmp_path: Path) -> None:
-    serving = engine(tmp_path, "", FILES)
-    assert ask(serving, "/d/").status == 403
+    serving = build_engine(tmp_path, "", FILES)
+    assert fetch(serving, "/d/").status == 403
     ((log,),) = serving.runtime.logs.values()
     assert (
         f"AH01276: Cannot serve directory {tmp_path}/htdocs/d/: No matching DirectoryIndex (index.html) "
@@ -256,17 +257,17 @@ def test_refused(tmp_path: Path) -> None:
 
 
 def test_root_and_methods(tmp_path: Path) -> None:
-    serving = engine(tmp_path, OPEN.format("IndexIgnore .??*"), FILES)
-    assert ask(serving, "/").body.endswith(
+    serving = build_engine(tmp_path, OPEN.format("IndexIgnore .??*"), FILES)
+    assert fetch(serving, "/").body.endswith(
         '<h1>Index of /</h1>\n<ul><li><a href="d/"> d/</a></li>\n</ul>\n</body></html>\n'
     )
-    assert ask(serving, "/d/", method="POST", body="x").status == 404
-    assert ask(serving, "/d/", method="HEAD").get("Content-Type") == "text/html;charset=ISO-8859-1"
+    assert fetch(serving, "/d/", method="POST", body="x").status == 404
+    assert fetch(serving, "/d/", method="HEAD").get("Content-Type") == "text/html;charset=ISO-8859-1"
 
 
 def test_old_look(tmp_path: Path) -> None:
     """2.2.34."""
-    (reply,) = answers(
+    (reply,) = fetch_all(
         tmp_path, OPEN.format("IndexOptions FancyIndexing"), ["/d/"], {"htdocs/d/a.txt": "x" * 20480}, "2.2"
     )
     assert reply.body.startswith(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import answers, engine
+from tests.support.client import fetch_all
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
@@ -28,14 +29,14 @@ from whimbrel.base.errors import ConfigError
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason
 
 
 def test_old_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
-        engine(tmp_path, "IndexOptions UseOldDateFormat", version="2.2")
-    assert engine(tmp_path, "IndexOptions UseOldDateFormat").configuration.messages == []
+        build_engine(tmp_path, "IndexOptions UseOldDateFormat", version="2.2")
+    assert build_engine(tmp_path, "IndexOptions UseOldDateFormat").configuration.messages == []
 
 
 @pytest.mark.parametrize(
@@ -58,5 +59,5 @@ def test_inheritance(tmp_path: Path, server: str | None, section: str | None, fa
         + (f"IndexOptions {section}\n" if section else "")
         + "</Directory>"
     )
-    (reply,) = answers(tmp_path, conf, ["/"], {"htdocs/a.txt": "x"})
+    (reply,) = fetch_all(tmp_path, conf, ["/"], {"htdocs/a.txt": "x"})
     assert ("<pre>" in reply.body) is fancy

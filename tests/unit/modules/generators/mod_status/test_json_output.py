@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.generators.mod_status.json_output import wanted
 
@@ -32,13 +33,13 @@ def test_the_parameter(query: str | None, want: bool) -> None:
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])
 def test_the_keys_are_those_of_auto(tmp_path: Path, version: str) -> None:
-    serving = engine(tmp_path, SHOWN + "ExtendedStatus On\n", version=version)
+    serving = build_engine(tmp_path, SHOWN + "ExtendedStatus On\n", version=version)
     auto = [
         line.partition(":")[0]
-        for line in ask(serving, "/server-status?auto").body.splitlines()
+        for line in fetch(serving, "/server-status?auto").body.splitlines()
         if ":" in line
     ]
-    reply = ask(serving, "/server-status?json")
+    reply = fetch(serving, "/server-status?json")
     found = json.loads(reply.body)
     assert reply.get("Content-Type") == "application/json"
     assert set(found) == {*auto, "Workers", "Children"}

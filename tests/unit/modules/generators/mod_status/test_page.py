@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.engine.runtime import ScoreboardRow
 from whimbrel.modules.generators.mod_status.page import _frame, _row, _table
@@ -76,7 +77,7 @@ class Board:
     ],
 )
 def test_fields(tmp_path: Path, conf: str, version: str, want: str) -> None:
-    reply = ask(engine(tmp_path, conf + SHOWN, version=version), "/server-status?auto")
+    reply = fetch(build_engine(tmp_path, conf + SHOWN, version=version), "/server-status?auto")
     lines = reply.body.splitlines()
     assert reply.get("Content-Type") == "text/plain; charset=ISO-8859-1"
     assert (lines[0] == "localhost") is (version == "2.4")
@@ -85,9 +86,9 @@ def test_fields(tmp_path: Path, conf: str, version: str, want: str) -> None:
 
 
 def test_page(tmp_path: Path) -> None:
-    serving = engine(tmp_path, SHOWN)
+    serving = build_engine(tmp_path, SHOWN)
     serving.runtime.scoreboard = Board()
-    reply = ask(serving, "/server-status?refresh=3")
+    reply = fetch(serving, "/server-status?refresh=3")
     assert (reply.get("Refresh"), reply.get("Content-Type")) == ("3", "text/html; charset=ISO-8859-1")
     assert "<title>Apache Status</title>" in reply.body
     assert "<pre>_...</pre>\n" in reply.body
@@ -101,13 +102,13 @@ def test_page(tmp_path: Path) -> None:
 
 
 def test_details(tmp_path: Path) -> None:
-    serving = engine(tmp_path, SHOWN)
+    serving = build_engine(tmp_path, SHOWN)
     serving.runtime.scoreboard = Board()
     assert (
         "<b>Server 0-0</b> (3619): 0|1|1 [Ready] u0 s0 cu0 cs0\n 0 0 0(0 B|4828 B|4828 B)\n"
         " <i>127.0.0.1 {GET /server-status?a&lt;b HTTP/1.1}</i> <i>(http/1.1)</i> <b>[localhost:80]</b><br "
         "/>\n\n"
-    ) in ask(serving, "/server-status?notable").body
+    ) in fetch(serving, "/server-status?notable").body
 
 
 @pytest.mark.parametrize(
@@ -121,13 +122,13 @@ def test_details(tmp_path: Path) -> None:
     ],
 )
 def test_refresh(tmp_path: Path, query: str, refresh: str | None) -> None:
-    assert ask(engine(tmp_path, SHOWN), f"/server-status?{query}").get("Refresh") == refresh
+    assert fetch(build_engine(tmp_path, SHOWN), f"/server-status?{query}").get("Refresh") == refresh
 
 
 def test_other_methods(tmp_path: Path) -> None:
-    serving = engine(tmp_path, SHOWN)
-    assert ask(serving, "/server-status", method="POST", body="x").status == 404
-    assert ask(serving, "/server-status", method="HEAD").body == ""
+    serving = build_engine(tmp_path, SHOWN)
+    assert fetch(serving, "/server-status", method="POST", body="x").status == 404
+    assert fetch(serving, "/server-status", method="HEAD").body == ""
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])

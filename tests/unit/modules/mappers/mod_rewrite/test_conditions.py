@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.mappers.mod_rewrite.conditions import by_length
 
@@ -15,8 +16,8 @@ LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
 def holds(root: Path, cond: str, query: str, version: str = "2.4") -> bool:
     conf = f"{LOAD}RewriteCond {cond}\nRewriteRule ^/c /a.txt\n"
     return (
-        ask(
-            engine(root, conf, {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "htdocs/empty": ""}, version),
+        fetch(
+            build_engine(root, conf, {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "htdocs/empty": ""}, version),
             f"/c?{query}",
         ).status
         == 200
@@ -82,8 +83,8 @@ def test_groups_of_conditions_and_rules(tmp_path: Path) -> None:
         LOAD + "RewriteCond %{QUERY_STRING} ^a(.) [OR]\nRewriteCond %{QUERY_STRING} ^b(.)\nRewriteRule "
         "^/(c)(x)? http://h.test/$1-$2-%1-%2? [R]\n"
     )
-    assert ask(engine(tmp_path, conf), "/c?b2").get("Location") == "http://h.test/c--2-"
-    assert ask(engine(tmp_path, conf), "/c?zz").status == 404
+    assert fetch(build_engine(tmp_path, conf), "/c?b2").get("Location") == "http://h.test/c--2-"
+    assert fetch(build_engine(tmp_path, conf), "/c?zz").status == 404
 
 
 def test_order_of_strings_is_by_length_first() -> None:

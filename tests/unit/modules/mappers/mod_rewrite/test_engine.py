@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.testing.fake_runtime import FakeRuntime
 
@@ -18,8 +19,8 @@ NUMBERS = re.compile(r"(?:sid|rid)#[0-9a-f]+")
 def lines(root: Path, conf: str, path: str, log: str, version: str = "2.4") -> list[str]:
     """Return the lines of one request in the log of that name, from the server's name on."""
     files = {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "conf/map.txt": "two /d/x.txt\n"}
-    serving = engine(root, LOAD + conf, files, version)
-    ask(serving, path)
+    serving = build_engine(root, LOAD + conf, files, version)
+    fetch(serving, path)
     written = b"".join(cast("FakeRuntime", serving.runtime).logs.get(f"{root}/{log}", [])).decode("latin-1")
     return [
         NUMBERS.sub("#", line[line.index("[localhost/") :]).replace(str(root), "@")
@@ -121,8 +122,8 @@ def test_an_end_in_a_sub_request_is_nothing_to_what_takes_its_place(tmp_path: Pa
         "/e/three.html [END]\n"
     )
     files = {f"htdocs/e/{name}.html": f"{name}\n" for name in ("index", "two", "three")}
-    serving = engine(tmp_path, LOAD, {**files, "htdocs/e/.htaccess": rules})
-    assert [ask(serving, path).body for path in ("/e/", "/e/two.html", "/e/index.html")] == [
+    serving = build_engine(tmp_path, LOAD, {**files, "htdocs/e/.htaccess": rules})
+    assert [fetch(serving, path).body for path in ("/e/", "/e/two.html", "/e/index.html")] == [
         "three\n",
         "three\n",
         "two\n",

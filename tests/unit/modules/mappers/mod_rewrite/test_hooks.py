@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 from whimbrel.modules.mappers.mod_rewrite.compiled import INDEX_THRESHOLD
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
@@ -28,7 +29,7 @@ def reply(
     files: dict[str, str] | None = None,
     version: str = "2.4",
 ) -> Reply:
-    return ask(engine(root, LOAD + rules, {**FILES, **(files or {})}, version), path, *headers)
+    return fetch(build_engine(root, LOAD + rules, {**FILES, **(files or {})}, version), path, *headers)
 
 
 @pytest.mark.parametrize(
@@ -215,11 +216,11 @@ def test_a_virtual_host_without_rules_is_left_alone(tmp_path: Path) -> None:
         "<VirtualHost *:80>\nServerName a.test\nRewriteEngine On\n</VirtualHost>\n<VirtualHost "
         "*:80>\nServerName b.test\n</VirtualHost>\n"
     )
-    own = engine(
+    own = build_engine(
         tmp_path, LOAD + conf + hosts.replace("ServerName", 'DocumentRoot "@/htdocs"\nServerName'), FILES
     )
-    assert ask(own, "http://a.test/one").body == "A"
-    assert ask(own, "http://b.test/one").status == 404
+    assert fetch(own, "http://a.test/one").body == "A"
+    assert fetch(own, "http://b.test/one").status == 404
 
 
 def test_the_old_dot_stops_at_a_newline(tmp_path: Path) -> None:
@@ -237,11 +238,11 @@ def test_the_old_query_of_a_redirect_is_escaped_again(tmp_path: Path) -> None:
 
 def test_long_lists_are_compiled_before_the_first_request(tmp_path: Path) -> None:
     rules = "".join(f"RewriteRule ^/old{n}\\.html$ /new{n}.html [R]\n" for n in range(INDEX_THRESHOLD))
-    serving = engine(tmp_path, LOAD + rules)
+    serving = build_engine(tmp_path, LOAD + rules)
     compiled = serving.main.config(RewriteServerConfig).compiled
     ahead = list(compiled.values())
     assert len(ahead) == 1
-    assert (ask(serving, "/old7.html").get("Location") or "").endswith("/new7.html")
+    assert (fetch(serving, "/old7.html").get("Location") or "").endswith("/new7.html")
     assert list(compiled.values()) == ahead
-    off = engine(tmp_path, LOAD.replace("On", "Off") + rules)
+    off = build_engine(tmp_path, LOAD.replace("On", "Off") + rules)
     assert not off.main.config(RewriteServerConfig).compiled

@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask, engine
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.engine.engine import Engine
@@ -32,7 +33,7 @@ def test_text_maps() -> None:
 
 def value(root: Path, line: str, use: str, path: str, files: dict[str, str] | None = None) -> str | None:
     conf = f"{LOAD}RewriteMap m {line}\nRewriteRule ^/m/(.*)$ http://e.test/?v={use} [R,NE]\n"
-    location = ask(engine(root, conf, {"conf/map.txt": MAP, **(files or {})}), path).get("Location")
+    location = fetch(build_engine(root, conf, {"conf/map.txt": MAP, **(files or {})}), path).get("Location")
     return location and location.removeprefix("http://e.test/").removeprefix("?v=")
 
 
@@ -57,15 +58,15 @@ def test_values(tmp_path: Path, line: str, use: str, key: str, found: str) -> No
 
 
 def test_a_changed_file_counts_at_once(tmp_path: Path) -> None:
-    serving = engine(
+    serving = build_engine(
         tmp_path,
         f"{LOAD}RewriteMap m txt:conf/map.txt\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1}} [R]\n",
         {"conf/map.txt": MAP},
     )
-    assert ask(serving, "/m/three").get("Location") == "http://e.test/b.html"
+    assert fetch(serving, "/m/three").get("Location") == "http://e.test/b.html"
     (tmp_path / "conf/map.txt").write_text("three c\n")
     os.utime(tmp_path / "conf/map.txt", (5, 5))
-    assert ask(serving, "/m/three").get("Location") == "http://e.test/c"
+    assert fetch(serving, "/m/three").get("Location") == "http://e.test/c"
 
 
 PROGRAM = (
@@ -87,9 +88,9 @@ def test_programs(tmp_path: Path, keys: list[str], found: list[str]) -> None:
     (tmp_path / "conf/prg.sh").write_text(PROGRAM)
     os.chmod(tmp_path / "conf/prg.sh", 0o755)
     conf = f"{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n"
-    serving = engine(tmp_path, conf)
+    serving = build_engine(tmp_path, conf)
     assert [
-        (ask(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/") for key in keys
+        (fetch(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/") for key in keys
     ] == found
 
 
@@ -101,7 +102,7 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
         f"Timeout 1\n{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} "
         "[R]\n"
     )
-    assert ask(engine(tmp_path, conf), "/m/hang").get("Location") == "http://e.test/none"
+    assert fetch(build_engine(tmp_path, conf), "/m/hang").get("Location") == "http://e.test/none"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as problem:
-        engine(tmp_path, f"{LOAD}RewriteMap {line}\n")
+        build_engine(tmp_path, f"{LOAD}RewriteMap {line}\n")
     assert problem.value.reason == reason.replace("@", str(tmp_path))
 
 
@@ -135,11 +136,11 @@ def database(root: Path, statement: str, kind: str = "dbd") -> Engine:
         f"rewrite:trace8\n{LOAD}"
         f'RewriteMap m "{kind}:{statement}"\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n'
     )
-    return engine(root, conf)
+    return build_engine(root, conf)
 
 
 def looked_up(serving: Engine, key: str) -> str:
-    return (ask(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/")
+    return (fetch(serving, f"/m/{key}").get("Location") or "").removeprefix("http://e.test/")
 
 
 @pytest.mark.parametrize("kind", ["dbd", "fastdbd"])
@@ -196,4 +197,4 @@ def test_what_is_logged_about_databases(tmp_path: Path, statement: str, line: st
 
 def test_a_map_of_a_database_wants_the_module(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="RewriteMap types dbd and fastdbd require mod_dbd!"):
-        engine(tmp_path, f"{LOAD}RewriteMap m dbd:x\n")
+        build_engine(tmp_path, f"{LOAD}RewriteMap m dbd:x\n")

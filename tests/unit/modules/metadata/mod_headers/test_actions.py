@@ -1,4 +1,4 @@
-"""What Header lines do to an answer.  Every expected header is what httpd 2.4.71 sent for the same lines."""
+"""Effects of Header lines on a response.  Every expected field is that of httpd 2.4.71 for the same lines."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import Reply, ask, engine
+from tests.support.client import Reply, fetch
+from tests.support.engine import build_engine
 
 TAG = '"1-5af3107a40000"'
 PAGE = "text/html; charset=iso-8859-1"
 
 
 def both(root: Path, conf: str) -> tuple[Reply, Reply]:
-    """The answers for a file of one byte and for a missing one; the variable E is set."""
-    serving = engine(root, f"SetEnv E ev\n{conf}", {"htdocs/a.txt": "x"})
-    return ask(serving, "/a.txt", "X-Foo: abc", "x-bar: 1", "Y-X-: 3"), ask(serving, "/nope")
+    """Return the responses for a file of one byte and for a missing one; the variable E is set."""
+    serving = build_engine(root, f"SetEnv E ev\n{conf}", {"htdocs/a.txt": "x"})
+    return fetch(serving, "/a.txt", "X-Foo: abc", "x-bar: 1", "Y-X-: 3"), fetch(serving, "/nope")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,8 @@ def test_content_type(tmp_path: Path, conf: str, found: str | None, missing: str
     ("conf", "values"),
     [
         (
-            'Header append X-A 1\nHeader append X-A 2\nHeader merge X-A 2\nHeader merge X-A 3\nHeader merge X-A "1, 2"',
+            "Header append X-A 1\nHeader append X-A 2\nHeader merge X-A 2\nHeader merge X-A 3\nHeader merge "
+            'X-A "1, 2"',
             ["1, 2, 3, 1, 2"],
         ),
         ("Header always add X-A 1\nHeader add X-A 2\nHeader set X-A 3\nHeader always unset X-A", ["3"]),
@@ -110,24 +112,27 @@ def test_control_characters_end_the_request(tmp_path: Path) -> None:
 
 
 def test_request_headers(tmp_path: Path) -> None:
-    conf = "RequestHeader set X-Foo new\nRequestHeader unset x-bar\nRequestHeader edit Y-X- 3 33\nHeader echo (?i)^[xy]-"
+    conf = (
+        "RequestHeader set X-Foo new\nRequestHeader unset x-bar\nRequestHeader edit Y-X- 3 33\nHeader "
+        "echo (?i)^[xy]-"
+    )
     fine, _absent = both(tmp_path, conf)
     assert (fine.get("X-Foo"), fine.get("x-bar"), fine.get("Y-X-")) == ("new", None, "33")
 
 
 def test_an_empty_match_ends_the_editing(tmp_path: Path) -> None:
-    """Where httpd never comes back."""
+    """httpd loops forever here."""
     fine, _absent = both(tmp_path, 'Header edit* ETag "[a-f]*" <$0>')
     assert fine.get("ETag") == f"<>{TAG}"
 
 
 def test_edit_of_22_leaves_the_content_type_alone(tmp_path: Path) -> None:
-    """Recorded of 2.2.34: ``Header edit Content-Type plain html`` beside the same of other fields."""
-    serving = engine(
+    """Recorded from 2.2.34: ``Header edit Content-Type plain html`` next to the same for other fields."""
+    serving = build_engine(
         tmp_path,
         "Header set X-A plain\nHeader edit X-A plain html\nHeader edit Content-Type plain html",
         {"htdocs/a.txt": "x"},
         "2.2",
     )
-    fine = ask(serving, "/a.txt")
+    fine = fetch(serving, "/a.txt")
     assert (fine.get("X-A"), fine.get("Content-Type")) == ("html", "text/plain")

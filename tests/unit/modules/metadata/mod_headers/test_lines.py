@@ -1,15 +1,18 @@
-"""Header and RequestHeader, as they are read.  Every message is what httpd 2.4.71 said to the same line."""
+"""Header and RequestHeader, parsed.  Every message is that of httpd 2.4.71 for the same line."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import engine
+from tests.support.engine import build_engine
 
 from whimbrel.base.errors import ConfigError
 
-ACTIONS = "first argument must be 'add', 'set', 'setifempty', 'append', 'merge', 'unset', 'echo', 'note', 'edit', or 'edit*'."
+ACTIONS = (
+    "first argument must be 'add', 'set', 'setifempty', 'append', 'merge', 'unset', 'echo', 'note', "
+    "'edit', or 'edit*'."
+)
 OLD_ACTIONS = "first argument must be 'add', 'set', 'append', 'merge', 'unset', 'echo', 'edit', or 'edit*'."
 
 
@@ -35,7 +38,7 @@ OLD_ACTIONS = "first argument must be 'add', 'set', 'append', 'merge', 'unset', 
 )
 def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line)
+        build_engine(tmp_path, line)
     assert caught.value.reason == reason
 
 
@@ -50,7 +53,7 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 def test_refused_by_the_old(tmp_path: Path, line: str, reason: str) -> None:
     """The messages of 2.2.34."""
     with pytest.raises(ConfigError) as caught:
-        engine(tmp_path, line, version="2.2")
+        build_engine(tmp_path, line, version="2.2")
     assert caught.value.reason == reason
 
 
@@ -68,4 +71,4 @@ def test_refused_by_the_old(tmp_path: Path, line: str, reason: str) -> None:
     ],
 )
 def test_accepted(tmp_path: Path, line: str) -> None:
-    assert engine(tmp_path, line).configuration.messages == []
+    assert build_engine(tmp_path, line).configuration.messages == []

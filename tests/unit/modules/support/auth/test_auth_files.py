@@ -1,4 +1,4 @@
-"""Password and group files: httpd's lines, changes seen at once, what can't be read."""
+"""Password and group files: httpd's lines, changes on disk, unreadable files."""
 
 from __future__ import annotations
 

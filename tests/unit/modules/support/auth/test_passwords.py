@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.password_hashes import HASHES
 
 from whimbrel.modules.support.auth.passwords import is_cheap, verify
 
-STORED = {
-    "apr1": "$apr1$v7yTVYsW$n/cXnzZa2Md2s1WCns1A./",
-    "sha": "{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=",
-    "bcrypt": "$2y$05$PiJfJpD1P0dGwxxVUqptv.xt8Gni6ILEGkSNiosX7dwpx0CWRbBga",
-    "sha512": "$6$0zwaSOmVeYBl3Boo$arGCE39tK8Q1k5bG2gI5qhosGbq5P88pM9ae1ZFzj0j1ZHRWJTwZblhGM3l3jEcQLSaSQlIFStwVZS91VIcnS1",
-    "sha256": "$5$7AcJWd5jjDk/dd0S$F/3wlp6hYzgUnzU8njE3l7o4Z1ScdQNi7VV2il/LGo2",
-    "des": "DBVVbUFhH6aXA",
-}
 
-
-@pytest.mark.parametrize("kind", STORED)
+@pytest.mark.parametrize("kind", HASHES)
 def test_right_and_wrong(kind: str) -> None:
-    assert verify("wonder", STORED[kind])
-    assert not verify("Wonder", STORED[kind])
-    assert not verify("", STORED[kind])
+    assert verify("wonder", HASHES[kind])
+    assert not verify("Wonder", HASHES[kind])
+    assert not verify("", HASHES[kind])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +28,7 @@ def test_right_and_wrong(kind: str) -> None:
     ],
 )
 def test_apr1_of_all_lengths(password: str, stored: str) -> None:
-    """As ``openssl passwd -apr1`` makes them."""
+    """Hashes made by ``openssl passwd -apr1``."""
     assert verify(password, stored)
     assert not verify(f"{password}\0", stored)
     assert not verify(password, stored[:-1])
@@ -75,4 +67,4 @@ def test_bcrypt_looks_at_72_characters() -> None:
 
 
 def test_only_one_round_of_sha1_is_cheap() -> None:
-    assert [kind for kind, stored in STORED.items() if is_cheap(stored)] == ["sha"]
+    assert [kind for kind, stored in HASHES.items() if is_cheap(stored)] == ["sha"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.modules.support.auth.test_passwords import STORED
+from tests.support.password_hashes import HASHES
 
 from whimbrel.modules.support.auth.system_crypt import verifier, verify
 
@@ -12,8 +12,8 @@ from whimbrel.modules.support.auth.system_crypt import verifier, verify
 @pytest.mark.parametrize("way", [verify, verifier(None)])
 def test_right_and_wrong(kind: str, way: object) -> None:
     assert callable(way)
-    assert way("wonder", STORED[kind])
-    assert not way("Wonder", STORED[kind])
+    assert way("wonder", HASHES[kind])
+    assert not way("Wonder", HASHES[kind])
 
 
 @pytest.mark.parametrize("stored", ["", "x", "*0", "$6$", "$1$", "\xe4\xe4\xe4"])

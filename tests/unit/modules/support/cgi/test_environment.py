@@ -1,12 +1,12 @@
-"""The variables of programs.  Expected values and their order are those that httpd 2.4.71 and 2.2.34 gave."""
+"""The variables of programs.  Expected values and their order are those of httpd 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import ask
-from tests.unit.modules.scripts import body, site
+from tests.support.client import decoded_body, fetch
+from tests.support.scripts import build_cgi_engine
 
 from whimbrel.modules.support.cgi.environment import overlap, path_info_start
 
@@ -14,9 +14,9 @@ SHOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n/usr/bin/tr '\\0' '\
 
 
 def variables(root: Path, path: str, *headers: str, conf: str = "", version: str = "2.4") -> dict[str, str]:
-    """What the script sees, in order."""
-    serving = site(root, {"env.cgi": SHOW, "d/x": ""}, conf, version)
-    return dict(line.split("=", 1) for line in body(ask(serving, path, *headers)).splitlines())
+    """Return the script's environment, in order."""
+    serving = build_cgi_engine(root, {"env.cgi": SHOW, "d/x": ""}, conf, version)
+    return dict(line.split("=", 1) for line in decoded_body(fetch(serving, path, *headers)).splitlines())
 
 
 def test_order(tmp_path: Path) -> None:
@@ -25,8 +25,10 @@ def test_order(tmp_path: Path) -> None:
     assert (
         names
         == (
-            "HTTP_HOST HTTP_CONNECTION HTTP_X_A CONTENT_TYPE PATH SERVER_SIGNATURE SERVER_SOFTWARE SERVER_NAME SERVER_ADDR SERVER_PORT REMOTE_ADDR "
-            "DOCUMENT_ROOT REQUEST_SCHEME CONTEXT_PREFIX CONTEXT_DOCUMENT_ROOT SERVER_ADMIN SCRIPT_FILENAME REMOTE_PORT GATEWAY_INTERFACE "
+            "HTTP_HOST HTTP_CONNECTION HTTP_X_A CONTENT_TYPE PATH SERVER_SIGNATURE SERVER_SOFTWARE "
+            "SERVER_NAME SERVER_ADDR SERVER_PORT REMOTE_ADDR "
+            "DOCUMENT_ROOT REQUEST_SCHEME CONTEXT_PREFIX CONTEXT_DOCUMENT_ROOT SERVER_ADMIN SCRIPT_FILENAME "
+            "REMOTE_PORT GATEWAY_INTERFACE "
             "SERVER_PROTOCOL REQUEST_METHOD QUERY_STRING REQUEST_URI SCRIPT_NAME PATH_INFO PATH_TRANSLATED"
         ).split()
     )

@@ -1,19 +1,19 @@
-"""Heads of programs.  Expected answers are those of httpd 2.4.71 and 2.2.34."""
+"""Heads of programs.  Expected responses are those of httpd 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.asked import engine
+from tests.support.engine import build_engine
 
 from whimbrel.engine.request import Connection, Request
 from whimbrel.modules.support.cgi.script_head import ScriptHead
 
 
 def request(root: Path, version: str = "2.4") -> Request:
-    """A request for /x/a.cgi."""
-    serving = engine(root, "", version=version)
+    """Return a request for /x/a.cgi."""
+    serving = build_engine(root, "", version=version)
     r = Request(
         serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.plans.root(serving.main)
     )

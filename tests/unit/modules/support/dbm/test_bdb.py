@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, berkeley, tree
+from tests.support.dbm_samples import ALICE, berkeley, tree
 
 from whimbrel.modules.support.dbm.bdb import Damaged, pairs
 

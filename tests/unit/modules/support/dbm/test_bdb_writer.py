@@ -1,4 +1,4 @@
-"""Berkeley DB hash files: what is written is found by a look-up as the format prescribes it, and read by `berkeley`."""
+"""Berkeley DB hash files: written pairs are found by a look-up as the format prescribes it, and by `bdb`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_first_page_is_as_the_library_writes_it() -> None:
 
 
 def bucket(data: bytes, key: bytes) -> list[bytes]:
-    """The items of the chain of pages in which a reader looks for *key* (those that lie in the page itself)."""
+    """Return the items of the bucket in which a reader searches *key* (those inside the pages themselves)."""
     code = 0
     for byte in key:
         code = (code * 16777619) % (1 << 32) ^ byte

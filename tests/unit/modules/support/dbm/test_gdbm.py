@@ -1,11 +1,11 @@
-"""A GDBM file that htdbm made, whole and damaged; several buckets as the format says."""
+"""A GDBM file that htdbm made, whole and damaged; several buckets as the format defines them."""
 
 from __future__ import annotations
 
 from struct import pack
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, BOB, gdbm
+from tests.support.dbm_samples import ALICE, BOB, gdbm
 
 from whimbrel.modules.support.dbm.bdb import Damaged
 from whimbrel.modules.support.dbm.gdbm import pairs

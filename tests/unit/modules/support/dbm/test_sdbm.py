@@ -1,9 +1,9 @@
-"""SDBM pages, built as the format says; damaged ones hold nothing."""
+"""SDBM pages, built as the format defines them; damaged ones hold nothing."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.modules.dbm_samples import ALICE, page
+from tests.support.dbm_samples import ALICE, page
 
 from whimbrel.modules.support.dbm.sdbm import pairs
 

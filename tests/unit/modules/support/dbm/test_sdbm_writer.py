@@ -1,4 +1,4 @@
-"""SDBM files: what is written is found by a look-up as the format prescribes it."""
+"""SDBM files: written pairs are found by a look-up as the format prescribes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def test_one_pair_lies_as_htdbm_writes_it() -> None:
 
 
 def lookup(pages: bytes, tree: bytes, key: bytes) -> dict[bytes, bytes]:
-    """The pairs of the page in which a reader looks for *key*: one bit of the hash for each divided node on the way."""
+    """Return the pairs of the page in which a reader searches *key*: one bit of the hash for each divided
+    node.
+    """
     code = 0
     for byte in key:
         code = (byte + code * 65599) % (1 << 32)

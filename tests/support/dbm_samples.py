@@ -11,7 +11,7 @@ ALICE, BOB = b"{SHA}w3QkzGJswDXW5OKZHAJw0FELjfM=", b"{SHA}9SMYoF5RilWWASry7TjeaK
 
 
 def page(*pairs: tuple[bytes, bytes]) -> bytes:
-    """An SDBM page as its format says."""
+    """Return an SDBM page."""
     out, end, offsets = bytearray(1024), 1024, []
     for pair in pairs:
         for piece in pair:
@@ -23,7 +23,7 @@ def page(*pairs: tuple[bytes, bytes]) -> bytes:
 
 
 def write_sdbm(path: Path, *pairs: tuple[bytes, bytes]) -> None:
-    """A .pag and an empty .dir file."""
+    """Write a .pag and an empty .dir file."""
     path.with_suffix(".pag").write_bytes(page(*pairs))
     path.with_suffix(".dir").write_bytes(b"")
 
@@ -37,7 +37,7 @@ BERKELEY = {
 
 
 def berkeley() -> bytes:
-    """The file that holds alice."""
+    """Return a file that holds alice."""
     out = bytearray(3 * 4096)
     for start, encoded in BERKELEY.items():
         data = b64decode(encoded)
@@ -59,10 +59,10 @@ TREE = (
 
 
 def gdbm() -> bytes:
-    """The GDBM file that holds alice and bob."""
+    """Return a GDBM file that holds alice and bob."""
     return decompress(b64decode(GDBM))
 
 
 def tree() -> bytes:
-    """The B-tree that holds alice."""
+    """Return a B-tree that holds alice."""
     return decompress(b64decode(TREE))
