@@ -285,10 +285,10 @@ Children.bury = fail
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
 def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: Running, number: int) -> None:
     server.changes = """
-from whimbrel.cli.bootstrap import Reading
+from whimbrel.cli.config_loader import ConfigLoader
 def fail(self):
     raise RecursionError("too deep")
-Reading.load_again = fail
+ConfigLoader.reload = fail
 """
     server.start()
     server.wait_for(server.workers)

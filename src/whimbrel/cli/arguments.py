@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whimbrel.utilities.usage_error import UsageError
+
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars")
 JSON = "--json"
@@ -21,14 +23,6 @@ LEVELS = (
     "debug",
     *(f"trace{n}" for n in range(1, 9)),
 )
-
-
-class UsageError(Exception):
-    """The command line can't be understood; *message* "" means that only the usage text is shown."""
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message)
-        self.message = message
 
 
 class Arguments:

@@ -11,16 +11,21 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.options import (
+    EPILOG,
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_USAGE,
     After,
     AsServer,
     Before,
     BuiltIn,
+    Color,
+    ColorMode,
     Conf,
     Defines,
     Envvars,
@@ -29,10 +34,12 @@ from whimbrel.cli.options import (
     Root,
     Select,
     Target,
-    UsageError,
+    encoded,
+    is_colored,
     release,
     sources,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
@@ -42,11 +49,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-EXIT_OK, EXIT_FINDINGS, EXIT_USAGE = 0, 1, 2
-
 
 class Format(StrEnum):
-    """--format."""
+    """Values of --format; each names its module of report.formats."""
 
     text = "text"
     json = "json"
@@ -56,22 +61,6 @@ class Format(StrEnum):
     junit = "junit"
 
 
-class Color(StrEnum):
-    """--color."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-FORMATTERS: Final = {
-    "text": ("whimbrel.report.formats.text", "render"),
-    "json": ("whimbrel.report.formats.sarif", "as_json"),
-    "sarif": ("whimbrel.report.formats.sarif", "sarif"),
-    "github": ("whimbrel.report.formats.junit", "github"),
-    "html": ("whimbrel.report.formats.html", "render"),
-    "junit": ("whimbrel.report.formats.junit", "junit"),
-}
 Shape = Annotated[
     Format,
     typer.Option("--format", help="Choose the form of the report. Default: text. Example: --format sarif"),
@@ -89,9 +78,6 @@ WriteBaseline = Annotated[
         metavar="FILE",
         help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
     ),
-]
-Coloring = Annotated[
-    Color, typer.Option(help="Color the text. Default: auto, on a terminal. Example: --color never")
 ]
 Jobs = Annotated[
     int,
@@ -131,7 +117,7 @@ LockFile = Annotated[
 ]
 
 
-@app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
+@app.command(epilog=EPILOG)
 def check(
     conf: Conf = None,
     root: Root = None,
@@ -148,7 +134,7 @@ def check(
     ignore: Ignore = "",
     baseline: Baseline = None,
     write_baseline: WriteBaseline = None,
-    color: Coloring = Color.auto,
+    color: Color = ColorMode.auto,
     jobs: Jobs = 0,
     config_nice: ConfigNice = None,
     modules: ModuleFiles = None,
@@ -184,7 +170,7 @@ def check(
         if baselined is not None:
             baselines.remove_baselined(report, baselined)
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
-        os.write(2, _bytes(f"{problem}\n"))
+        os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(report, shape, color)
     if not report.files:
@@ -215,17 +201,9 @@ def _run_check(
         return run(parts, wanted, jobs, bar.on_file, bar.on_step, options)
 
 
-def _print_report(report: Report, shape: Format, color: Color) -> None:
-    module, name = FORMATTERS[shape.value]
-    colored = color is Color.always or (
-        color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    )
-    if shape is Format.text:
-        from whimbrel.report.formats.text import render
-
-        text = render(report, colored=colored)
-    else:
-        text = getattr(import_module(module), name)(report)
+def _print_report(report: Report, shape: Format, color: ColorMode) -> None:
+    render = import_module(f"whimbrel.report.formats.{shape.value}").render
+    text = render(report, colored=is_colored(color)) if shape is Format.text else render(report)
     sys.stdout.flush()
     for piece in _chunks(text):
         sys.stdout.buffer.write(text_bytes(piece, shape))
@@ -237,12 +215,5 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def text_bytes(text: str, shape: Format) -> bytes:
-    """Text for a terminal as the bytes it was; documents in UTF-8, as they say."""
-    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else _bytes(text)
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return to_bytes(text)
-    except UnicodeEncodeError:
-        return text.encode()
+    """Encode a report: documents in UTF-8, which they declare; text for people with the bytes that were read."""
+    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else encoded(text)

@@ -8,8 +8,8 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.cli.options import UsageError
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.utilities.usage_error import UsageError
 
 FileChecker = Callable[[str], Iterator[Finding]]
 

@@ -11,7 +11,6 @@ from typing import Final
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
 from whimbrel.cli.main_files import main_file
-from whimbrel.cli.options import UsageError
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
@@ -20,6 +19,7 @@ from whimbrel.upgrade.model import Finding, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources
+from whimbrel.utilities.usage_error import UsageError
 
 MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""

@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import (
-    Exit,
-    UsageError,
-    UtilityProgram,
-    parse,
-    start,
-    write_stderr,
-    write_stdout,
-)
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr, write_stdout
 from whimbrel.utilities.password_prompt import (
     MAX_PASSWORD_BYTES,
     PasswordTooLong,
     prompt_twice,
     read_stdin_password,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.utilities.dbm_edit import DbmDatabase

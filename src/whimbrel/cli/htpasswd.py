@@ -14,15 +14,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import (
-    Exit,
-    UsageError,
-    UtilityProgram,
-    parse,
-    start,
-    write_stderr,
-    write_stdout,
-)
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr, write_stdout
 from whimbrel.utilities.password_prompt import (
     MAX_PASSWORD_BYTES,
     PasswordTooLong,
@@ -30,6 +22,7 @@ from whimbrel.utilities.password_prompt import (
     prompt_twice,
     read_stdin_password,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
 _MAX_LINE_BYTES: Final = MAX_PASSWORD_BYTES - 1

@@ -9,7 +9,8 @@ import os
 import sys
 
 from whimbrel.cli import version_text
-from whimbrel.cli.arguments import Arguments, UsageError, parse
+from whimbrel.cli.arguments import Arguments, parse
+from whimbrel.utilities.usage_error import UsageError
 
 
 def main() -> None:

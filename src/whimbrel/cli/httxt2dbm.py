@@ -14,7 +14,8 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.usage_error import UsageError
 
 _MAX_LINE_BYTES: Final = 1024
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")

@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start
+from whimbrel.utilities.usage_error import UsageError
 
 LOOKUP_TIMEOUT: Final = 5.0  # seconds for one address
 _MAX_TIMEOUTS: Final = 20  # look-ups in a row without an answer in time

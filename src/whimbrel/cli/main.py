@@ -10,7 +10,7 @@ from typer import _click as click  # the click that typer itself uses
 from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
-from whimbrel.cli.entry import UTILITIES, utility
+from whimbrel.cli.utility_table import UTILITIES, utility
 
 # Subcommand -> the module that has it as `app`.
 COMMANDS: Final = {

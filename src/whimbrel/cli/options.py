@@ -7,18 +7,50 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.cli import paths
 from whimbrel.cli.main_files import directory_of, main_file
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
+
+EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
+"""Exit codes: nothing to do or done; findings, changes or differences; wrong usage or unreadable input; needs review."""
+
+EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
+
+
+class ColorMode(StrEnum):
+    """Values of --color."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+def is_colored(mode: ColorMode) -> bool:
+    """Return True if standard output is to be colored; auto: on a terminal, unless NO_COLOR is set."""
+    if mode is ColorMode.auto:
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return mode is ColorMode.always
+
+
+def encoded(text: str) -> bytes:
+    """Encode a message: paths and lines of a configuration as the bytes that were read, all else in UTF-8."""
+    try:
+        return to_bytes(text)
+    except UnicodeEncodeError:
+        return text.encode()
+
 
 Root = Annotated[
     Path | None,
@@ -96,6 +128,9 @@ Select = Annotated[
 Ignore = Annotated[
     str, typer.Option(metavar="C17,...", help="Leave out these rules. Default: none. Example: --ignore C52")
 ]
+Color = Annotated[
+    ColorMode, typer.Option(help="Color the output. Default: auto, on a terminal. Example: --color never")
+]
 Conf = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -105,12 +140,8 @@ Conf = Annotated[
 ]
 
 
-class UsageError(Exception):
-    """A command line that names nothing that can be read."""
-
-
 def release(target: str) -> int:
-    """The N of 2.4.N, the newest for 2.4; raises BadUse."""
+    """The N of 2.4.N, the newest for 2.4; raises UsageError."""
     from whimbrel.upgrade.model import NEWEST
 
     found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
@@ -130,7 +161,7 @@ def sources(
     as_server: bool = False,
     built_in: Path | None = None,
 ) -> tuple[Sources, str]:
-    """What is to be read, and the directory that it belongs to; raises BadUse."""
+    """What is to be read, and the directory that it belongs to; raises UsageError."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.source.reading import Sources
 

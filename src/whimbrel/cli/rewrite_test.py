@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -33,7 +34,6 @@ LOOPS: Final = {
     "AH00124": "loops: it exceeds the limit of internal redirects",
     "AH02596": "loops: it exceeds the limit of [N] rounds",
 }
-EXIT_USAGE, EXIT_DIFFERENT, EXIT_OK = 2, 1, 0
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def rewrite_test(
         typer.echo(str(problem), err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
-    raise typer.Exit(EXIT_DIFFERENT if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
+    raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
 
 
 def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:

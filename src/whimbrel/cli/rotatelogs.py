@@ -13,8 +13,9 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr
 from whimbrel.utilities.rotation import Rotation, RotationSchedule
+from whimbrel.utilities.usage_error import UsageError
 
 _UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BUFFER: Final = 65536

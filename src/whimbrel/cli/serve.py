@@ -60,7 +60,7 @@ def run(arguments: Arguments) -> int:
     from whimbrel.base.errors import ConfigError, StartError
     from whimbrel.base.latin1 import from_system
     from whimbrel.cli import serve_banner
-    from whimbrel.cli.bootstrap import ConfigLoader, print_error
+    from whimbrel.cli.config_loader import ConfigLoader, print_error
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 

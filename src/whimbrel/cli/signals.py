@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import PostConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli import version_text
-from whimbrel.cli.bootstrap import ConfigLoader
+from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
 from whimbrel.modules.mpm.settings import MpmConfig
 from whimbrel.server.master import pidfile

@@ -10,16 +10,22 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.options import (
+    EPILOG,
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_REVIEW,
+    EXIT_USAGE,
     After,
     AsServer,
     Before,
     BuiltIn,
+    Color,
+    ColorMode,
     Conf,
     Defines,
     Envvars,
@@ -28,10 +34,12 @@ from whimbrel.cli.options import (
     Root,
     Select,
     Target,
-    UsageError,
+    encoded,
+    is_colored,
     release,
     sources,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
@@ -39,8 +47,6 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-EXIT_OK, EXIT_CHANGES, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
 
 
 class AccessStyle(StrEnum):
@@ -50,15 +56,6 @@ class AccessStyle(StrEnum):
     compat = "compat"
 
 
-class Color(StrEnum):
-    """--color."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
 Write = Annotated[
     bool,
     typer.Option(
@@ -115,9 +112,6 @@ UnsafeFlags = Annotated[
         "Example: --unsafe-flags --target 2.4.62",
     ),
 ]
-Coloring = Annotated[
-    Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
-]
 Json = Annotated[
     bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
 ]
@@ -145,7 +139,7 @@ def upgrade(
     unsafe_flags: UnsafeFlags = False,
     select: Select = "",
     ignore: Ignore = "",
-    color: Coloring = Color.auto,
+    color: Color = ColorMode.auto,
     json: Json = False,
 ) -> None:
     """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
@@ -179,11 +173,11 @@ def upgrade(
 
 
 def _write_stderr(text: str) -> None:
-    os.write(2, to_bytes(text) + b"\n" if all(ord(c) < 256 for c in text) else text.encode() + b"\n")
+    os.write(2, encoded(text) + b"\n")
 
 
 def _rules(select: str, ignore: str) -> list[Rule]:
-    """The rules that are wanted; BadUse for a number that no rule has."""
+    """The rules that are wanted; UsageError for a number that no rule has."""
     from whimbrel.upgrade.rules import all_rules
 
     rules = all_rules()
@@ -212,7 +206,7 @@ def _recover(directory: str) -> None:
 
 
 def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
-    """Read and upgrade; BadUse where not one file can be read."""
+    """Read and upgrade; UsageError where not one file can be read."""
     import gc
 
     from whimbrel.cli.progress import ProgressBar
@@ -236,7 +230,7 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
 
 
 def _write_result(
-    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: Color, json: bool
+    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: ColorMode, json: bool
 ) -> int:
     """Write or show; the exit status."""
     from whimbrel.cli import upgrade_output as output
@@ -252,10 +246,10 @@ def _write_result(
     if json:
         output.write_json(result, directory, done)
     elif not done:
-        output.show_diff(result, directory, color.value)
+        output.show_diff(result, directory, colored=is_colored(color))
     output.print_summary(result, directory, done, sys.stdout if done and not json else sys.stderr)
     if result.files and not done:
-        return EXIT_CHANGES
+        return EXIT_FINDINGS
     return EXIT_REVIEW if result.needs_review else EXIT_OK
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import paths, version_text
-from whimbrel.cli.arguments import UsageError, parse
+from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
+from whimbrel.utilities.usage_error import UsageError
 
 
 def test_letters_may_stand_together_and_values_apart() -> None:

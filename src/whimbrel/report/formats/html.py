@@ -1,4 +1,4 @@
-"""The face for a browser: one page that needs nothing else."""
+"""HTML page of a report, self-contained."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-sp
 
 
 def render(report: Report) -> str:
-    """The counts, then a table for each file that has entries."""
+    """Return the counts, then a table for each file that has entries."""
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',

@@ -1,4 +1,4 @@
-"""The face for people at a terminal."""
+"""Text of a report for people at a terminal; also the finding lines of `whimbrel upgrade`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render(report: Report, *, colored: bool = False) -> str:
 
 
 def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str]:
-    """One finding, or several that differ by their place alone."""
+    """List a finding of a check, or several that differ by their location only."""
     entry = group[0]
     kind = "could not be read" if entry.rule == READ_ERROR else entry.risk.value
     marks = f", {entry.mark}" if entry.mark else ""
@@ -35,17 +35,34 @@ def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str
         if len(group) == 1
         else _paint(f"{entry.rule} in {len(group)} places", "1", colored)
     )
-    yield f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
+    include = [f"included from {entry.via}"] if entry.via else []
+    head = f"{where} [{_paint(kind, COLORS[entry.risk], colored)}{marks}] {entry.message}"
+    return _lines(head, group, include)
+
+
+def action_lines(group: list[ReportEntry]) -> Iterator[str]:
+    """List a finding of an upgrade, or several that differ by their location only, with what is left to do."""
+    entry = group[0]
+    where = (
+        f"{entry.path}:{entry.line}: {entry.rule}"
+        if len(group) == 1
+        else f"{entry.rule} in {len(group)} places"
+    )
+    action = "needs review" if entry.needs_review else "decision to take" if entry.decision else "note"
+    changed = " (changed)" if entry.is_fixable else ""
+    return _lines(f"{where}: {action}{changed}: {entry.message} [{entry.risk.value}]", group, [])
+
+
+def _lines(head: str, group: list[ReportEntry], include: list[str]) -> Iterator[str]:
+    """The head line, then advice, decision, new text, locations and evidence, indented."""
+    entry = group[0]
+    yield head
     if entry.advice:
         yield f"    advice: {entry.advice}"
     if entry.decision:
         yield f"    decide: {entry.decision}"
-    yield from (f"    {line}" for line in new_lines(entry))
-    if len(group) > 1:
-        yield from (f"    {line}" for line in places(group))
-    elif entry.via:
-        yield f"    included from {entry.via}"
-    yield from (f"    {line}" for line in entry.evidence.splitlines())
+    details = [*new_lines(entry), *(places(group) if len(group) > 1 else include), *entry.evidence.splitlines()]
+    yield from (f"    {line}" for line in details)
 
 
 def _paint(text: str, code: str, colored: bool) -> str:

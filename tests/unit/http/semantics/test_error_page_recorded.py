@@ -30,7 +30,7 @@ FOREIGN = re.compile(
 )
 
 NOTES = re.compile(
-    r"(?:this resource\.|understand\.<br />\n|server\.<br />\r\n|</h1>\n)((?:Reason|The proxy server could|Size of|The number|Server unable).*?)(?:</p>\n|<p />\n)</?(?:body|p>Add|hr)",  # noqa: E501
+    r"(?:this resource\.|understand\.<br />\n|server\.<br />\r\n|</h1>\n)((?:Reason|The proxy server could|Size of|The number|Server unable).*?)(?:</p>\n|<p />\n)</?(?:body|p>Add|hr)",
     re.DOTALL,
 )
 
