@@ -17,8 +17,8 @@ SWITCHES = [f for f in dataclasses.fields(Dialect) if f.name != "name"]
 
 # Who may ask for the version itself: what compares it, what shows it, and what chooses a catalogue or the rows of modules by it.
 VERSION_READERS = {
-    "modules/mod_version.py": "IfVersion",
-    "cli/serve_notes.py": "shows it",
+    "modules/metadata/mod_version.py": "IfVersion",
+    "cli/serve_banner.py": "shows it",
     "config/configuration.py": "the rows of modules",
     "config/load.py": "the catalogue",
     "config/handlers.py": "the table of handlers",

@@ -44,9 +44,9 @@ def explain(
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
-    from whimbrel.upgrade.documents.explain import explain as look
+    from whimbrel.upgrade.documents.explain import explain as explain_query
 
-    explanations = look(words)
+    explanations = explain_query(words)
     if not explanations:
         _fail_unknown(words)
     if as_json:
