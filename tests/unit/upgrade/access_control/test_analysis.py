@@ -88,7 +88,7 @@ def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path
     made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     forms = {unit: written.replacement for unit, written in made.plans.items()}
     assert made.chains
-    assert not [chain for chain in made.chains if made.solver.differs(chain, forms)[0]]
+    assert not [chain for chain in made.chains if made.decisions.differs(chain, forms)[0]]
     first = text_after(tmp_path, conf)
     assert text_after(tmp_path, first) == first
 
@@ -116,7 +116,7 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
     files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
     made = analyze_access(estate(tmp_path, files))
     assert {len(chain.sections) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
-    assert not [chain for chain in made.chains if made.solver.differs(chain, made.variant_forms)[0]]
+    assert not [chain for chain in made.chains if made.decisions.differs(chain, made.variant_forms)[0]]
     after = text_after(tmp_path, conf)
     assert after.endswith("<Location /status>\nAuthMerging And\nRequire ip 10\n</Location>\n")
     assert "Require user qa" not in after.partition("</IfDefine>")[2]
