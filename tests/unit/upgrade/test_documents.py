@@ -19,7 +19,7 @@ from tests.unit.upgrade.examples import (
 
 import whimbrel.upgrade
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.reading import read_config_tree
 

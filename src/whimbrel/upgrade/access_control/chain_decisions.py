@@ -45,7 +45,7 @@ class ChainDecisions:
         unchanged_lines: those of them that both versions read alike.
         control_lines: those of them that decide about access.
         removed_names: directives that 2.4 lacks.
-        guards: sections that an upgrade with --also-2.2 wrote to deny access.
+        guards: sections that protect password files; they stay closed.
         overrides: the values of AllowOverride under which each .htaccess file is read.
         chains_by_end: the chains that end with each section; for a section that ends none, the chains that lead to it.
         outer: the sections that precede each section in its chains.

@@ -12,8 +12,9 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import READ_ERROR, upgrade
-from whimbrel.upgrade.model import Finding, Rule, UpgradeOptions
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules, messages
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree

@@ -7,7 +7,7 @@ Must not import: check, apply, cli; another rule only for its tables.
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import access, content, core, messages, modules, process, proxy, rewriting, tls
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.access import (
     c09_allow_override,
     c16_authz_authoritative,

@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import (
-    at_server_level,
+from whimbrel.upgrade.edits.helpers import insert_below
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.htaccess import accepts_directive
+from whimbrel.upgrade.source.queries import (
     has_same_scope,
-    insert_below,
+    has_server_context,
     is_module_missing,
     lines_for_24,
     scope_of,
     server_of,
 )
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.htaccess import accepts_directive
 
 LEGACY: Final = "SSILegacyExprParser On"
 EVERYWHERE: Final = ("<Directory />", f"    {LEGACY}", "</Directory>")
@@ -63,7 +64,7 @@ def check_errors(tree: ConfigTree) -> Iterator[Finding]:
 
 def _findings(tree: ConfigTree) -> Iterator[Finding]:
     sources = [line for line in tree.named(*SOURCES) if parses(line)]
-    main = [line for line in sources if at_server_level(line) and server_of(line) is None]
+    main = [line for line in sources if has_server_context(line) and server_of(line) is None]
     if main:
         if not _has_legacy_parser(tree, None):
             yield _finding("C35", main[0], insert_below(tree, main[0], EVERYWHERE), Safety.SAFE)
@@ -80,7 +81,7 @@ def _findings(tree: ConfigTree) -> Iterator[Finding]:
 def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iterator[Finding]:
     if line.file.role is Role.FRAGMENT and scope_of(line) is None:
         yield _finding("C35", line, (), Safety.MANUAL)
-    elif at_server_level(line):
+    elif has_server_context(line):
         if not _has_legacy_parser(tree, server_of(line)):
             yield _finding("C35", line, insert_below(tree, line, EVERYWHERE), Safety.SAFE)
     elif not any(has_same_scope(line, other) for other in lines_for_24(tree, "ssilegacyexprparser")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.core import (
     c10_sendfile,
     c11_file_etag,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules import (
     c01_configure_line,
     c02_cache_disk,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.rewriting import (
     r01_unsafe_urls,
     r02_redirect_queries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.tls import (
     c36_ldap_client_certificate,
     c40_revocation_check,
