@@ -43,7 +43,8 @@ from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
-    from whimbrel.upgrade.model import Rule, UpgradeOptions
+    from whimbrel.upgrade.model import UpgradeOptions
+    from whimbrel.upgrade.rule import Rule
     from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)

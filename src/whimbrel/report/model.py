@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.upgrade.model import Risk
-
-READ_ERROR = "READ"
-"""What stands for the number of a rule in entries about what couldn't be read."""
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
 @dataclass(frozen=True, slots=True)

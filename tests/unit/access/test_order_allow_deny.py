@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.access.said import answer, said
 
-from whimbrel.access.decision import Space
+from whimbrel.access.space import Space
 
 VERSIONS = ("2.2", "2.4")
 

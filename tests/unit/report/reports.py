@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from whimbrel.report.model import READ_ERROR, Report, ReportEntry
-from whimbrel.upgrade.model import Risk
+from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
 def report() -> Report:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.report.model import READ_ERROR, Report, ReportEntry, groups, new_lines, places, summary
-from whimbrel.upgrade.model import Risk
+from whimbrel.report.model import Report, ReportEntry, groups, new_lines, places, summary
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 COLORS: Final = {
     Risk.BREAKS: "31;1",

@@ -102,7 +102,7 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         entries = [
             word.lower()
-            for one in flatten_directives(analysis.solver.lines[section])
+            for one in flatten_directives(analysis.decisions.lines[section])
             if one.name == "allow"
             for word in split_args(one.args)[1:]
         ]
@@ -158,7 +158,7 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         if any(
             word.lower().startswith("env=")
-            for one in flatten_directives(analysis.solver.lines[section])
+            for one in flatten_directives(analysis.decisions.lines[section])
             if one.name in ("allow", "deny")
             for word in split_args(one.args)
         ):
@@ -201,7 +201,7 @@ def _htaccess_finding(
     analysis: AccessAnalysis, section: AccessSection, override: Override, *, by_lines: bool
 ) -> Finding | None:
     bits = int(Context.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
-    loaded = analysis.solver.decisions.environment_22.settings(V22).configuration.modules
+    loaded = analysis.decisions.cache.environment_22.settings(V22).configuration.modules
     catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
     refused_24: Statement | None = None
     for line in _all_statements(section.file.statements):

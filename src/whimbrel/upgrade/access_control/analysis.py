@@ -13,6 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.execute import is_directory
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import native
+from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, find_chains
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
@@ -51,7 +52,7 @@ class AccessAnalysis:
     inventory: SectionInventory
     every: list[SectionChain]
     chains: list[SectionChain]
-    solver: Solver
+    decisions: ChainDecisions
     plans: dict[AccessSection, SectionPlan]
     bounds: Bounds
     variants: Variants
@@ -66,7 +67,7 @@ class AccessAnalysis:
         self, tree: ConfigTree, section: AccessSection, replacement: Replacement | None = None
     ) -> tuple[FileEdit, ...]:
         """What makes the section's text say that, or *form*."""
-        if section in self.solver.failing_sections:
+        if section in self.decisions.failing_sections:
             return ()
         if section.choices or section.loses_lines:
             if replacement is None and not section.loses_lines and self._is_unchanged(section):
@@ -74,22 +75,22 @@ class AccessAnalysis:
             return of_conditional(
                 section,
                 replacement or self.plans[section].replacement,
-                self.solver.removed_names,
+                self.decisions.removed_names,
                 also_22=tree.options.also_22,
             )
         return section_edits(
             section,
             replacement or self.plans[section].replacement,
-            self.solver.unchanged_lines[section],
-            self.solver.removed_names,
+            self.decisions.unchanged_lines[section],
+            self.decisions.removed_names,
             also_22=tree.options.also_22,
         )
 
     def _is_unchanged(self, unit: AccessSection) -> bool:
         """Return True if the section has its own lines under each combination of its conditions."""
         first = self.equivalents.get(unit, (unit,))[0]
-        own = self.solver.control_lines
-        gone = any(line.name in self.solver.removed_names for line in self.solver.lines[unit])
+        own = self.decisions.control_lines
+        gone = any(line.name in self.decisions.removed_names for line in self.decisions.lines[unit])
         return not gone and all(
             self.solved[one].replacement == Replacement(own[one])
             for one in self.variants.of[first].values()
@@ -102,7 +103,7 @@ class AccessAnalysis:
         first_chains = [
             chain
             for variant in self.variants.of[first].values()
-            for chain in self.solver.chains_by_end.get(variant, ())
+            for chain in self.decisions.chains_by_end.get(variant, ())
         ]
         return first_chains if equivalent is None else [chain_of(equivalent, chain) for chain in first_chains]
 
@@ -117,7 +118,7 @@ class AccessAnalysis:
                 (
                     example
                     for chain in self.chains_ending_at(section)
-                    if (example := self.solver.differs(chain, replacements)[1]) is not None
+                    if (example := self.decisions.differs(chain, replacements)[1]) is not None
                 ),
                 None,
             )
@@ -125,9 +126,9 @@ class AccessAnalysis:
 
     def served_by_22(self, unit: AccessSection) -> tuple[SectionChain, str] | None:
         """A chain that ends with a guard, and a client whom 2.2 let in there."""
-        decisions = self.solver.decisions
+        decisions = self.decisions.cache
         for chain in self.chains_ending_at(unit):
-            before = self.solver.before_22(chain)
+            before = self.decisions.before_22(chain)
             if (
                 before is not None
                 and (example := decisions.difference(before, decisions.forbidden(V24.name))) is not None
@@ -138,7 +139,10 @@ class AccessAnalysis:
     def lone_reason(self, unit: AccessSection) -> str:
         """The lines of 2.4 that decide what the section's own lines did, for messages."""
         form = next(
-            iter(native.propose([self.solver.lines[unit]], native.AuthzContext(self.solver.modules_22))), ()
+            iter(
+                native.propose([self.decisions.lines[unit]], native.AuthzContext(self.decisions.modules_22))
+            ),
+            (),
         )
         return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
 
@@ -306,25 +310,27 @@ def _analyze(
     )
     area = password_area()
     known = [*inventory.sections, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
-    solver = Solver(
+    decisions = ChainDecisions(
         known,
         [area, *variants.units],
         surrounded(tree, variants.chains, area),
         tree.modules,
         tree.root,
         _readable(tree),
-        compat_first=tree.options.style is Style.COMPAT,
         area=area,
-        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
-        step=tree.report_progress,
     )
-    solved = solver.solve()
+    solved = Solver(
+        decisions,
+        compat_first=tree.options.style is Style.COMPAT,
+        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        report_progress=tree.report_progress,
+    ).solve()
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
     return AccessAnalysis(
         inventory,
         all_chains,
         variants.chains,
-        solver,
+        decisions,
         plans,
         bounds,
         variants,

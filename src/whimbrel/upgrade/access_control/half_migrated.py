@@ -98,7 +98,7 @@ def _layer(unit: AccessSection) -> AccessLayer:
 
 def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
     """Return True if 2.4 refuses everybody."""
-    decisions = analysis.solver.decisions
+    decisions = analysis.decisions.cache
     after: AccessDecision | None = decisions.decision(
         V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers]
     )

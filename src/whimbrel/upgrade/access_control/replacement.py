@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
@@ -147,3 +148,19 @@ def group_by_directory(
         key = directory_of(deepest) if deepest is not None else ""
         groups.setdefault(key, (deepest, []))[1].append(chain)
     return [groups[key] for key in sorted(groups, key=len)]
+
+
+@contextmanager
+def with_replacement(
+    replacements: dict[AccessSection, Replacement], section: AccessSection, replacement: Replacement
+) -> Iterator[None]:
+    """*forms* with that of one section for a while: a copy would cost as much as there are sections."""
+    previous = replacements.get(section)
+    replacements[section] = replacement
+    try:
+        yield
+    finally:
+        if previous is None:
+            del replacements[section]
+        else:
+            replacements[section] = previous

@@ -16,7 +16,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.rules.modules.third_party import fate
 

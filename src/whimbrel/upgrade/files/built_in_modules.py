@@ -15,9 +15,9 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.edits.helpers import is_24_config
 from whimbrel.upgrade.files.config_nice import OPTION
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import is_24_config
 
 DEFAULT: Final = frozenset(
     {

@@ -9,14 +9,14 @@ from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 
 CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
 
 
 def marks(root: Path, conf: str, files: dict[str, str | bytes] | None = None) -> tuple[set[str], list[str]]:
     """The files that change, and the messages that need review."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), RULES)
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), rules_of("access"))
     return set(result.files), [finding.message for finding in result.needs_review if finding.rule != "READ"]
 
 
