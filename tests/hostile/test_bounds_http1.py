@@ -21,7 +21,8 @@ from whimbrel.engine.cache import index
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.plan.plan import Plan, PlanCache
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.server.http1.protocol import MAX_AHEAD, HttpProtocol
 
 TABLE = Path(__file__).parents[2] / "ARCHITECTURE.md"

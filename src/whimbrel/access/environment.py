@@ -19,7 +19,8 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import getword
-from whimbrel.engine.plan import plan
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan_cache import PlanCache
 from whimbrel.modules import ALL
 from whimbrel.modules.aaa.mod_authz_core.providers import refuse
 from whimbrel.modules.aaa.mod_authz_core.setters import AuthzCoreServerConfig, check_trees
@@ -94,7 +95,7 @@ class ModuleSettings:
                 add_module(self.configuration, row)
         for name in environment.methods:
             self.configuration.methods.register(name)
-        self.plans = plan.PlanCache(self.configuration)
+        self.plans = PlanCache(self.configuration)
         self._layers: dict[AccessLayer, model.Layer | ConfigError] = {}
         self.aliases: dict[str, dict[str, ProviderAlias]] = {kind: {} for kind in ALIASES}
         for kind in ALIASES:
@@ -110,7 +111,7 @@ class ModuleSettings:
                 self._execute(line.children, SectionKind.DIRECTORY, layer, False)
                 yield name, ProviderAlias(base_name, getword(rest)[0], layer, line.children)
 
-    def merge(self, chain: Sequence[AccessLayer]) -> plan.Plan:
+    def merge(self, chain: Sequence[AccessLayer]) -> Plan:
         """The settings where *chain* applies: the layers of one walk are merged with each other first.  Raises ConfigError, Broken."""
         for layer in chain:
             if not layer.in_htaccess:

@@ -81,7 +81,7 @@ class CommandContext(Command):
     def provider(self, group: str, name: str) -> Any:
         found = self.configuration.provider(group, name)
         if found is None and group == "expr_variable":
-            from whimbrel.config.unimplemented import variable
+            from whimbrel.config.unimplemented_lines import variable
 
             return variable(self, name)
         return found
@@ -203,7 +203,9 @@ class CommandContext(Command):
 
     def _without_behaviour(self, row: BoundDirective, node: Node) -> None:
         """Judge a line that has no behaviour here, and remember it."""
-        from whimbrel.config.unimplemented import record  # only configurations that have such lines need it
+        from whimbrel.config.unimplemented_lines import (
+            record,  # only configurations that have such lines need it
+        )
 
         if row.line is not None:
             row.line(self, self._calls(row, node))

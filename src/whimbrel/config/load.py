@@ -19,8 +19,9 @@ from whimbrel.config.loaded import BoundDirective, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
 from whimbrel.config.reader import COMMAND_LINE, Reader, Source
+from whimbrel.config.server_name import name_main_server
 from whimbrel.config.unimplemented import make_checker, warn_before
-from whimbrel.config.vhosts import VirtualHostTable, name_main_server
+from whimbrel.config.vhosts import VirtualHostTable
 from whimbrel.registry.module import Module
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.directives.node import Node
@@ -76,6 +77,9 @@ class Section:
     components: int = 0
     condition: str = ""
     test: CompiledCondition | None = None
+
+
+ANY, DEFAULT = "*", "_default_"  # hosts of an Address that stand for any
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +277,28 @@ class StartMessage:
     place: SourceLocation | None
     cause: str = ""
     logged: tuple[str, str] | None = None
+
+
+class VirtualHostSource(Protocol):
+    """The part of a configuration that virtual host tables are built from.
+
+    Attributes:
+        dialect: the dialect of the configuration.
+        main: the main server.
+        virtual_hosts: the virtual hosts in the order of their definition.
+        name_virtual_hosts: the addresses of NameVirtualHost (2.2).
+    """
+
+    dialect: Dialect
+    main: Server
+    virtual_hosts: list[Server]
+    name_virtual_hosts: list[Any]
+
+    def main_logs(self, level: str) -> bool:
+        """Return True if the main server's LogLevel admits messages of *level*."""
+
+    def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
+        """Record a start-up message; *cause* is a system error in APR's wording."""
 
 
 Tree = list[Node]

@@ -16,14 +16,12 @@ from whimbrel.catalogue.ignorable import ignorable_reason
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.context_rules import context_of
-from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import IN_SECTION, CommandContext
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Context
 from whimbrel.directives.tokens import getword
 from whimbrel.expr.errors import ExprError
-from whimbrel.expr.library import ExprVariable
 
 SHOWN = 8
 IN_PROXY = IN_SECTION | int(Context.PROXY_CONF)
@@ -106,37 +104,13 @@ def _expression_error(state: CommandContext, text: str, string: bool) -> str:
     return ""
 
 
-# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
-_VARIABLES = {
-    "ssl_module": ("mod_ssl.c", "SSL_*"),
-}
 
 
-def variable(state: CommandContext, name: str) -> ExprVariable | None:
-    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
-    for module, (source, names) in _VARIABLES.items():
-        if state.loaded(module) and any(
-            name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
-        ):
-            if not state.in_htaccess:
-                state.configuration.unimplemented.append((state.node, source))
-            return ExprVariable(lambda _evaluation: None)
-    return None
 
 
-# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
-_CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
 
 
 # what happens to them ----------------------------------------------------------------------------
-def record(state: CommandContext, name: str, source: str) -> None:
-    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
-    if not state.in_htaccess:
-        state.configuration.unimplemented.append((state.node, source))
-    elif (source, name) in _CHECKED_LATE:
-        state.dir_config(CoreDirConfig).missing_type_checker = f"{name} ({source})"
-    elif not ignorable_reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
-        raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")
 
 
 def warn_before(configuration: Configuration) -> None:

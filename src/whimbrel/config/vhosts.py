@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import lower
 from whimbrel.base.regex import compile_regex
-from whimbrel.config.configuration import Configuration
-from whimbrel.config.model import Address, Server
+from whimbrel.config.model import ANY, DEFAULT, Address, Server, VirtualHostSource
+from whimbrel.config.server_name import name_server
 
-ANY, DEFAULT = "*", "_default_"
 _BUCKETS = 256
 INDEX_THRESHOLD = 100  # names of one address from which on they are looked through before the first request
 MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
@@ -108,7 +108,7 @@ class VirtualHostTable:
     that is found first in front.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: VirtualHostSource) -> None:
         self.configuration = configuration
         self.main = configuration.main
         self.old = configuration.dialect.name_virtual_host
@@ -116,7 +116,7 @@ class VirtualHostTable:
         self.defaults: list[AddressChain] = []
         self._heads: dict[int, int] = {}
         self._by_address: dict[str, list[AddressChain]] = {}
-        self._found: dict[tuple[str, int], NameChain] = {}
+        self._found: BoundedDict[tuple[str, int], NameChain] = BoundedDict(MAX_FOUND)
         self._of_chain: dict[tuple[int, int], NameChain] = {}
         self._omits_warnings = self.old and not configuration.main_logs("warn")
         if self.old:
@@ -138,8 +138,6 @@ class VirtualHostTable:
         key = (address, port)
         found = self._found.get(key)
         if found is None:
-            if len(self._found) >= MAX_FOUND:
-                self._found.clear()
             plain = (
                 address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             )
@@ -307,59 +305,7 @@ def bucket_of(address: str) -> int:
     return ((key >> 8) ^ key) % _BUCKETS
 
 
-def name_server(configuration: Configuration, server: Server) -> None:
-    """Give a virtual host without ServerName the one that httpd finds for it."""
-    if server.name:
-        return
-    if any(address.host in (ANY, DEFAULT) for address in server.addresses):
-        server.name = configuration.main.name
-    elif not server.addresses:
-        server.name = "bogus_host_without_forward_dns"
-    else:
-        import socket
-
-        address = server.addresses[0].host
-        try:
-            server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
-        except OSError as problem:
-            configuration.warn(
-                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName",
-                code="AH00549",
-                level="error",
-                cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}",
-            )
-            server.name = "bogus_host_without_reverse_dns"
 
 
-def name_main_server(configuration: Configuration) -> None:
-    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
-    if configuration.main.name or configuration.main.named:
-        return
-    name = local_host_name()
-    if "." in name and not re.fullmatch("[0-9.]+", name):
-        configuration.main.name = name
-        return
-    configuration.main.name = name
-    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
-    tail = (
-        " for ServerName"
-        if configuration.dialect.name_virtual_host
-        else ". Set the 'ServerName' directive globally to suppress this message"
-    )
-    configuration.warn(text + tail, code="AH00558", level="startup")
 
 
-def local_host_name() -> str:
-    """The machine's name with its domain, or its address, or 127.0.0.1."""
-    import socket
-
-    own = socket.gethostname()
-    try:
-        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
-    except OSError:
-        return "127.0.0.1"
-    try:
-        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
-    except OSError:
-        found = ""
-    return found if "." in found else own if "." in own else str(address[0])

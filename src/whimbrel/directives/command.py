@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
+from whimbrel.directives.context import Context
 from whimbrel.directives.node import Node
-from whimbrel.directives.spec import Context
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Regex

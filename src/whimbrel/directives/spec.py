@@ -6,10 +6,11 @@ Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the con
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, Flag, IntFlag, auto
+from enum import Enum, Flag, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.context import Context as Context
 
 if TYPE_CHECKING:
     from whimbrel.directives.command import Command
@@ -35,23 +36,6 @@ class Args(Enum):
     NO_ARGS = "none"  # one call: []
 
 
-class Context(IntFlag):
-    """Where a directive may stand: httpd's req_override bits."""
-
-    NONE = 0
-    OR_LIMIT = 1
-    OR_OPTIONS = 2
-    OR_FILEINFO = 4
-    OR_AUTHCFG = 8
-    OR_INDEXES = 16
-    OR_UNSET = 32
-    ACCESS_CONF = 64
-    RSRC_CONF = 128
-    EXEC_ON_READ = 256
-    NONFATAL_OVERRIDE = 512
-    NONFATAL_UNKNOWN = 1024
-    PROXY_CONF = 2048  # in <Proxy> of 2.4, beside ACCESS_CONF and OR_ALL
-    OR_ALL = OR_LIMIT | OR_OPTIONS | OR_FILEINFO | OR_AUTHCFG | OR_INDEXES
 
 
 class Versions(Flag):

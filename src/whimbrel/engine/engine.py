@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.catalogue.log_sources import source_of
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
@@ -15,21 +16,24 @@ from whimbrel.config.model import Section, Server
 from whimbrel.engine import identity
 from whimbrel.engine.cache.entry import CachedResponse, log_hit
 from whimbrel.engine.cache.index import ResponseCache
-from whimbrel.engine.cache.key import EscapedCache, RawHead
+from whimbrel.engine.cache.key import MAX_ESCAPED, EscapedCache, RawHead
 from whimbrel.engine.cache.line_cache import LineCache
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.output.head_cache import HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate, finalize_sync, refuse_sync
 from whimbrel.engine.output.headers import final_request, finalize
-from whimbrel.engine.pipeline import redirect
-from whimbrel.engine.pipeline.error import body_failure, die, die_sync, send_error
-from whimbrel.engine.pipeline.process import invoke_handler, process, run
+from whimbrel.engine.pipeline import redirect, subrequest
+from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, die_sync, send_error
+from whimbrel.engine.pipeline.handler import invoke_handler
+from whimbrel.engine.pipeline.hooks import run
+from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
-from whimbrel.engine.plan.plan import PlanCache
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.engine.time_slices import Turns
 from whimbrel.engine.walk.htaccess import HtaccessResolver
@@ -73,15 +77,13 @@ class Engine:
         self._seen_once: set[int] = set()
         self.file_cache, self.stat_cache = FileCache(), TickStatCache()
         self.turns = Turns()
-        self.error_pages: dict[
-            tuple[int, str | None, str, int, str], bytes
-        ] = {}  # error pages that tell nothing of the request
-        self.escaped_fields: EscapedCache = {}  # see raw_head.py
+        self.error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes] = BoundedDict(MAX_PAGES)
+        self.escaped_fields: EscapedCache = BoundedDict(MAX_ESCAPED)
         self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
         )  # fields of answers that are known to be in order (see finish.py)
-        self.head_templates: dict[tuple[Any, ...], HeadTemplate] = {}  # heads of answers (see forms.py)
+        self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
@@ -161,13 +163,13 @@ class Engine:
         for fn, _waits in r.plan.log_transaction.hooks:
             fn(r)
 
-    def on_response_sent(self, r: Request, count: int, answer: Response, more: int = 0) -> None:
-        """The answer to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+    def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
+        """The response to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
         first = r
         while first.prev is not None:
             first = first.prev
         first.head_bytes = r.head_bytes = (
-            len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix) if answer.head_prefix else 0
+            len(response.head_prefix) + DATE_BYTES + len(response.head_suffix) if response.head_prefix else 0
         ) + more
         if r.assbackwards and r.proto >= (
             1,
@@ -193,9 +195,9 @@ class Engine:
             fn(first)
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
-                fields.accessed = accessed  # what only the log wanted to know did not make the answer
+                fields.accessed = accessed  # what only the log wanted to know did not make the response
             files.on_query, files.is_per_request = query, False
-            self.response_cache.store(head, answer, *self._log_writers(first.server))
+            self.response_cache.store(head, response, *self._log_writers(first.server))
 
     def _admit(self, r: Request) -> bool:
         """Whether the answer to *r* may be asked for again.
@@ -248,24 +250,24 @@ class Engine:
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
-        """See redirect.lookup_uri."""
-        return await redirect.lookup_uri(r, target, method, with_query=with_query)
+        """See subrequest.lookup_uri."""
+        return await subrequest.lookup_uri(r, target, method, with_query=with_query)
 
     async def lookup_file(self, r: Request, path: str) -> Request:
-        """See redirect.lookup_file."""
-        return await redirect.lookup_file(r, path)
+        """See subrequest.lookup_file."""
+        return await subrequest.lookup_file(r, path)
 
     async def lookup_entry(self, r: Request, name: str) -> Request:
-        """See redirect.lookup_entry."""
-        return await redirect.lookup_dirent(r, name)
+        """See subrequest.lookup_entry."""
+        return await subrequest.lookup_dirent(r, name)
 
     async def run_sub(self, sub: Request) -> Said:
-        """See redirect.run_sub."""
-        return await redirect.run_sub(sub)
+        """See subrequest.run_sub."""
+        return await subrequest.run_sub(sub)
 
     def fast_redirect(self, sub: Request, r: Request) -> None:
-        """See redirect.fast_redirect."""
-        redirect.fast_redirect(sub, r)
+        """See subrequest.fast_redirect."""
+        subrequest.fast_redirect(sub, r)
 
     async def internal_redirect(self, target: str, r: Request) -> Said:
         """See redirect.internal_redirect."""

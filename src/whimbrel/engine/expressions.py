@@ -80,6 +80,7 @@ class RequestView:
         return identity.server_tokens(self.request)
 
     def document_root(self) -> str:
+        """Return DocumentRoot, as a module may have replaced it for this request."""
         r = self.request
         root: str = (
             r.document_root

@@ -4,40 +4,114 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.engine.connection import Connection as Connection
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.input.body import Part, RequestBody, Stream, drop_stream
 from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
 from whimbrel.http.semantics.headers import Headers
 
 if TYPE_CHECKING:
-    from whimbrel.config.model import Server
-    from whimbrel.engine.engine import Engine
+    from whimbrel.base.bounded_dict import BoundedDict
+    from whimbrel.config.configuration import Configuration
+    from whimbrel.config.model import Section, Server
+    from whimbrel.engine.cache.line_cache import LineCache
+    from whimbrel.engine.deps.files import FileCache, TickStatCache
+    from whimbrel.engine.log.error_log import ErrorLog
     from whimbrel.engine.plan.plan import Plan
+    from whimbrel.engine.plan.plan_cache import PlanCache
+    from whimbrel.engine.runtime import Runtime
+    from whimbrel.engine.time_slices import Turns
+    from whimbrel.registry.methods import Methods
+    from whimbrel.registry.phases import HookStatus
 
 C = TypeVar("C")
 
 
-@dataclass(slots=True)
-class Connection:
-    """One client connection; addresses are numeric, *served* counts the requests before this one on it."""
+class RequestEngine(Protocol):
+    """The engine that a request belongs to (engine.Engine), as phases and modules use it.
 
-    client_ip: str
-    client_port: int
-    local_ip: str
-    local_port: int
-    served: int = 0
-    id: int = 0
-    aborted: bool = False
-    is_draining: bool = False  # the server is about to stop: the next answer is the last and says so
-    useragent_ip: str = ""  # what mod_remoteip found for the request in hand; "" means client_ip
-    user_port: int = 0  # the port that belongs to it; 0 means client_port
-    proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
-    log_id: str = ""  # given by the first line about it in the error log
-    notes: dict[str, str] = field(default_factory=dict)
-    rendering: Any = None  # the head for which a page is being made anew (`Request.remade`)
+    Attributes:
+        configuration, runtime: what the engine was built from.
+        main: the main server.
+        methods: numbers of the known methods.
+        plans: merged configurations.
+        htaccess: the .htaccess files (walk.htaccess.HtaccessResolver).
+        error_log: the error logs of all servers.
+        file_cache, stat_cache: contents of small files; results of stat within one tick.
+        turns: queue of long work.
+        error_pages, status_lines: canned pages and beginnings of heads, once built.
+        head_templates: finished heads (output.head_cache).
+        log_lines: access-log lines of the present second.
+        validated_fields: response fields that passed validation.
+    """
+
+    configuration: Configuration
+    runtime: Runtime
+    main: Server
+    methods: Methods
+    plans: PlanCache
+    htaccess: Any
+    error_log: ErrorLog
+    file_cache: FileCache
+    stat_cache: TickStatCache
+    turns: Turns
+    error_pages: BoundedDict[tuple[int, str | None, str, int, str], bytes]
+    status_lines: dict[tuple[int, bool], bytes]
+    head_templates: BoundedDict[tuple[Any, ...], Any]
+    escaped_fields: BoundedDict[bytes, tuple[bytes, bytes]]
+    log_lines: LineCache
+    validated_fields: set[tuple[str, str]]
+
+    def plain_directories(self, server: Server) -> list[Section]:
+        """Return the <Directory> sections without regular expression, in httpd's order."""
+
+    def regex_directories(self, server: Server) -> list[Section]:
+        """Return the <Directory> sections with a regular expression, in httpd's order."""
+
+    async def lookup_uri(
+        self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
+    ) -> Request:
+        """See pipeline.subrequest.lookup_uri."""
+
+    async def lookup_file(self, r: Request, path: str) -> Request:
+        """See pipeline.subrequest.lookup_file."""
+
+    async def lookup_entry(self, r: Request, name: str) -> Request:
+        """See pipeline.subrequest.lookup_dirent."""
+
+    async def run_sub(self, sub: Request) -> HookStatus:
+        """See pipeline.subrequest.run_sub."""
+
+    def fast_redirect(self, sub: Request, r: Request) -> None:
+        """See pipeline.subrequest.fast_redirect."""
+
+    async def internal_redirect(self, target: str, r: Request) -> HookStatus:
+        """See pipeline.redirect.internal_redirect."""
+
+    def construct_url(self, r: Request, uri: str) -> str:
+        """Return the absolute URL of *uri* on this server."""
+
+    def signature(self, r: Request) -> str:
+        """Return the last lines of a generated page."""
+
+    def server_field(self, r: Request) -> str:
+        """Return the value of the Server field."""
+
+    def http_date(self, seconds: float) -> str:
+        """Return an HTTP date."""
+
+    def log_request(self, r: Request, line: LogLine) -> None:
+        """Write an error-log line about *r* if LogLevel admits it."""
+
+    def log_connection(self, connection: Connection, server: Server, line: LogLine) -> None:
+        """Write an error-log line about *connection* if the server's LogLevel admits it."""
+
+    def on_response_sent(self, r: Request, count: int, response: Any, more: int = 0) -> None:
+        """Log a response that was sent, and cache it if it is cacheable."""
+
+
 
 
 class Request:
@@ -118,7 +192,7 @@ class Request:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: RequestEngine,
         connection: Connection,
         server: Server,
         plan: Plan,

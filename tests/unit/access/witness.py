@@ -38,7 +38,7 @@ from whimbrel.config.reader import Reader, Source
 from whimbrel.directives.node import Node
 from whimbrel.engine.expressions import RequestView, evaluate
 from whimbrel.engine.pipeline import process
-from whimbrel.engine.plan import plan as plans
+from whimbrel.engine.plan import plan_cache as plans
 from whimbrel.engine.request import Request
 from whimbrel.expr.api import compile_condition, compile_string
 from whimbrel.expr.library import USER

@@ -8,7 +8,7 @@ import pytest
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.registry.settings import (
-    MANY,
+    SPECIALIZE_THRESHOLD,
     UNSET,
     appended,
     merge,
@@ -72,7 +72,7 @@ def test_many_merges_go_on_as_the_first_did() -> None:
         joined: Any = setting(make=list, merge=appended)
 
     found = set()
-    for _ in range(MANY + 2):
+    for _ in range(SPECIALIZE_THRESHOLD + 2):
         for base, over in (
             (Often(2, [1]), Often()),
             (Often(), Often(3, [2])),

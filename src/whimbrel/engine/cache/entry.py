@@ -15,10 +15,11 @@ from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
 from whimbrel.engine.cache.key import LoggedLines, LogTemplate, RawHead, render_template, template_values
 from whimbrel.engine.cache.log_view import CachedRequestView
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, stat_signature, unchanged
 from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.http.syntax.head import Head

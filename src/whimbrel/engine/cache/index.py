@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.cache import key as raw_head
 from whimbrel.engine.cache.entry import CachedResponse, has_untracked_clock_field
@@ -24,9 +25,10 @@ from whimbrel.engine.cache.key import (
     Tests,
     without_query,
 )
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.env import LazyEnv
 from whimbrel.engine.input.body import FileSegment
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
@@ -208,7 +210,7 @@ class CacheIndex:
         self._old_by_head: dict[bytes, CachedResponse] = {}
         self._young_generation: dict[Key, CachedResponse] = {}
         self._old_generation: dict[Key, CachedResponse] = {}
-        self._lines: dict[bytes, KeySpec] = {}
+        self._lines: BoundedDict[bytes, KeySpec] = BoundedDict(MAX_LINES)
         self.pattern_candidate: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
@@ -337,8 +339,6 @@ class CacheIndex:
             and _covers_predicates(tests, known)
         ):
             known = self._key_spec_for(names, logged, cached.address_lists, tests, known)
-            if len(self._lines) >= MAX_LINES:
-                self._lines.clear()
             self._answers.note_line(line)
             self._lines[line] = known
         if known.tested:

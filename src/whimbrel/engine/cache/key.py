@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Container
 from typing import Any, Final
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.latin1 import to_bytes as octets
 from whimbrel.base.latin1 import to_text
 from whimbrel.engine.log.error_log_line import REQUEST_LINE
@@ -69,7 +70,7 @@ Fill = Callable[[Any], bytes]
 LogTemplate = tuple[tuple[Fill, ...], tuple[bytes, ...]]
 """A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
 lower-case name, the request line for b""."""
-EscapedCache = dict[bytes, tuple[bytes, bytes]]
+EscapedCache = BoundedDict[bytes, tuple[bytes, bytes]]
 
 
 def has_plain_form(raw: bytes) -> bool:
@@ -209,8 +210,6 @@ def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
     name, _, value = line.partition(b":")
     found = name.lower(), octets(escape_logitem(to_text(value.strip(b" \t"))))
     if len(line) <= MAX_ESCAPED_LINE:
-        if len(shown) >= MAX_ESCAPED:
-            shown.clear()
         shown[line] = found
     return found
 
@@ -259,7 +258,7 @@ class KeySpec:
         self.names, self.logged, self.lists, self.tests, self.number = names, logged, lists, tests, number
         self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names}
         self._classes: dict[bytes, bytes] = {}  # what tests say of lines
-        self._parts: dict[str, str] = {}  # in which of the lists a client is
+        self._parts: BoundedDict[str, str] = BoundedDict(MAX_KNOWN)  # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
         self.is_line_logged = REQUEST_LINE in logged and not self.by_query
         self._key_fields = frozenset(name.encode("latin-1") for name in names | ALWAYS)
@@ -309,8 +308,6 @@ class KeySpec:
         """In which of the lists a client is, a letter for each."""
         found = self._parts.get(client)
         if found is None:
-            if len(self._parts) >= MAX_KNOWN:
-                self._parts.clear()
             found = self._parts[client] = "".join(["y" if client in one else "n" for one in self.lists])
         return found
 

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.env import LazyEnv
 
 if TYPE_CHECKING:
-    from whimbrel.engine.cache.entry import CachedResponse
     from whimbrel.engine.cache.key import RawHead
-    from whimbrel.engine.request import Connection
+    from whimbrel.engine.connection import Connection
+    from whimbrel.engine.request import Request
+    from whimbrel.http.semantics.headers import Headers
     from whimbrel.http.syntax.head import Head
+
+
+class LoggedResponse(Protocol):
+    """A cached response, as its log lines read it (entry.CachedResponse).
+
+    Attributes:
+        request: the request that the response was built for.
+        head: the head of that request.
+        changed: its fields where a module may have changed them, else None.
+        any_query: True if the response is the same for every query.
+        size, head_size: bytes of body and head.
+        digits: digits of the Keep-Alive count of the first response.
+        keepalive_slot: where the Keep-Alive count stands in the head; None if it has none.
+    """
+
+    request: Request
+    head: Head | RawHead
+    changed: Headers | None
+    any_query: bool
+    size: int
+    head_size: int
+    digits: int
+    keepalive_slot: tuple[bytes, bytes, int] | None
+
+    def count(self, connection: Connection) -> int:
+        """Return the Keep-Alive count that *connection* is sent."""
 
 
 class CachedRequestView:
@@ -35,7 +62,7 @@ class CachedRequestView:
     )
 
     def __init__(
-        self, cached: CachedResponse, connection: Connection, time: float, head: RawHead | None
+        self, cached: LoggedResponse, connection: Connection, time: float, head: RawHead | None
     ) -> None:
         self.request, self.connection, self.time = cached.request, connection, time
         self.head: Head | RawHead = cached.head if head is None else head

@@ -9,6 +9,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.model import Layer, LogSink, Section, SectionKind, Server
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.explain.decisions import (
@@ -21,9 +22,10 @@ from whimbrel.engine.explain.decisions import (
     trace_of,
 )
 from whimbrel.engine.input.body import RequestBody
-from whimbrel.engine.pipeline.process import check_access
-from whimbrel.engine.plan.plan import Plan, PlanCache
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.pipeline.access import check_access
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.plan.plan_cache import PlanCache
+from whimbrel.engine.request import Request
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import Runtime
 from whimbrel.engine.walk.htaccess import HtaccessResolver
@@ -58,7 +60,7 @@ class TracedPlan(Plan):
         if phase not in TRACED_PHASES:
             return super().make_hooks(phase)
         out = []
-        for hook in self.world.hooks[phase.index]:
+        for hook in self.cache.hooks[phase.index]:
             hook_compiled = hook.make(self)
             if hook_compiled is not None:
                 name = f"{_module_of(hook.make)} ({phase.name})"
@@ -191,11 +193,11 @@ class _TracingEngine(Engine):
         self,
         configuration: Configuration,
         runtime: Runtime,
-        world: TracedPlanCache,
+        plans: TracedPlanCache,
         htaccess: HtaccessResolver,
     ) -> None:
         super().__init__(configuration, runtime)
-        self.plans, self.htaccess, self.traced_plans = world, htaccess, world
+        self.plans, self.htaccess, self.traced_plans = plans, htaccess, plans
         self.traces: dict[Request, TraceBuilder] = {}
 
     def trace(self, r: Request) -> TraceBuilder:
@@ -226,8 +228,8 @@ class Explainer:
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
-        self._world = TracedPlanCache(configuration)
-        self._htaccess = HtaccessResolver(configuration, self._world)
+        self._plans = TracedPlanCache(configuration)
+        self._htaccess = HtaccessResolver(configuration, self._plans)
 
     def explain(
         self, connection: Connection, head: Head, body: RequestBody
@@ -237,7 +239,7 @@ class Explainer:
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
         runtime: Any = self._runtime
-        engine = _TracingEngine(self._configuration, runtime, self._world, self._htaccess)
+        engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess)
         answer = await engine.answer(connection, head, body)
         lines = answer.request.log_lines
         return Explained(

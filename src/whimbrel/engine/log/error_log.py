@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, Server
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord, log_id
 from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
-from whimbrel.engine.request import Connection
 
 if TYPE_CHECKING:
     from whimbrel.engine.runtime import Runtime

@@ -7,6 +7,7 @@ import time
 from typing import Final
 
 from whimbrel.engine.input.body import FileSegment, Part, size_of
+from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import range_still_fits
 from whimbrel.http.semantics.dates import parse_http
@@ -58,8 +59,6 @@ def _never(r: Request, old: bool) -> bool:
 
 
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
-    from whimbrel.engine.output.headers import content_type
-
     full = r.body
     r.status = 206
     if len(parts) == 1:

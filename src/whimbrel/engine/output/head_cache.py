@@ -168,8 +168,6 @@ def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"")
         return
     if len(answer.head_suffix) + len(page) > MAX_TEMPLATE:
         return
-    if len(forms) >= MAX_TEMPLATES:
-        forms.clear()
     forms[key] = HeadTemplate(answer.head_prefix, answer.head_suffix, r.headers_out.copy(), slot, page)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Collection
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import BLANKS, lower, split, strip
+from whimbrel.base.numbers import split
 from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.engine.output.filters import run_output_filters
+from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.pipeline.error import die
-from whimbrel.engine.pipeline.redirect import run_output_filters
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import invalid_field
@@ -300,25 +301,6 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         out.unset("Content-Length")
 
 
-def content_type(r: Request) -> str | None:
-    """The media type with AddDefaultCharset's parameter where it has none (ap_make_content_type)."""
-    kind = r.content_type
-    if kind is None:
-        kind = r.plan.core.default_type if r.plan.dialect.default_type else None
-        if kind is None and r.plan.dialect.default_type:
-            kind = "text/plain"
-        if kind is None or kind == "none":
-            return None
-    charset = r.plan.core.add_default_charset
-    if charset and "suppress-error-charset" not in r.env:
-        media, semicolon, parameters = kind.partition(";")
-        if lower(strip(media)) in ("text/plain", "text/html") and "charset=" not in parameters.lower():
-            kind = (
-                f"{media.rstrip(BLANKS)}{semicolon}{parameters}; charset={charset}"
-                if semicolon
-                else f"{media}; charset={charset}"
-            )
-    return kind
 
 
 def _head(r: Request) -> tuple[bytes, bytes]:

@@ -9,7 +9,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.input.body import FileSegment
-from whimbrel.engine.pipeline.process import run
+from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.error_page import Page, error_page, is_request_independent
@@ -218,7 +218,5 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
     )
     page_bytes = to_bytes(error_page(page, version22=old, doctype=r.plan.dialect.error_page_doctype))
     if pages is not None:
-        if len(pages) >= MAX_PAGES:
-            pages.clear()
         pages[key] = page_bytes
     return page_bytes

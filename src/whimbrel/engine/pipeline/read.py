@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.config.vhosts import matcher
+from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import Dependencies
-from whimbrel.engine.request import Connection, Request
+from whimbrel.engine.request import Request, RequestEngine
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadError
 from whimbrel.registry.phases import OK, HookStatus
 
-if TYPE_CHECKING:
-    from whimbrel.engine.engine import Engine
-
 HTTP_0_9: Final = (0, 9)
-# names of hosts whose servers are remembered, none longer than a host name can be (RFC 1035, 2.3.4)
-MAX_NAMES: Final = 1024
+# length of a host name (RFC 1035, 2.3.4); longer ones are not cached
 MAX_NAME: Final = 255
 
 
-def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
+def read_request(engine: RequestEngine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
     """The request that *head* is, with its server; and OK, or the status to refuse it with."""
-    world, url = engine.plans, head.url
+    plans, url = engine.plans, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
-    plan = world.by_host.get(key) if head.error is None and head.hostname else None
+    plan = plans.by_host.get(key) if head.error is None and head.hostname else None
     r = Request(
         engine,
         connection,
         engine.main,
-        plan or world.root(engine.main),
+        plan or plans.root(engine.main),
         TrackedHeaders(head.headers),
         Dependencies(engine.stat_cache),
     )
@@ -47,11 +44,9 @@ def read_request(engine: Engine, connection: Connection, head: Head) -> tuple[Re
     r.close = head.close or head.error is not None
     if plan is None:
         _choose_server(r, head)
-        r.plan = world.root(r.server)
+        r.plan = plans.root(r.server)
         if r.hostname and len(r.hostname) <= MAX_NAME and head.error is None:
-            if len(world.by_host) >= MAX_NAMES:
-                world.by_host.clear()
-            world.by_host[key] = r.plan
+            plans.by_host[key] = r.plan
     else:
         r.server = plan.server_rec
     for reason in head.notes:

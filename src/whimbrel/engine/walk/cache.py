@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from stat import S_IFDIR, S_IFLNK, S_IFREG
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whimbrel.config.model import Layer, Section
 from whimbrel.engine.deps.files import KIND, is_directory, is_file
@@ -20,7 +20,6 @@ from whimbrel.engine.walk.matching import directory_matches, regex_directories
 if TYPE_CHECKING:
     from whimbrel.engine.plan.plan import Plan
 
-MAX_CACHED_WALKS: Final = 2048  # folders, under one plan, to which the way is remembered
 
 
 class WalkResult(NamedTuple):
@@ -91,8 +90,6 @@ def store(r: Request, end: WalkState) -> None:
     walks = end.before.walks
     walk = walks.get(end.directory)
     if walk is None or walk.state != end:
-        if len(walks) >= MAX_CACHED_WALKS:
-            walks.clear()
         walks[end.directory] = CachedWalk(r, end)
 
 

@@ -5,92 +5,24 @@ Each walk goes from plan to plan by `Plan.plus`, so that a combination of layers
 
 from __future__ import annotations
 
-import errno
 import os
-from collections.abc import Sequence
 from itertools import takewhile
 
-from whimbrel.base.fnmatch import compile_fnmatch
-from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER, CoreDirConfig
+from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER
 from whimbrel.config.htaccess import HtaccessError
-from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.config.model import Layer
 from whimbrel.engine.deps.files import is_directory, is_file, is_link
-from whimbrel.engine.expressions import evaluate
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.cache import WalkResult, WalkState, store, try_cached_walk
 from whimbrel.engine.walk.htaccess import Probe
 from whimbrel.engine.walk.matching import (
     directory_matches,
-    location_matches,
     regex_directories,
-    regex_matches,
 )
-from whimbrel.expr.api import CompiledCondition
-from whimbrel.expr.errors import EvalError
-from whimbrel.http.syntax.url import merge_slashes
+from whimbrel.engine.walk.symlinks import check_symlink
 from whimbrel.registry.phases import OK, HookStatus
-from whimbrel.registry.settings import UNSET
 
 
-# Locations ------------------------------------------------------------------------------------------------------------------------------------------
-def walk_location_and_if(r: Request) -> None:
-    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
-    locations, uri = r.plan.locations, r.uri
-    if locations.sections and uri and r.location_walk_uri != uri:
-        sections = locations.candidates(merge_slashes(uri) if "//" in uri else uri)
-        if sections:
-            _walk_locations(r, sections)
-        else:
-            r.location_walk_uri = uri
-    if r.plan.core.ifs:
-        if_walk(r)
-
-
-def _walk_locations(r: Request, sections: Sequence[Section]) -> None:
-    uri = merge_slashes(r.uri) if "//" in r.uri else r.uri
-    found = None
-    for section in sections:
-        if location_matches(r, section, uri):
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
-
-
-def if_walk(r: Request) -> None:
-    """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
-    sections = r.plan.core.ifs
-    found: Layer | None = None
-    while sections:
-        found, sections = _chains(r, sections, found)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
-
-
-def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
-    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
-    taken, inside = False, []
-    for section in sections:
-        if section.kind is not SectionKind.IF and taken:
-            continue
-        taken = section.test is None or _true(r, section.test)
-        if taken:
-            found = r.engine.plans.merge_layers(found, section.layer)
-            inner = section.layer.records.get(CoreDirConfig)
-            if inner is not None and inner.ifs is not UNSET:
-                inside += inner.ifs
-    return found, inside
-
-
-def _true(r: Request, test: CompiledCondition) -> bool:
-    """Whether *test* holds; one that can't be evaluated does not."""
-    try:
-        return evaluate(r, test)
-    except EvalError as problem:
-        r.log("error", f"Failed to evaluate <If > condition: {problem.reason}", code="AH00039")
-        return False
-
-
-# Directories ----------------------------------------------------------------------------------------------------------------------------------------
 def directory_walk(r: Request) -> HookStatus:
     """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
     if r.filename is None:
@@ -161,7 +93,7 @@ def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
     if not value & OPT_SYM_LINKS and r.finfo is not None:
         own = r.deps.lstat(r.filename or "")
         if is_link(own):
-            answer, info = _check_symlink(r, r.filename or "", own)
+            answer, info = check_symlink(r, r.filename or "", own)
             if answer != OK:
                 return answer
             r.finfo = info
@@ -270,7 +202,7 @@ class DirectoryWalk:
             self.checked_directories.append(self.path)
         elif not trusted and is_link(info):
             self.is_cacheable = False
-        return _check_symlink(self.r, self.path, info)
+        return check_symlink(self.r, self.path, info)
 
     def _follows_links(self) -> bool:
         """Whether the file's own stat says enough: symbolic links are allowed, whoever owns them."""
@@ -305,61 +237,9 @@ class DirectoryWalk:
         return OK
 
 
-def _check_symlink(
-    r: Request, path: str, info: os.stat_result | None
-) -> tuple[HookStatus, os.stat_result | None]:
-    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: an answer and the target's stat."""
-    if info is None:
-        why = r.deps.errno
-        return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
-    if is_link(info):
-        info = _target(r, path, info)
-        if info is None:
-            r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
-            return 403, None
-    if not is_directory(info) and not is_file(info):
-        r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
-        return 403, None
-    return OK, info
 
 
-def _log_refused(r: Request, path: str, why: int) -> HookStatus:
-    reason = f"({why}){os.strerror(why)}: "
-    if why == errno.EACCES:
-        tail = "because search permissions are missing on a component of the path"
-        r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
-    else:
-        r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
-    return 403
 
 
-def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
-    """The target of a symbolic link that the options allow, else None."""
-    value = r.plan.core.options.value
-    if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
-        return None
-    target = r.deps.stat(path)
-    if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
-        return None
-    return target
 
 
-# Files ----------------------------------------------------------------------------------------------------------------------------------------------
-def file_walk(r: Request) -> None:
-    """Lay the <Files> sections that match the file's own name over the settings."""
-    sections = r.plan.core.files
-    if not sections or r.filename is None:
-        return
-    name = r.filename.rpartition("/")[2]
-    found = None
-    for section in sections:
-        if section.regex is not None:
-            matches = regex_matches(r, section.regex, name)
-        elif section.fnmatch:
-            matches = compile_fnmatch(section.pattern).search(name) is not None
-        else:
-            matches = section.pattern == name
-        if matches:
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)

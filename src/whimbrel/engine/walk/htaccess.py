@@ -12,7 +12,8 @@ from whimbrel.engine.deps.files import ContentSignature, Dependencies, content_s
 from whimbrel.engine.log.error_log_line import LogLine
 
 if TYPE_CHECKING:
-    from whimbrel.engine.plan.plan import Plan, PlanCache
+    from whimbrel.engine.plan.plan import Plan
+    from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.request import Request
 
 Probe = tuple[str, ContentSignature | None]  # a file that was looked for, and how it was found
@@ -46,10 +47,10 @@ class HtaccessPolicy(NamedTuple):
 class HtaccessResolver:
     """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its layer."""
 
-    __slots__ = ("_cache", "_configuration", "_known", "_layers", "_world")
+    __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
-    def __init__(self, configuration: Configuration, world: PlanCache) -> None:
-        self._configuration, self._world = configuration, world
+    def __init__(self, configuration: Configuration, plans: PlanCache) -> None:
+        self._configuration, self._plans = configuration, plans
         self._cache = HtaccessCache(configuration)
         self._layers: dict[tuple[str, object], Layer | None] = {}
         self._known: dict[
@@ -118,7 +119,7 @@ class HtaccessResolver:
         if known is not layer:
             self._layers[key] = layer
             if known is not None:
-                self._world.invalidate()
+                self._plans.invalidate()
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
-from whimbrel.config.unimplemented import record
+from whimbrel.config.unimplemented_lines import record
 from whimbrel.directives.command import Command
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.registry.module import CompiledHook, Reads, Scope

@@ -14,8 +14,8 @@ from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.addresses import virtual_addresses
-from whimbrel.config.model import Address, Server
-from whimbrel.config.vhosts import ANY, VirtualHostTable
+from whimbrel.config.model import ANY, Address, Server
+from whimbrel.config.vhosts import VirtualHostTable
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch

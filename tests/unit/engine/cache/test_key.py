@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.engine.cache.key import (
     BY_CLIENT,
     EscapedCache,
@@ -156,7 +157,7 @@ def test_what_a_log_tells_of_a_head(head: bytes, told: tuple[bytes, ...], expect
         tuple(lambda _view, text=text: text for text in (b'"', b'" ', b" 100% ", b"\n")),
         (b"", b"referer", b"agent"),
     )
-    shown: EscapedCache = {}
+    shown: EscapedCache = BoundedDict(64)
     for _ in range(2):
         values = template_values(head, told, shown, {b"": b"-", b"referer": b"-", b"agent": b"-"})
         assert render_template(outline, None) % values == expected

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from tests.unit.modules.access import Site
 
-from whimbrel.engine.output import head_cache
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 
@@ -177,11 +176,11 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
         assert plain == told
 
 
-def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head_cache, "MAX_TEMPLATES", 8)
+def test_heads_do_not_gather_without_end(tmp_path: Path) -> None:
     site = Site(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
+    site.engine.head_templates.maxsize = 8
     for number in range(20):
         assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
     assert 1 <= len(site.engine.head_templates) <= 8

@@ -164,9 +164,7 @@ def field_out(r: Any, argument: str) -> str | None:
     """%{Name}o: Content-Type without parameters; several Set-Cookie fields are joined."""
     low = argument.lower()
     if low == "content-type":
-        from whimbrel.engine.output.headers import (
-            content_type,
-        )  # the whole answering side: a check of a configuration does without
+        from whimbrel.engine.output.media_type import content_type  # not needed by -t
 
         kind = r.content_type if not r.plan.dialect.default_type else content_type(r)
         return None if not kind else escape_logitem(kind.partition(";")[0].rstrip(BLANKS))

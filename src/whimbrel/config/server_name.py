@@ -1,0 +1,66 @@
+"""Server names that a configuration leaves out, found as httpd finds them (ap_get_local_host, ap_fini_vhost_config)."""
+
+from __future__ import annotations
+
+import re
+
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import ANY, DEFAULT, Server, VirtualHostSource
+
+
+def name_server(configuration: VirtualHostSource, server: Server) -> None:
+    """Give a virtual host without ServerName the one that httpd finds for it."""
+    if server.name:
+        return
+    if any(address.host in (ANY, DEFAULT) for address in server.addresses):
+        server.name = configuration.main.name
+    elif not server.addresses:
+        server.name = "bogus_host_without_forward_dns"
+    else:
+        import socket
+
+        address = server.addresses[0].host
+        try:
+            server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
+        except OSError as problem:
+            configuration.warn(
+                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName",
+                code="AH00549",
+                level="error",
+                cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}",
+            )
+            server.name = "bogus_host_without_reverse_dns"
+
+
+def name_main_server(configuration: Configuration) -> None:
+    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
+    if configuration.main.name or configuration.main.named:
+        return
+    name = local_host_name()
+    if "." in name and not re.fullmatch("[0-9.]+", name):
+        configuration.main.name = name
+        return
+    configuration.main.name = name
+    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
+    tail = (
+        " for ServerName"
+        if configuration.dialect.name_virtual_host
+        else ". Set the 'ServerName' directive globally to suppress this message"
+    )
+    configuration.warn(text + tail, code="AH00558", level="startup")
+
+
+def local_host_name() -> str:
+    """The machine's name with its domain, or its address, or 127.0.0.1."""
+    import socket
+
+    own = socket.gethostname()
+    try:
+        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
+    except OSError:
+        return "127.0.0.1"
+    try:
+        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
+    except OSError:
+        found = ""
+    return found if "." in found else own if "." in own else str(address[0])

@@ -1,0 +1,50 @@
+"""Lines and variables of modules that have no behaviour here, recorded while a configuration is executed."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.catalogue.ignorable import ignorable_reason
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.directives.command import Command
+from whimbrel.expr.library import ExprVariable
+
+
+class ConfigurationCommand(Command, Protocol):
+    """A directive in execution that belongs to a configuration being read."""
+
+    configuration: Configuration
+
+
+# Variables of expressions that these modules bring: names, or how they begin (``SSL_*``).
+_VARIABLES = {
+    "ssl_module": ("mod_ssl.c", "SSL_*"),
+}
+
+
+def variable(state: ConfigurationCommand, name: str) -> ExprVariable | None:
+    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
+    for module, (source, names) in _VARIABLES.items():
+        if state.loaded(module) and any(
+            name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
+        ):
+            if not state.in_htaccess:
+                state.configuration.unimplemented.append((state.node, source))
+            return ExprVariable(lambda _evaluation: None)
+    return None
+
+
+# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
+_CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
+
+
+def record(state: ConfigurationCommand, name: str, source: str) -> None:
+    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
+    if not state.in_htaccess:
+        state.configuration.unimplemented.append((state.node, source))
+    elif (source, name) in _CHECKED_LATE:
+        state.dir_config(CoreDirConfig).missing_type_checker = f"{name} ({source})"
+    elif not ignorable_reason(source, name, state.node.args, state.configuration.available, in_htaccess=True):
+        raise ConfigError(f"{name} ({source}) has no behaviour in Whimbrel yet")

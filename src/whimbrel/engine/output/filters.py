@@ -1,0 +1,23 @@
+"""Run the output filters of a request."""
+
+from __future__ import annotations
+
+from whimbrel.engine.input.body import Joined, Stream
+from whimbrel.engine.request import Request
+
+
+async def run_output_filters(r: Request) -> None:
+    """Let the output filters of *r* work on its answer, those that wait too."""
+    if r.stream is not None and r.body:
+        r.stream, r.body = Joined([r.stream, *r.body]), []
+    for change in r.output_filters:
+        waiting = change(r)
+        if waiting is not None:
+            await waiting
+
+
+def append_stream(r: Request, stream: Stream) -> None:
+    """Add *stream* behind everything that the body of *r* has."""
+    before = [] if r.stream is None else [r.stream]
+    r.stream = Joined([*before, *r.body, stream])
+    r.body.clear()

@@ -1,0 +1,90 @@
+"""Access to a resource: host access, authentication and authorization, combined by Satisfy (httpd's request.c)."""
+
+from __future__ import annotations
+
+from whimbrel.config.model import SectionKind
+from whimbrel.engine.pipeline.hooks import config_error, run, run_phase
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.engine.request import Request
+from whimbrel.registry.phases import (
+    ACCESS_CHECKER,
+    DECLINED,
+    OK,
+    HookStatus,
+)
+
+
+async def check_access(r: Request) -> HookStatus:
+    """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
+    for earlier in (r.prev, r.main):
+        if (
+            earlier is not None
+            and earlier.plan is r.plan
+            and not (r.plan.dialect.access_in_core and _has_location(r.plan))
+        ):
+            r.user, r.auth_type = earlier.user, earlier.auth_type
+            return OK
+    if r.plan.dialect.access_in_core:
+        return await _check_access_22(r)
+    plan = r.plan
+    answer = (
+        await run(r, plan.access_checker)
+        if plan.access_checker.constant is None
+        else plan.access_checker.constant
+    )
+    either = plan.satisfies is not None and plan.satisfies(r) == "any"
+    if either:
+        if answer == OK:
+            return OK
+    elif answer != OK:
+        return config_error(r, answer, "check access")
+    answer = await run(r, r.plan.access_checker_ex)
+    if answer == DECLINED:
+        return await _check_user(r, "AH00028" if either else "AH00027")
+    return OK if answer == OK else config_error(r, answer, "check access")
+
+
+def _has_location(plan: Plan) -> bool:
+    """Whether a <Location> took part: 2.2 merges those anew for every request, so that a sub-request's settings are never its parent's."""
+    return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
+
+
+async def _check_access_22(r: Request) -> HookStatus:
+    required = r.plan.provider("access", "auth_required")
+    answer = await run_phase(r, ACCESS_CHECKER)
+    satisfies = r.plan.provider("access", "satisfies")
+    if satisfies is not None and satisfies(r) == "any":
+        if answer == OK:
+            return OK
+        if required is None or not required(r):
+            return config_error(r, answer, "check access")
+    else:
+        if answer != OK:
+            return config_error(r, answer, "check access")
+        if required is None or not required(r):
+            return OK
+    return await _check_user(r)
+
+
+async def _check_user(r: Request, missing: str = "") -> HookStatus:
+    old = r.plan.dialect.access_in_core
+    answer = await run(r, r.plan.check_user_id)
+    if answer != OK:
+        kind = r.plan.provider("access", "auth_type")
+        named = kind is not None and kind(r) is not None
+        words = (
+            "check user.  Check your authn provider!"
+            if named
+            else "perform authentication. AuthType not set!"
+        )
+        return config_error(r, answer, words if old else "check user")
+    if r.user is None and not old:
+        text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
+        r.log("error", text, code=missing)
+        return config_error(r, 500, "check user")
+    answer = await run(r, r.plan.auth_checker)
+    if answer != OK:
+        return config_error(
+            r, answer, "check access.  Check your 'Require' directive" if old else "check authorization"
+        )
+    return OK

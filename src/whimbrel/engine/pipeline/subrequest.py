@@ -1,0 +1,117 @@
+"""Sub-requests: ap_sub_req_lookup_uri and its like, ap_run_sub_req, and the fast redirect to one (httpd's request.c)."""
+
+from __future__ import annotations
+
+from whimbrel.engine.deps.files import is_directory
+from whimbrel.engine.output.filters import append_stream, run_output_filters
+from whimbrel.engine.pipeline.handler import invoke_handler
+from whimbrel.engine.pipeline.process import process
+from whimbrel.engine.pipeline.redirect import derive_request, is_too_deep, set_target
+from whimbrel.engine.request import Request
+from whimbrel.http.syntax.url import escape_uri
+from whimbrel.registry.phases import DONE, OK, HookStatus
+
+
+def _subrequest(r: Request, method: str = "GET") -> Request:
+    new = derive_request(r)
+    new.main, new.prev = r, None
+    new.method, new.method_number = method, r.engine.methods.number(method)
+    new.header_only = False
+    new.env = r.env.copy()
+    new.env.pop("PATH_INFO", None)
+    new.protocol = "INCLUDED"
+    return new
+
+
+async def _process(new: Request) -> Request:
+    """Run *new* up to its handler; its status tells what came of it: 500 where the request that wants it is itself nested too deep."""
+    if new.main is not None and is_too_deep(new.main):
+        new.status = 500
+        return new
+    answer = await process(new)
+    new.status = 200 if answer == OK else answer if answer > 0 else 200
+    return new
+
+
+async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query: bool = False) -> Request:
+    """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri).
+
+    *with_query*: the request's query stands behind it.
+    """
+    new = _subrequest(r, method)
+    if not target.startswith("/"):
+        directory = escape_uri(r.uri.rpartition("/")[0])
+        target = f"{directory}/{target}"
+    set_target(new, target)
+    if with_query and r.untracked_args is not None:
+        if "?" in target or "#" in target or target[:1] != "/":
+            set_target(new, f"{target}?{r.args}")
+        else:
+            new.untracked_target, new.untracked_args = f"{target}?{r.untracked_args}", r.untracked_args
+    return await _process(new)
+
+
+async def lookup_file(r: Request, path: str) -> Request:
+    """The sub-request for a file, absolute or in the folder of the request's own file (ap_sub_req_lookup_file)."""
+    new = _subrequest(r)
+    directory = (r.filename or "/").rpartition("/")[0] + "/"
+    new.filename = path if path.startswith("/") else directory + path
+    name = new.filename[len(directory) :]
+    if name and "/" not in name and new.filename.startswith(directory):
+        new.uri = r.uri.rpartition("/")[0] + "/" + name
+    else:  # a file that no URL is known for
+        new.uri = "INTERNALLY GENERATED file-relative req" if r.plan.dialect.wire_22 else ""
+    return await _process(new)
+
+
+async def lookup_dirent(r: Request, name: str) -> Request:
+    """The sub-request for an entry of the folder that the request's file stands for (ap_sub_req_lookup_dirent)."""
+    new = _subrequest(r)
+    directory = r.filename or "/"
+    new.filename = (directory if directory.endswith("/") else directory.rpartition("/")[0] + "/") + name
+    below = r.path_info or ""
+    uri = r.uri[: len(r.uri) - len(below)] if below and r.uri.endswith(below) else r.uri
+    new.uri = (uri if uri.endswith("/") else uri.rpartition("/")[0] + "/") + name
+    if is_directory(r.deps.stat(new.filename)):
+        new.filename += "/"
+        new.uri += "/"
+    return await _process(new)
+
+
+async def run_sub(sub: Request) -> HookStatus:
+    """Run the handler of a sub-request; its body is added to the request that it belongs to (ap_run_sub_req)."""
+    answer = await invoke_handler(sub)
+    main, last = sub.main, sub
+    while last.next is not None:
+        last = last.next
+    if answer in (OK, DONE):
+        await run_output_filters(last)
+    if main is None:
+        return answer
+    if last.stream is None:
+        main.body.extend(last.body)
+    else:
+        append_stream(main, last.stream)
+        main.body.extend(last.body)
+    return answer
+
+
+def fast_redirect(sub: Request, r: Request) -> None:
+    """Let *r* become what its sub-request found, without a new run of the phases (ap_internal_fast_redirect)."""
+    r.uri, r.untracked_target = sub.uri, sub.untracked_target
+    r.filename, r.canonical_filename, r.path_info, r.untracked_args = (
+        sub.filename,
+        sub.canonical_filename,
+        sub.path_info,
+        sub.untracked_args,
+    )
+    r.finfo, r.handler, r.content_type = sub.finfo, sub.handler, sub.content_type
+    r.content_encodings, r.content_languages = sub.content_encodings, sub.content_languages
+    r.plan = sub.plan
+    r.output_filters = [*sub.output_filters]
+    for name, value in sub.headers_out.items():
+        r.headers_out.set(name, value)
+    for name, value in sub.err_headers_out.items():
+        r.err_headers_out.set(name, value)
+    r.env.update(dict.items(sub.env))
+    r.notes = {**r.notes, **sub.notes}

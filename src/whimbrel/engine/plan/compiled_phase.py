@@ -1,0 +1,118 @@
+"""Compiled hooks of one phase under one plan, and the order of hooks (APR's ap_hook_sort)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.base.numbers import strip
+from whimbrel.registry.module import CompiledHook, Hook, Module, Reads
+from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus, RunMode
+
+Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
+
+
+MAX_HANDLERS: Final = 64  # names of which the hooks are remembered: media types among them
+
+
+class CompiledPhase:
+    """The compiled hooks of one phase under one plan.
+
+    *answer* is what the phase always answers, None where its hooks have to be asked.  *hooks* are all of them, *usual* those that may have a word
+    about GET and HEAD; `named` are those for one handler.  *passes* are the answers after which the next hook is asked, None for all.
+    *waits*: there are hooks that may have to be waited for.  *idle*: none has a word where there is no file (see `Made.needs_file`).
+    """
+
+    __slots__ = (
+        "_hooks",
+        "_named",
+        "_types",
+        "constant",
+        "client",
+        "hooks",
+        "needs_file",
+        "continue_on",
+        "is_cacheable",
+        "get_hooks",
+        "is_async",
+    )
+
+    def __init__(self, hooks: Iterable[CompiledHook], run: RunMode) -> None:
+        self._hooks = tuple(hooks)
+        self._named: BoundedDict[str | None, Hooks] = BoundedDict(MAX_HANDLERS)
+        self._types: BoundedDict[str | None, tuple[str, Hooks]] = BoundedDict(MAX_HANDLERS)
+        reads = Reads.NOTHING
+        for one in self._hooks:
+            reads |= one.reads
+        self.hooks = _callable(self._hooks)
+        self.get_hooks = _callable(one for one in self._hooks if one.methods & 1)
+        self.is_async = any(one.is_async for one in self._hooks)
+        self.is_cacheable = not reads & (Reads.UNCACHEABLE | Reads.TIME)
+        self.client = bool(reads & Reads.CLIENT)
+        self.needs_file = all(one.needs_file for one in self._hooks) and self.is_cacheable and not self.client
+        self.continue_on = (
+            None if run is RunMode.VOID else (DECLINED,) if run is RunMode.RUN_FIRST else (OK, DECLINED)
+        )
+        self.constant = (
+            self._always(DECLINED if run is RunMode.RUN_FIRST else OK)
+            if self.is_cacheable and not self.client
+            else None
+        )
+
+    def _always(self, otherwise: HookStatus) -> HookStatus | None:
+        """What comes of hooks that answer all requests alike; *otherwise* where none of them ends the phase."""
+        for one in self._hooks:
+            if one.constant is None:
+                return None
+            if self.continue_on is not None and one.constant not in self.continue_on:
+                return one.constant
+        return otherwise
+
+    def for_type(self, kind: str | None) -> tuple[str, Hooks]:
+        """The handler of a request that none was named for, by its media type, and the hooks that may take it."""
+        found = self._types.get(kind)
+        if found is None:
+            handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
+            found = self._types[kind] = (handler, self.named(handler))
+        return found
+
+    def named(self, handler: str | None) -> Hooks:
+        """The hooks that may take a request for *handler*."""
+        found = self._named.get(handler)
+        if found is None:
+            found = self._named[handler] = _callable(
+                one for one in self._hooks if one.handlers is None or handler in one.handlers
+            )
+        return found
+
+
+def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
+    return tuple((one.fn, one.is_async) for one in hooks)
+
+
+def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
+    """Hooks in httpd's order: by their number, equal ones in load order, then moved so that `before` and `after` hold."""
+    todo = sorted(entries, key=lambda e: e[1].order)
+    sources = {module.source for module, _ in todo}
+    waits: list[tuple[Module, Hook, set[str]]] = []
+    for module, hook in todo:
+        needed = {s for s in hook.after if s in sources}
+        needed |= {m.source for m, h in todo if module.source in h.before}
+        waits.append((module, hook, needed - {module.source}))
+    out: list[Hook] = []
+    while waits:
+        out.append(waits.pop(_first_free(waits))[1])
+    return tuple(out)
+
+
+def _first_free(waits: list[tuple[Module, Hook, set[str]]]) -> int:
+    """The index of the first hook, or of what it waits for, and so on (APR's tsort)."""
+    index = 0
+    for _ in waits:
+        needed = waits[index][2]
+        before = next((i for i, (module, _, _) in enumerate(waits) if module.source in needed), None)
+        if before is None:
+            break
+        index = before
+    return index

@@ -1,0 +1,71 @@
+"""All plans of one configuration."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.base.bounded_dict import BoundedDict
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.model import Layer, Server
+from whimbrel.engine.plan.compiled_phase import ordered
+from whimbrel.engine.plan.locations import Locations
+from whimbrel.engine.plan.plan import Plan
+from whimbrel.registry.phases import PHASES
+from whimbrel.registry.settings import merge
+
+MAX_HOSTS: Final = 1024  # addresses with host names, whose servers are cached
+
+
+class PlanCache:
+    """What all plans of one configuration share."""
+
+    __slots__ = ("_merged_layers", "_locations", "configuration", "dialect", "hooks", "by_host", "roots")
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.dialect = configuration.dialect
+        modules = configuration.modules.modules
+        self.hooks = {
+            p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
+        }
+        self.roots: dict[int, Plan] = {}
+        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)  # roots of servers; see pipeline/read.py
+        self._merged_layers: dict[tuple[Layer, Layer], Layer] = {}
+        self._locations: dict[int, Locations] = {}
+
+    def locations(self, server: Server) -> Locations:
+        """The <Location> sections of a server; hosts without such of their own share the main server's."""
+        found = self._locations.get(id(server.locations))
+        if found is None:
+            found = self._locations[id(server.locations)] = Locations(server.locations)
+        return found
+
+    def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
+        """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
+        if base is None:
+            return over
+        found = self._merged_layers.get((base, over))
+        if found is None:
+            records = dict(base.records)
+            for kind, record in over.records.items():
+                below = records.get(kind)
+                records[kind] = record if below is None else merge(below, record)
+            found = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
+        return found
+
+    def root(self, server: Server) -> Plan:
+        """The plan of a server's own defaults, no section laid over them."""
+        plan = self.roots.get(id(server))
+        if plan is None:
+            plan = self.roots[id(server)] = self.plan(server, (), server.defaults.records)
+        return plan
+
+    def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
+        """A plan of this world."""
+        return Plan(self, server, layers, records)
+
+    def invalidate(self) -> None:
+        """Drop every plan: a .htaccess file has changed."""
+        self.roots.clear()
+        self.by_host.clear()
+        self._merged_layers.clear()

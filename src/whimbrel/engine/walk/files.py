@@ -1,0 +1,29 @@
+"""The file walk: <Files> sections that match the file's name (ap_file_walk).  Manual: sections.html."""
+
+from __future__ import annotations
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.engine.request import Request
+from whimbrel.engine.walk.matching import (
+    regex_matches,
+)
+
+
+def file_walk(r: Request) -> None:
+    """Lay the <Files> sections that match the file's own name over the settings."""
+    sections = r.plan.core.files
+    if not sections or r.filename is None:
+        return
+    name = r.filename.rpartition("/")[2]
+    found = None
+    for section in sections:
+        if section.regex is not None:
+            matches = regex_matches(r, section.regex, name)
+        elif section.fnmatch:
+            matches = compile_fnmatch(section.pattern).search(name) is not None
+        else:
+            matches = section.pattern == name
+        if matches:
+            found = r.engine.plans.merge_layers(found, section.layer)
+    if found is not None:
+        r.plan = r.plan.with_layer(found)

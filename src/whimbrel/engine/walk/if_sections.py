@@ -1,0 +1,45 @@
+"""The if walk: <If>, <ElseIf> and <Else> sections whose condition holds (ap_if_walk).  Manual: sections.html."""
+
+from __future__ import annotations
+
+from whimbrel.config.core_config import CoreDirConfig
+from whimbrel.config.model import Layer, Section, SectionKind
+from whimbrel.engine.expressions import evaluate
+from whimbrel.engine.request import Request
+from whimbrel.expr.api import CompiledCondition
+from whimbrel.expr.errors import EvalError
+from whimbrel.registry.settings import UNSET
+
+
+def if_walk(r: Request) -> None:
+    """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
+    sections = r.plan.core.ifs
+    found: Layer | None = None
+    while sections:
+        found, sections = _chains(r, sections, found)
+    if found is not None:
+        r.plan = r.plan.with_layer(found)
+
+
+def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
+    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
+    taken, inside = False, []
+    for section in sections:
+        if section.kind is not SectionKind.IF and taken:
+            continue
+        taken = section.test is None or _true(r, section.test)
+        if taken:
+            found = r.engine.plans.merge_layers(found, section.layer)
+            inner = section.layer.records.get(CoreDirConfig)
+            if inner is not None and inner.ifs is not UNSET:
+                inside += inner.ifs
+    return found, inside
+
+
+def _true(r: Request, test: CompiledCondition) -> bool:
+    """Whether *test* holds; one that can't be evaluated does not."""
+    try:
+        return evaluate(r, test)
+    except EvalError as problem:
+        r.log("error", f"Failed to evaluate <If > condition: {problem.reason}", code="AH00039")
+        return False

@@ -1,0 +1,50 @@
+"""Symbolic links on the way to a file: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's resolve_symlink)."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from whimbrel.config.core_config import OPT_SYM_LINKS, OPT_SYM_OWNER
+from whimbrel.engine.deps.files import is_directory, is_file, is_link
+from whimbrel.engine.request import Request
+from whimbrel.registry.phases import OK, HookStatus
+
+
+def check_symlink(
+    r: Request, path: str, info: os.stat_result | None
+) -> tuple[HookStatus, os.stat_result | None]:
+    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: an answer and the target's stat."""
+    if info is None:
+        why = r.deps.errno
+        return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
+    if is_link(info):
+        info = _target(r, path, info)
+        if info is None:
+            r.log("error", f"Symbolic link not allowed or link target not accessible: {path}", code="AH00037")
+            return 403, None
+    if not is_directory(info) and not is_file(info):
+        r.log("error", f"Forbidden: {path} doesn't point to a file or directory", code="AH00038")
+        return 403, None
+    return OK, info
+
+
+def _log_refused(r: Request, path: str, why: int) -> HookStatus:
+    reason = f"({why}){os.strerror(why)}: "
+    if why == errno.EACCES:
+        tail = "because search permissions are missing on a component of the path"
+        r.log("error", f"{reason}access to {r.uri} denied (filesystem path '{path}') {tail}", code="AH00035")
+    else:
+        r.log("error", f"{reason}access to {r.uri} failed (filesystem path '{path}')", code="AH00036")
+    return 403
+
+
+def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
+    """The target of a symbolic link that the options allow, else None."""
+    value = r.plan.core.options.value
+    if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
+        return None
+    target = r.deps.stat(path)
+    if target is None or (value & OPT_SYM_OWNER and target.st_uid != link.st_uid):
+        return None
+    return target
