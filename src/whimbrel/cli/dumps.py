@@ -11,10 +11,11 @@ from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.load import catalogue_of
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.directives.node import Node
 from whimbrel.modules import ALL
-from whimbrel.modules.mpm.settings import MUTEX_TYPES, MpmConfig
+from whimbrel.modules.mpm.settings import MUTEX_TYPES
 
 
 def directives(dialect: str) -> str:

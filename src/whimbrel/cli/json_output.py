@@ -161,7 +161,7 @@ def _server(server: Server) -> Json:
 def run_settings(configuration: Configuration) -> Json:
     """The run part of -S."""
     from whimbrel.config.core_config import CoreServerConfig
-    from whimbrel.modules.mpm.settings import MpmConfig
+    from whimbrel.config.mpm_config import MpmConfig
 
     spec, conf = configuration.spec, configuration.main.config(MpmConfig)
     sink = spec.error_log

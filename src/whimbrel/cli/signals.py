@@ -13,7 +13,7 @@ from whimbrel.base.latin1 import from_system
 from whimbrel.cli import version_text
 from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
-from whimbrel.modules.mpm.settings import MpmConfig
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.server.master import pidfile
 from whimbrel.server.master.messages import with_code
 

@@ -1,6 +1,6 @@
 """Sockets, processes, signals and protocol state machines around an engine.
 
-Packages: master (parent process), worker (one event loop), connection (layers below a protocol), http1, http2, logs.
-Programs start it by master.master.Master or master.single_process.serve.
-Must not import: modules, cli, upgrade, verify, replay, report.
+Public: master.master.Master and master.single_process.serve start it.
+Packages: master, worker (one event loop), connection (layers below a protocol), http1, http2, logs.
+Must not import: modules (it calls their providers), cli, upgrade, verify, replay, report.
 """

@@ -24,7 +24,6 @@ TOKENS = {
     "os": "os",
     "full": "full",
 }
-_TOKENS_22 = {"product": "prod"}  # 2.2 compares less: any other word means Full
 
 
 def set_tokens(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink, ServerSpec
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.modules.core.log import error_sink
-from whimbrel.modules.mpm.settings import MpmConfig
 
 
 def server_spec(configuration: Any) -> ServerSpec:

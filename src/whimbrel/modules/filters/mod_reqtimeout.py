@@ -11,6 +11,8 @@ from typing import Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, strtol
+from whimbrel.config.model import unique_by
+from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
@@ -19,24 +21,6 @@ from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import overlaid, setting
 
 RATE = ",minrate="
-
-
-@dataclass(frozen=True, slots=True)
-class ReadLimit:
-    """One phase: *first* seconds (0: no limit), extended by a second for each *rate* bytes that arrive, up to *most* seconds (0: no end)."""
-
-    first: int = 0
-    most: int = 0
-    rate: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadLimits:
-    """The limits of a connection's three phases."""
-
-    handshake: ReadLimit
-    header: ReadLimit
-    body: ReadLimit
 
 
 @dataclass(slots=True)
@@ -107,6 +91,12 @@ def limits_of(configuration: Any, server: Any) -> ReadLimits:
     return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 
 
+def first_timeouts(configuration: Any) -> set[float]:
+    """Return the seconds that any server gives for the start of a head or of a body."""
+    limits = [limits_of(configuration, server) for server in unique_by(configuration.servers(), ReqtimeoutServerConfig)]
+    return {float(phase.first) for server in limits for phase in (server.header, server.body)}
+
+
 MODULE = Module(
     name="reqtimeout_module",
     source="mod_reqtimeout.c",
@@ -121,5 +111,8 @@ MODULE = Module(
             help="Set various timeout parameters for TLS handshake and/or reading request headers and body",
         ),
     ),
-    providers=(Provider("reqtimeout", "limits", limits_of),),
+    providers=(
+        Provider("reqtimeout", "limits", limits_of),
+        Provider("reqtimeout", "first_timeouts", first_timeouts),
+    ),
 )

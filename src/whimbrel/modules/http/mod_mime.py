@@ -30,7 +30,6 @@ from whimbrel.registry.settings import setting
 
 DIRECTORY_TYPE = "httpd/unix-directory"
 EXCEPTIONS: Final = "ap-mime-exceptions-list"
-ATTRIBUTES = ("type", "encoding", "language", "charset", "handler", "input_filters", "output_filters")
 Extensions = dict[str, dict[str, str]]
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.mpm.listen import LISTEN
-from whimbrel.modules.mpm.settings import GROUP, USER, MpmConfig, on_process, process_number, set_chroot
+from whimbrel.modules.mpm.settings import GROUP, USER, on_process, process_number, set_chroot
 from whimbrel.modules.support.setters import Setter
 from whimbrel.registry.module import Module
 

@@ -10,43 +10,12 @@ from collections.abc import Callable
 
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, strtol, upper
+from whimbrel.config.mpm_config import MpmConfig, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.modules.support.setters import Setter, global_only
-from whimbrel.registry.settings import setting
-
-
-@dataclass(slots=True)
-class MpmConfig:
-    """The main server's settings of the process; None where a directive was not given.  Paths are as written unless they had to exist."""
-
-    user: str = setting("")
-    group: str = setting("")
-    pid_file: str = setting("")
-    scoreboard_file: str = setting("")
-    lock_file: str = setting("")
-    core_directory: str = setting("")
-    chroot: str = setting("")
-    run_directory: str = setting("")
-    requests_per_child: int = setting(0)
-    backlog: int = setting(511)
-    graceful_timeout: int = setting(0)
-    extended_status: bool | None = setting(None)
-    see_request_tail: bool = setting(False)
-    suexec: bool = setting(False)
-    regex_options: frozenset[str] = setting(frozenset({"DOTALL", "DOLLAR_ENDONLY"}))
-    start_servers: int | None = setting(None)
-    server_limit: int | None = setting(None)
-    thread_limit: int | None = setting(None)
-    threads_per_child: int | None = setting(None)
-    max_workers: int | None = setting(None)
-    min_spare: int | None = setting(None)
-    max_spare: int | None = setting(None)
-    async_factor: float = setting(2.0)
-    accept_mutex: str = setting("default")
 
 
 def on_process(setter: Setter) -> Setter:
@@ -186,9 +155,6 @@ def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     conf.accept_mutex = words[0].lower()
 
 
-_REGEX_OPTIONS = ("ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY")
-
-
 def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     """RegexDefaultOptions: plain and ``+`` words add, ``-`` words remove, ``none`` empties."""
     options = (
@@ -239,18 +205,6 @@ def group_exists(name: str) -> bool:
     except (KeyError, ValueError):
         return False
     return True
-
-
-def user_id(name: str) -> int | None:
-    """The number of a user, by name or ``#number`` as atoi reads it; None for an unknown name."""
-    import pwd
-
-    if name.startswith("#"):
-        return atoi(name[1:])
-    try:
-        return pwd.getpwnam(name).pw_uid
-    except (KeyError, ValueError):
-        return None
 
 
 ROOT_REFUSED = "\n\t".join(

@@ -1,7 +1,7 @@
-"""mod_dumpio: what connections read and write, in the error log.
+"""mod_dumpio: logs the input and output of connections.
 
-Manual: mod/mod_dumpio.html.  Where no server of a configuration asks for it, connections are never of this kind and nothing of it costs anything.
-Whimbrel reads a head as a whole; it is told line by line, as httpd asks for it.
+Manual: mod/mod_dumpio.html. Connections have this type only where a server enables it, so it costs nothing
+elsewhere. Whimbrel reads a head as a whole; the log shows it line by line, as httpd reads it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
 
 PIECE: Final = 1968  # bytes of data in one line
-_DATA, _COUNT, _IN, _OUT = 100, 58, 135, 164  # lines of mod_dumpio.c
+_DATA, _COUNT, _IN, _OUT = 100, 58, 135, 164  # line numbers in mod_dumpio.c
 
 
 class DumpIO:
-    """Writes the lines of one connection; *settings* say in which directions."""
+    """Writes the log lines of one connection; *settings* enable the directions."""
 
     __slots__ = ("_about", "_engine", "_server", "input", "level", "old", "output")
 
@@ -40,7 +40,7 @@ class DumpIO:
         self.input, self.output = settings.input, settings.output
 
     def say(self, words: str, line: int) -> None:
-        """One line of the error log."""
+        """Write one line to the error log."""
         source = f"mod_dumpio.c({line})"
         shown = (
             f"{source}: mod_dumpio: {words}" if self.old and self.level == "debug" else f"mod_dumpio: {words}"
@@ -50,31 +50,30 @@ class DumpIO:
         )
 
     def data(self, direction: str, kind: str, data: bytes, *, shown_as: str = "") -> None:
-        """So many bytes of data, and the bytes; what follows a NUL in a piece is not shown."""
+        """Log the number of bytes and the bytes; a NUL ends the shown text of a piece."""
         self.say(f" dumpio_{direction} (data-{kind}): {len(data)} bytes", _COUNT)
         for at in range(0, len(data), PIECE):
-            self.say(
-                f" dumpio_{direction} (data-{shown_as or kind}): {to_text(data[at : at + PIECE]).partition(chr(0))[0]}",
-                _DATA,
-            )
+            shown = to_text(data[at : at + PIECE]).partition("\0")[0]
+            self.say(f" dumpio_{direction} (data-{shown_as or kind}): {shown}", _DATA)
 
     def asks(self, how: str, count: int) -> None:
-        """httpd asks its filters for input."""
+        """Log that httpd reads from its input filters."""
         self.say(f"dumpio_in [{how}] {count} readbytes", _IN)
 
     def passes(self, *marks: str) -> None:
-        """Output passes, with nothing but marks in it."""
+        """Log a brigade of metadata buckets."""
         self.say("dumpio_out", _OUT)
         self.marks(*marks)
 
     def marks(self, *marks: str) -> None:
-        """Marks among the output."""
+        """Log metadata buckets."""
         for mark in marks:
             self.say(f" dumpio_out (metadata-{mark}): 0 bytes", _COUNT)
 
 
 class DumpIOProtocol(HttpProtocol):
-    """A connection whose server may want a dump; kept answers are made anew, so that all of it is told."""
+    """Connection whose server may enable dumps; it bypasses the response cache, so that everything is logged.
+    """
 
     __slots__ = ("_dump",)
 
@@ -87,9 +86,10 @@ class DumpIOProtocol(HttpProtocol):
         engine, server = self.service.engine, self._listener.server
         settings = engine.configuration.provider("dumpio", "wanted")(engine.configuration, server)
         level = settings.level if not engine.configuration.dialect.messages_24 else "trace7"
+        # notices are always logged
         is_enabled = level == "notice" or enabled(
             server.config(CoreServerConfig).log_level, "dumpio", level
-        )  # notices are always logged
+        )
         if is_enabled and (settings.input or settings.output):
             self._dump, self._by_head = DumpIO(engine, server, self.connection, settings), {}
             if settings.input:
@@ -143,7 +143,7 @@ class DumpIOProtocol(HttpProtocol):
 
 
 def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
-    """(kind of bucket, bytes) of the body; a file's content is a file's whether it was read beforehand or not."""
+    """Iterate over (bucket type, bytes) of the body; a cached file's content counts as FILE, too."""
     r = answer.request
     is_single_file = (
         r.finfo is not None
@@ -167,7 +167,7 @@ def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
 
 
 async def _logged_parts(dump: DumpIO, stream: Any) -> AsyncIterator[bytes]:
-    """*stream*, told piece by piece."""
+    """Pass *stream* on and log its pieces."""
     async for piece in stream:
         dump.say("dumpio_out", _OUT)
         dump.data("out", "HEAP", piece)

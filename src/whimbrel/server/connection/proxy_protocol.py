@@ -1,7 +1,7 @@
-"""RemoteIPProxyProtocol: the header with which a proxy begins a connection to tell whose it is; HTTP takes over behind it.
+"""RemoteIPProxyProtocol: reads the PROXY header at the start of a connection, then hands over to HTTP.
 
-Specification: the PROXY protocol, versions 1 and 2.  Manual: mod/mod_remoteip.html#remoteipproxyprotocol.  A connection without a valid header is
-closed without an answer.
+Specification: the PROXY protocol, versions 1 and 2. Manual: mod/mod_remoteip.html#remoteipproxyprotocol. A
+connection without a valid header is closed without a response.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from whimbrel.server.http1.protocol import HttpProtocol, plain
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 
-MOST_V1: Final = 107  # bytes of a header of version 1, its line end included
-MOST_V2: Final = 1024  # bytes of addresses and further fields in one of version 2
+MOST_V1: Final = 107  # bytes of a header of version 1, including its line end
+MOST_V2: Final = 1024  # bytes of addresses and TLVs in a header of version 2
 SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
-_FIRST_READ: Final = (
-    15  # bytes that httpd has read before it knows the version, and leaves out of the lengths that it tells
-)
-_ENDLESS: Final = 8192  # bytes without a line end that are waited for
+# bytes that httpd has read before it knows the version, and omits from the lengths that it logs
+_FIRST_READ: Final = 15
+_ENDLESS: Final = 8192  # bytes without a line end that are buffered
 _FAMILIES: Final = {0x11: (socket.AF_INET, 4, 12, "TCPv4"), 0x21: (socket.AF_INET6, 16, 36, "TCPv6")}
 
 
 class ProxyHeaderFields(NamedTuple):
-    """A header of *size* bytes; *address* is "" where it names no client."""
+    """A header of *size* bytes; *address* is "" if it names no client."""
 
     size: int
     address: str = ""
@@ -38,7 +37,7 @@ class ProxyHeaderFields(NamedTuple):
 
 
 class BadHeader(Exception):
-    """The connection can't be used; *line* is what the log says, if anything."""
+    """Error: the connection is unusable; *line* is the log line, if any."""
 
     def __init__(self, code: str = "", words: str = "") -> None:
         super().__init__(words)
@@ -46,7 +45,7 @@ class BadHeader(Exception):
 
 
 def read_header(data: bytes) -> ProxyHeaderFields | None:
-    """The header at the beginning of *data*, None while it is not all there; raises BadHeader."""
+    """Return the header at the start of *data*, None while it is incomplete; raise BadHeader."""
     if data.startswith(SIGNATURE[: len(data)]):
         return _version_2(data)
     if data.startswith(b"PROXY"[: len(data)]):
@@ -63,18 +62,20 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
     if end + 2 > MOST_V1:
         raise BadHeader(
             "AH10185",
-            f"RemoteIPProxyProtocol header too long, got {end + 2 - _FIRST_READ} expected {MOST_V1 + 1 - _FIRST_READ}",
+            f"RemoteIPProxyProtocol header too long, got {end + 2 - _FIRST_READ}"
+            f" expected {MOST_V1 + 1 - _FIRST_READ}",
         )
     line = to_text(data[:end])
     words = line.split(" ")
     if words[1:2] == ["UNKNOWN"] and len(words) > 2:
         return ProxyHeaderFields(end + 2)
     if words[1:] == ["UNKNOWN"]:
-        raise BadHeader  # as httpd, which takes the beginning of what follows for the rest of the header
+        raise BadHeader  # as httpd, which reads the start of what follows as the rest of the header
     if words[1:2] not in (["TCP4"], ["TCP6"]):
         raise BadHeader(
             "AH03499",
-            f"RemoteIPProxyProtocol: unknown family '{words[1] if len(words) > 1 else ''}' in header '{line}'",
+            f"RemoteIPProxyProtocol: unknown family '{words[1] if len(words) > 1 else ''}'"
+            f" in header '{line}'",
         )
     for word, what in enumerate(
         ("client-address", "destination-address", "client-port", "destination-port"), 2
@@ -90,7 +91,8 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
     except (OSError, ValueError):
         raise BadHeader(
             "AH03502",
-            f"RemoteIPProxyProtocol: error converting family '{words[1]}' host '{words[2]}' port '{words[4]}'",
+            f"RemoteIPProxyProtocol: error converting family '{words[1]}'"
+            f" host '{words[2]}' port '{words[4]}'",
         ) from None
 
 
@@ -118,7 +120,7 @@ def _version_2(data: bytes) -> ProxyHeaderFields | None:
 
 
 class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
-    """The beginning of a connection: HTTP follows at once where no header is expected of this client."""
+    """Protocol of the start of a connection; HTTP follows immediately if the client sends no header."""
 
     __slots__ = ("_buffer", "connection", "server", "service", "transport")
 
@@ -201,7 +203,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         self.service.remove(self)
 
     def expire(self) -> None:
-        """No header came in time."""
+        """Close the connection: no header came in time."""
         self._say(
             LogLine(
                 "error",
@@ -214,26 +216,29 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         self._close()
 
     def drain(self) -> None:
-        """As any connection that has not begun."""
+        """Close a connection that has not sent its header."""
 
     def close_now(self) -> None:
-        """Nothing was asked yet."""
+        """Close a connection that has sent no request."""
         self._close()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """What the scoreboard says about it."""
+        """Return the scoreboard row of the connection."""
         return connection_row("R", self.connection.client_ip, "", "", "", 0)
 
 
 def protocol_factory(service: WorkerState) -> type[HttpProtocol] | type[ProxyProtocolReader]:
-    """What connections of a worker begin with: the reader of headers only where some server expects them, the teller only where one wants a dump."""
+    """Return the protocol of a worker's new connections.
+
+    The reader of PROXY headers and the dumping protocol are used only where a server enables them.
+    """
     configuration = service.engine.configuration
     wanted = configuration.provider("remoteip", "any_header")
     if wanted is not None and wanted(configuration):
         return ProxyProtocolReader
     dumped = configuration.provider("dumpio", "any_wanted")
     if dumped is not None and dumped(configuration):
-        from whimbrel.server.connection.dumpio import DumpIOProtocol  # for few
+        from whimbrel.server.connection.dumpio import DumpIOProtocol  # rarely used
 
         return DumpIOProtocol
     return HttpProtocol

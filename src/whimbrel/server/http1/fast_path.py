@@ -1,9 +1,7 @@
-"""The fast path of a connection: kept answers to whole heads, given without reading them.
+"""Fast path of a connection: cached responses to complete heads, without parsing them.
 
-It answers only what the general path answers to the same bytes: nothing but a whole head finds anything (see
-`Book`), and nothing of a head that is
-cut, or that has no plain form, is ever kept.  What it leaves goes to the general path, whose first head it
-did not answer.
+It answers only what the general path answers to the same bytes: only a complete head of plain form is a key
+of the response cache (see `CacheIndex`). All other input goes to the general path.
 """
 
 from __future__ import annotations
@@ -21,12 +19,12 @@ from whimbrel.server.http1.send_file import try_send_file
 from whimbrel.server.http1.writer import WRITE_AHEAD, ResponseWriter, State
 from whimbrel.server.worker.state import WorkerState
 
-MAX_MISSED: Final = 4  # heads in a row that are not near the last one, after which none is looked for
+MAX_MISSED: Final = 4  # consecutive heads unlike the last one, after which patterns are not tried
 MAX_PATTERN: Final = 4096  # bytes of a head that a connection remembers
 
 
 class FastPath(ResponseWriter):
-    """See the module."""
+    """Protocol base that answers from the response cache."""
 
     __slots__ = ("_index", "_by_head", "_head", "_last", "_missed", "_pattern")
     _index: CacheIndex
@@ -40,7 +38,9 @@ class FastPath(ResponseWriter):
         self._missed = 0
 
     def _replay(self, cached: CachedResponse) -> None:
-        """Answer with what this turn of the loop has already answered to the same client and the same bytes (see `_remember`)."""
+        """Repeat a response that was sent in this tick to the same client and the same bytes (see
+        `_promote`).
+        """
         service, connection = self.service, self.connection
         for add, line in cached.adders:
             add(line)
@@ -56,10 +56,11 @@ class FastPath(ResponseWriter):
             self._end()
 
     def _promote(self, cached: CachedResponse, *, alike: bool) -> None:
-        """Let *kept* be used without further questions until the end of this turn of the loop, where all its uses have the same bytes and lines.
+        """Let *cached* be used without validation until the end of this tick, if all its uses have the same
+        bytes and lines.
 
-        What changes on disk meanwhile is seen by the next turn: a fraction of a millisecond later.  *alike*: it was used for a head that is not its
-        own to the byte.
+        The next tick, a fraction of a millisecond later, sees changes on disk. *alike*: the head differs in
+        bytes from the cached one.
         """
         service, connection = self.service, self.connection
         if (
@@ -82,7 +83,9 @@ class FastPath(ResponseWriter):
             cached.ready_tick_any_head = service.tick
 
     def _try_cache(self, data: bytes) -> int:
-        """Answer what was kept for the whole heads at the front of *data*; how many bytes of it are done."""
+        """Answer the complete heads at the front of *data* from the cache; return the number of bytes
+        consumed.
+        """
         service, connection = self.service, self.connection
         if service.draining or (self._listener.announces and not connection.served):
             return 0
@@ -98,9 +101,8 @@ class FastPath(ResponseWriter):
             self._missed = 0
             logged = (data[: data.index(b"\r\n")], *pattern.logged) if pattern.queried else pattern.logged
         else:
-            cached, logged = self._index.lookup_raw(
-                connection, data, self._listener.limits, service.tick
-            )  # most often there is one head and nothing else
+            # the usual case: one head and nothing else
+            cached, logged = self._index.lookup_raw(connection, data, self._listener.limits, service.tick)
             if self._index.pattern_candidate is not None:
                 self._learn_pattern(data, logged)
         if cached is None:
@@ -144,7 +146,7 @@ class FastPath(ResponseWriter):
         return len(data)
 
     def _learn_pattern(self, data: bytes, logged: LoggedLines | None) -> None:
-        """Where the answer that `Book.find` gave is that of the last request, too, the line that differed may differ once more."""
+        """Remember the line in which this head differs from the last one with the same response."""
         index = self._index
         if index.pattern_candidate is not None:
             (line, key), index.pattern_candidate = index.pattern_candidate, None
@@ -157,8 +159,8 @@ class FastPath(ResponseWriter):
             self._last = key
 
     def _try_cache_pipelined(self, data: bytes) -> int:
-        """`_quick` where one head is not all there is: the first, and so many more as this turn and the
-        transport have room for.
+        """Answer pipelined heads from the cache: the first, and as many as this tick and the transport have
+        room for.
         """
         service, connection, index, done, size, closes = (
             self.service,
@@ -179,7 +181,7 @@ class FastPath(ResponseWriter):
                 break
             if cached.file:
                 if out:
-                    break  # what is there goes out first
+                    break  # what is gathered is written first
                 return end if self._replay_file(cached, head) else 0
             if cached.large:
                 out += (cached.serialize_head(connection, service.date, service.now), cached.payload)
@@ -202,7 +204,7 @@ class FastPath(ResponseWriter):
         return done
 
     def _replay_file(self, cached: CachedResponse, head: RawHead | None) -> bool:
-        """Answer with a file that is as it was; False where it is not, or can't be had."""
+        """Send a cached file response; return False if the file has changed or cannot be opened."""
         service, connection = self.service, self.connection
         handle = service.files.get(cached.file, cached.stamp)
         if handle < 0:

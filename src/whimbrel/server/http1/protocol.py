@@ -1,12 +1,11 @@
 """One client connection: HTTP/1.0 and 1.1 with keep-alive, pipelining, bodies, lingering close.
 
-The fast road is `data_received` -> `_quick`: exact bytes of a whole head that were answered before are
-answered from what was kept.  Everything else
-goes through `_next`, which reads one head and asks the engine.  Answers leave in the order of the requests:
-while one is being made or sent, what
-arrives waits in `_buffer` (or goes to the body), and reading stops when it is too much.  So do pipelined
-requests when the client does not read their
-answers, or when the worker has answered as many of them in this turn of its loop as others can wait for.
+The fast path, `_try_cache`, answers complete heads from the response cache by their bytes. All other input
+goes through `_process_buffer`, which reads one head and calls the engine.
+
+Responses are sent in the order of the requests. While one is computed or sent, input waits in `_buffer` or
+goes to the body, and reading pauses above a bound. Pipelined requests also wait when the client does not
+read, or when this tick has no room for more.
 
 RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 """
@@ -34,16 +33,16 @@ from whimbrel.server.worker.state import FOREVER, WorkerState
 if TYPE_CHECKING:
     from whimbrel.server.http2.connection import Http2Connection
 
-MAX_AHEAD: Final = 64 * 1024  # bytes that a client may send beyond the request that is being answered
+MAX_AHEAD: Final = 64 * 1024  # bytes that a client may send ahead of the current response
 MAX_BODY_AHEAD: Final = 64 * 1024  # bytes of a body that wait for their reader
-MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body for which the connection is kept
+MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body up to which the connection stays open
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
-SWITCHED: Final = "switched-to"  # a note that core's protocols.py leaves
+SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class HttpProtocol(FastPath):
-    """See the module."""
+    """Protocol of a client connection with the general path."""
 
     __slots__ = (
         "_body",
@@ -64,16 +63,15 @@ class HttpProtocol(FastPath):
     def __init__(self, service: WorkerState) -> None:
         super().__init__(service)
         self._buffer = b""
-        # of a head that is not complete: the buffer is its data, a bytearray
+        # reader of an incomplete head; `_buffer` is its data then, a bytearray
         self._reader: HeadReader | None = None
         self._discarded = self._body_bytes = 0
         self._expects = self._is_poisoned = self._postponed = False
         self._reading = True
         self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
-        self._empty: RequestBody | None = (
-            None  # that of all requests without one, as long as nothing is noted in it
-        )
+        # shared body of requests without one, as long as it is unchanged
+        self._empty: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
         self._row: tuple[Head | None, int, State, Head | None, ScoreboardRow] | None = None
 
@@ -147,7 +145,7 @@ class HttpProtocol(FastPath):
             self._arrived(data)
 
     def _arrived(self, data: bytes) -> None:
-        """Bytes that come while an answer is made or sent, or after the last one."""
+        """Handle bytes that arrive while a response is computed or sent, or after the last one."""
         if self._state is State.LINGER or self._is_poisoned:
             return
         self._buffer += data
@@ -168,10 +166,10 @@ class HttpProtocol(FastPath):
 
     # the whole road ---------------------------------------------------------------------------
     def _process_buffer(self, *, cache_missed: bool = False, more: bool = False) -> None:
-        """Answer the complete heads in the buffer, in order, until something has to be waited for.
+        """Answer the complete heads in the buffer, in order, until one has to wait.
 
-        *looked*: `_quick` has nothing for the first; *more*: one that stood before it was answered in this
-        turn.
+        *cache_missed*: `_try_cache` has missed for the first one. *more*: a request before it was answered in
+        this tick.
         """
         if self._postponed:
             return
@@ -193,7 +191,7 @@ class HttpProtocol(FastPath):
                 self._go_on_reading()
 
     def resume(self) -> None:
-        """Go on with the pipelined requests that had to wait for this turn."""
+        """Continue with the pipelined requests that waited for this tick."""
         self._postponed = False
         if self._state is State.READY:
             if not self._paused:
@@ -201,7 +199,7 @@ class HttpProtocol(FastPath):
             self._process_buffer()
 
     def _read_next(self, *, cache_missed: bool) -> bool:
-        """Answer the head at the front of the buffer; False when it is not complete."""
+        """Answer the head at the front of the buffer; return False if it is incomplete."""
         data, listener, reader, head = self._buffer, self._listener, self._reader, None
         if (
             listener.direct
@@ -230,7 +228,7 @@ class HttpProtocol(FastPath):
         return True
 
     def _hand_over(self) -> Http2Connection:
-        """What the rest of the connection is for."""
+        """Hand the rest of the connection to HTTP/2."""
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
 
         self._state, self._buffer, self.deadline = State.LINGER, b"", FOREVER
@@ -251,7 +249,7 @@ class HttpProtocol(FastPath):
         return True
 
     def _last_head(self, ending: InputState) -> None:
-        """No more bytes will come: what there is of a head counts."""
+        """Process an incomplete head at the end of the input."""
         reader = self._reader or HeadReader(self._buffer, self._listener.limits, self._listener.rules)
         head = reader.read(ending)
         if head is not None:
@@ -260,7 +258,10 @@ class HttpProtocol(FastPath):
             self._buffer, self._reader = b"", None
 
     def _arm_read_timeout(self, count: int) -> None:
-        """Wait for more of a head or a body of which *count* bytes are there: for TimeOut, and no longer than RequestReadTimeout lets it take."""
+        """Set the deadline for the rest of a head or body of which *count* bytes are there.
+
+        TimeOut applies, and RequestReadTimeout where it ends earlier.
+        """
         listener = self._listener
         self._wait(listener.timeout)
         if listener.reading is not None:
@@ -326,7 +327,7 @@ class HttpProtocol(FastPath):
         return body
 
     def _wanted(self) -> None:
-        """A handler waits for its request's body."""
+        """Note that a handler reads the request body."""
         if self._expects and self._head is not None:
             self._expects = self._head.expect_continue = False
             self.transport.write(CONTINUE)
@@ -335,7 +336,7 @@ class HttpProtocol(FastPath):
         self._go_on_reading()
 
     def _feed(self) -> None:
-        """Give the bytes in the buffer to the body, or drop them when nobody will read it."""
+        """Pass the buffered bytes to the body, or drop them if the body has no reader."""
         parser, body, data = self._parser, self._body, self._buffer
         if parser is None or not data:
             return
@@ -373,7 +374,7 @@ class HttpProtocol(FastPath):
             self.deadline = FOREVER
 
     def _poison(self, failure: BodyError) -> None:
-        """The rest of the body can't be read: neither can a further request."""
+        """Fail the rest of the body; no further request is read."""
         self._parser = None
         self._buffer = b""
         if self._body is not None:
@@ -403,7 +404,7 @@ class HttpProtocol(FastPath):
             self._ready()
 
     def _ready(self) -> None:
-        """The next request may come."""
+        """Wait for the next request."""
         if self.service.stopping:
             self._end()
             return
@@ -421,7 +422,7 @@ class HttpProtocol(FastPath):
 
     # ends -------------------------------------------------------------------------------------
     def expire(self) -> None:
-        """Timeouts: an idle connection is closed without a word, a client that stopped sending its request is answered."""
+        """Handle a timeout: close an idle connection silently, answer an incomplete request."""
         late, self._read_deadline = self._read_deadline, None
         self.deadline = FOREVER
         if self._paused or self._file is not None or self._state is State.LINGER:
@@ -449,18 +450,18 @@ class HttpProtocol(FastPath):
             self._end()
 
     def drain(self) -> None:
-        """Idle connections stay open until their keep-alive time is over, so that no request meets a closed door; the answer to it then ends them."""
+        """Drain: an idle connection stays open for its keep-alive time, and its next response closes it."""
         if self._state is State.READY and not self.connection.served and not self._buffer:
             self._wait(min(self._listener.keep_alive, self._listener.timeout))
 
     def close_now(self) -> None:
-        """The server stops: idle connections end at once, busy ones after their answer (see `_ready`)."""
+        """Close an idle connection now, a busy one after its response (see `_ready`)."""
         if self._state in (State.READY, State.LINGER):
             self._state = State.LINGER
             self.transport.close()
 
     def scoreboard_row(self) -> ScoreboardRow:
-        """What the scoreboard says about this connection; the same object as before where nothing has changed."""
+        """Return the scoreboard row of this connection; the same object if it is unchanged."""
         answering, served = self.connection.rendering, self.connection.served
         head, known = self._head or answering, self._row
         if (
@@ -492,7 +493,7 @@ class HttpProtocol(FastPath):
 
 
 def plain(address: str) -> str:
-    """An address without IPv6's wrapping of IPv4 and without scope."""
+    """Return an address without scope, and IPv4-mapped IPv6 as IPv4."""
     return address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
 
 

@@ -1,6 +1,7 @@
-"""Sending files: sendfile(2) through a duplicate of the connection's descriptor.
+"""Sends files with sendfile(2) through a duplicate of the connection's descriptor.
 
-uvloop's transports can't send files.  As long as a transport has nothing to write, bytes may be sent beside it; the sender is only started then.
+uvloop's transports cannot send files. Bytes may be sent beside a transport while its write buffer is empty;
+the sender starts only then.
 """
 
 from __future__ import annotations
@@ -13,20 +14,17 @@ from typing import Final
 
 from whimbrel.engine.input.body import FileSegment, Part, size_of
 
-MAX_TICK_BYTES: Final = (
-    4 << 20
-)  # bytes of one call, and of one turn of the loop: what one client gets before others have theirs
-LARGE_THRESHOLD: Final = (
-    1 << 20
-)  # bytes of a file that costs less when the head before it is a packet of its own
+# bytes of one call and of one tick: the share of one client before others are served
+MAX_TICK_BYTES: Final = 4 << 20
+# bytes from which on a file is cheaper if the head before it is a separate packet
+LARGE_THRESHOLD: Final = 1 << 20
 
 
 class FileSender:
     """Sends *parts* and then calls *done* with the number of bytes sent and the error, if any.
 
-    *already* bytes of them, not all, are out.
-
-    *stalled* is called when the client's window is full, and again whenever it has taken something.  The files are closed at the end.
+    *already* bytes of them, not all, were sent before. *stalled* is called when the client's window is full,
+    and again after each progress. The files are closed at the end.
     """
 
     __slots__ = ("_done", "_loop", "_out", "_parts", "_position", "_sent", "_short", "_stalled", "_waiting")
@@ -48,7 +46,7 @@ class FileSender:
         self._waiting = self._short = False
 
     def start(self) -> None:
-        """Send until the client's window is full, or a turn is over."""
+        """Send until the client's window is full, or the share of this tick is used."""
         left, self._short = MAX_TICK_BYTES, False
         try:
             while self._parts and left > 0 and not self._short:
@@ -64,7 +62,7 @@ class FileSender:
                 self._finish(None)
 
     def stop(self) -> None:
-        """The connection is gone."""
+        """Stop because the connection is closed."""
         self._finish(ConnectionResetError())
 
     def _send(self, part: Part) -> int:
@@ -76,7 +74,7 @@ class FileSender:
                 if left
                 else 0
             )
-            self._short = count < step  # the window is full: asking again would only be told so
+            self._short = count < step  # the window is full: a further call would return EAGAIN
             if not count and left:
                 raise OSError("the file became shorter")
         else:
@@ -112,9 +110,10 @@ class FileSender:
 
 
 def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> int:
-    """Send *head* and the *size* bytes of a file as far as the client's window takes them; how many bytes that were.
+    """Send *head* and *size* bytes of a file as far as the client's window allows; return the number of
+    bytes.
 
-    What went wrong, if anything did, is told again to the FileSender that goes on from there.
+    An error is not raised here: the FileSender that continues meets it again.
     """
     count = 0
     try:
@@ -127,9 +126,9 @@ def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> in
 
 
 def _large(part: Part) -> bool:
-    """Whether *part* had better begin a packet: page by page as it lies in memory, a large file goes out in fewer pieces."""
+    """Return True if *part* should begin a packet: page-aligned large files need fewer pieces."""
     return isinstance(part, FileSegment) and part.length >= LARGE_THRESHOLD
 
 
 def _nothing(_sent: int, _problem: OSError | None) -> None:
-    """What is called when everything has been said already."""
+    """Callback for an end that was already handled."""

@@ -1,6 +1,6 @@
-"""The sending side of a connection: answers of bytes, files and streams, back-pressure, the end.
+"""Sending side of a connection: responses of bytes, files and streams, back-pressure, lingering close.
 
-Answers are handed over one at a time; `_answered` is called when one is out and the next may follow.
+Responses are passed one at a time; `_answered` is called when one is sent and the next may follow.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
-# bytes of answers that wait for the client, after which no further one is begun
+# bytes of responses that wait for the client, above which no further request is started
 WRITE_AHEAD: Final = 64 * 1024
-LINGER: Final = 2.0  # seconds between our end of the connection and the client's
+LINGER: Final = 2.0  # seconds between the end of our side of the connection and the client's
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class State(Enum):
-    """What a connection is doing."""
+    """State of a connection."""
 
-    READY = auto()  # waiting for a head
-    BUSY = auto()  # an answer is being made or sent
-    DISCARD = auto()  # the answer is out, the rest of the request's body is not in
+    READY = auto()  # waits for a head
+    BUSY = auto()  # a response is computed or sent
+    DISCARD = auto()  # the response is sent, the rest of the request body is awaited
     LINGER = auto()  # our side is closed
 
 
 class ResponseWriter(asyncio.Protocol, TimedConnection):
-    """See the module."""
+    """Protocol base that writes responses."""
 
     __slots__ = (
         "_drained",
@@ -70,19 +70,19 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     @abstractmethod
     def _process_buffer(self) -> None:
-        """Go on with what has arrived."""
+        """Process the buffered input."""
 
     @abstractmethod
     def _switches(self, answer: Response) -> bool:
-        """Whether *answer*, which has the status 101, hands the connection over to another protocol: then that has been done."""
+        """Return True if *answer*, a 101 response, has handed the connection over to another protocol."""
 
     @abstractmethod
     def _answered(self) -> None:
-        """The answer is out and the connection stays."""
+        """Continue after a response on a persistent connection."""
 
     @abstractmethod
     def _discard_input(self) -> None:
-        """What has arrived, and what still comes, is of no interest any more."""
+        """Discard buffered and further input."""
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -139,7 +139,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._on_sent(answer, len(body))
 
     def _send_rest(self, answer: Response, head: bytes, already: int = 0) -> None:
-        """Send an answer with files, of which *already* bytes are out, as soon as nothing is waiting in the transport."""
+        """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
+        empty.
+        """
         self.deadline = FOREVER
         self._pending_file = (answer, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
@@ -148,7 +150,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._send_files(already)
 
     def _send_files(self, already: int = 0) -> None:
-        """Send an answer with files, of which *already* bytes are out; nothing is waiting in the transport."""
+        """Send a response with files, of which *already* bytes were sent; the transport's buffer is empty."""
         waiting, self._pending_file = self._pending_file, None
         if waiting is None:
             return
@@ -174,7 +176,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         at_once = False
 
     def _dup_socket(self) -> socket.socket | None:
-        """The connection beside the transport; None where it is closed."""
+        """Return a duplicate of the connection's socket; None if it is closed."""
         if self._out is None and not self.transport.is_closing():
             self._out = socket.socket(fileno=_duplicate(self.transport))
         return self._out
@@ -183,7 +185,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self._wait(self._listener.timeout)
 
     async def _stream(self, answer: Response, head: bytes) -> None:
-        """Send what a handler goes on writing; a failure ends the connection, so that the client sees that something is missing."""
+        """Send a response body as it is produced; a failure closes the connection, so the client detects
+        truncation.
+        """
         chunked = answer.framing is Framing.CHUNKED
         count, broken = 0, False
         self.transport.write(head)
@@ -211,7 +215,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self._process_buffer()
 
     def _on_sent(self, answer: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
-        """The answer is out, or can't be sent any further; *count* and *more* are those of `Answer.sent`."""
+        """Account for a sent or failed response; *count* and *more* are the arguments of `Response.on_sent`.
+        """
         service = self.service
         service.requests += 1
         service.sent += count
@@ -231,7 +236,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._answered()
 
     def _failed(self, problem: BaseException) -> None:
-        """A fault of the server's own: the client gets a 500 without a body, the log the reason."""
+        """Answer with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
         if self._state is not State.LINGER:
             self.transport.write(BROKEN)
@@ -239,7 +244,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     # ends -------------------------------------------------------------------------------------
     def _end(self) -> None:
-        """Close our side and give the client a moment to read and to close its own (ap_lingering_close)."""
+        """Close our side and give the client a moment to read and close its own (ap_lingering_close)."""
         self._state = State.LINGER
         self._discard_input()
         if self.transport.is_closing():
@@ -256,13 +261,13 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
 
 def _joined(parts: list[Part]) -> bytes | None:
-    """All parts as one; None where files are among them."""
+    """Return all parts as one; None if there are files among them."""
     pieces = [part for part in parts if not isinstance(part, FileSegment)]
     return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
 def _framed(answer: Response) -> list[Part]:
-    """The parts of an answer with the marks of chunks between them, if it has chunks."""
+    """Return the parts of a response, with chunk framing if it is chunked."""
     if answer.framing is not Framing.CHUNKED:
         return answer.parts
     out: list[Part] = []

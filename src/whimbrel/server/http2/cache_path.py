@@ -1,28 +1,32 @@
-"""Responses from the cache, given once more on HTTP/2 streams that last no longer than that.
+"""Cache hits on HTTP/2: streams that are opened and answered in one step.
 
-A client that repeats a request sends the same bytes (HPACK's table is unchanged), and the response's fields
-are the same bytes within one second.
+A client that repeats a request sends the same bytes while HPACK's table is unchanged, and the response's
+fields are the same bytes within one second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.http.http2.hpack import FieldBlock
-from whimbrel.server.http2.stream import MAX_HEAD
+from whimbrel.server.http2.sender import Sender
+from whimbrel.server.http2.session import Session
 
-if TYPE_CHECKING:
-    from whimbrel.server.http2.connection import Http2Connection
-
-WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before one is written
+MAX_HEAD: Final = 8192  # bytes of a response head that fits into one frame
+WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before a write
 
 
 class LastHit:
-    """A cached response, the block of fields that it answers, and what it takes to give it once more before
-    anything else has happened.
+    """The last cache hit, prepared for a replay.
+
+    Attributes:
+        cached: the cached response
+        request: field block of the request
+        encoded: field block of the response
+        adders: log appenders with their lines
     """
 
     __slots__ = ("adders", "encoded", "cached", "request")
@@ -38,20 +42,19 @@ class LastHit:
 
 
 class CachedResponder:
-    """Gives cached responses to the requests of one connection, without a `Stream`."""
+    """Sends cached responses to the requests of one connection, without a `Stream`."""
 
-    def __init__(self, session: Http2Connection) -> None:
-        self.session = session
+    def __init__(self, session: Session, sender: Sender) -> None:
+        self.session, self.sender = session, sender
 
     def fast_path(self, data: bytes, at: int, most: int) -> int:
-        """Answer the requests in *data* from *at* on that are single frames with known fields, while cached
-        responses have room.
+        """Answer requests from the cache: single frames with known field blocks in *data*, from *at* on.
 
-        Where the first frame begins that is something else; each request is a unit of `Wire.work`, of which
-        there are at most *most*.
+        Returns the position of the first frame that it leaves. Each request is a unit of `wire.work`, of
+        which there are at most *most*.
         """
         session, wire, size, same = self.session, self.session.wire, len(data), None
-        if session.leaving or session.sender.padding or not wire.is_clear:
+        if session.leaving or self.sender.padding or not wire.is_clear:
             return at
         known = wire.decoder.known
         while (
@@ -79,7 +82,7 @@ class CachedResponder:
         return at
 
     def _replay(self, number: int, same: LastHit) -> None:
-        """Give the response that was just given to the same fields."""
+        """Send the same response to the same fields on another stream."""
         session, cached = self.session, same.cached
         for add, line in same.adders:
             add(line)
@@ -89,7 +92,7 @@ class CachedResponder:
         session.wire.answer(number, same.encoded, cached.body)
 
     def _same(self, cached: CachedResponse, request: FieldBlock) -> LastHit | None:
-        """What it takes to give *kept* again in this turn; None where each use of it differs."""
+        """Prepare *cached* for a replay in this tick; return None if each use of it differs."""
         service, connection = self.session.service, self.session.connection
         if not cached.is_log_line_stable or connection.useragent_ip or connection.notes:
             return None
@@ -104,10 +107,10 @@ class CachedResponder:
         )
 
     def _give(self, number: int, cached: CachedResponse, head: RawHead | None) -> bool:
-        """Send a cached response, if the windows have room for it."""
+        """Send a cached response if the windows have room for it."""
         session, wire = self.session, self.session.wire
         if (
-            cached.size > session.sender.largest
+            cached.size > self.sender.largest
             or cached.head_size > MAX_HEAD
             or not wire.has_room(cached.size)
         ):
@@ -125,7 +128,7 @@ class CachedResponder:
         return True
 
     def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, RawHead | None]:
-        """The cached response to a head, and the head where it is not the same to the byte."""
+        """Return the cached response to a head, and the head if it differs from the cached one's bytes."""
         service, connection, limits = (
             self.session.service,
             self.session.connection,
@@ -139,8 +142,7 @@ class CachedResponder:
         return cached, head
 
     def try_cache(self, number: int, raw: bytes) -> bool:
-        """Give the cached response to the request whose `raw_head` is *raw*, if there is one and the windows
-        have room for it.
+        """Send the cached response to the request with the raw head *raw*; False if there is none or no room.
         """
         cached, head = self._lookup(raw)
-        return cached is not None and not self.session.sender.padding and self._give(number, cached, head)
+        return cached is not None and not self.sender.padding and self._give(number, cached, head)

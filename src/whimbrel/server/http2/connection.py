@@ -1,10 +1,12 @@
-"""One HTTP/2 connection: frames in, requests to the engine, answers out under the client's flow control.
+"""One HTTP/2 connection: frames in, requests to the engine, responses out under the client's flow control.
 
-`HttpProtocol` hands a connection over when it begins with the preface or after an answer of 101; TLS may do so after its handshake.  Streams are
-answered side by side where they wait; an answer that needs no waiting is sent at once.  Memory is bounded: by the number of streams and of requests
-still worked on, their windows, the size of a block of fields, and by reading nothing while the client does
-not read.  A turn of the loop does a bounded amount of work for a connection; what is left of its input waits
-for the next one.
+`HttpProtocol` hands a connection over when it begins with the preface or after a 101 response; TLS may do so
+after its handshake. Streams that wait are served concurrently; a response that needs no waiting is sent
+immediately.
+
+Memory is bounded: by the number of streams and running requests, their windows, the size of a field block,
+and by pausing reads while the client does not read. Each tick does a bounded amount of work for a connection;
+the rest of its input waits for the next tick.
 
 RFC 9113; manual: mod/mod_http2.html.
 """
@@ -35,23 +37,24 @@ from whimbrel.http.http2.protocol import (
 )
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
-from whimbrel.server.http2.stream import Sender, Stream, StreamBody
+from whimbrel.server.http2.sender import Sender
+from whimbrel.server.http2.stream import Stream, StreamBody
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
-WRITE_AHEAD: Final = 64 * 1024  # bytes that wait for the client before nothing more is read or sent
-LINGER: Final = 2.0  # seconds between our end of the connection and the client's
-MAX_WORK: Final = 256  # units of `Wire.work` in one turn of the loop
-MAX_BEGUN: Final = 8  # requests of one turn that the engine works on
+WRITE_AHEAD: Final = 64 * 1024  # bytes that wait for the client before reading and sending pause
+LINGER: Final = 2.0  # seconds between the end of our side of the connection and the client's
+MAX_WORK: Final = 256  # units of `wire.work` in one tick
+MAX_BEGUN: Final = 8  # requests that are passed to the engine in one tick
 MAX_HELD: Final = 256 * 1024  # bytes of response bodies that wait, before further requests wait too
-FIRST_PENDING: Final = 6  # requests that wait for their handlers at one time, at first (mod_http2's limit)
-MAX_HEADS: Final = 384 * 1024  # bytes of the heads of requests, before further ones are refused
-MAX_RESETS: Final = 1000  # streams that ended before their answer, beyond those that got one
+FIRST_PENDING: Final = 6  # initial limit of requests that wait for their handlers (mod_http2's)
+MAX_HEADS: Final = 384 * 1024  # bytes of request heads, before further requests are refused
+MAX_RESETS: Final = 1000  # streams that ended before their response, beyond those that got one
 CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
 
 
 class Http2Connection(asyncio.Protocol, TimedConnection):
-    """See the module.  *settings* is mod_http2's record of the server that the connection's address belongs to."""
+    """Protocol of one connection; *settings* is mod_http2's record of the default server of its address."""
 
     def __init__(
         self,
@@ -76,22 +79,22 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self, settings.max_streams, settings.window
         )
         self.streams = self.wire.streams
-        self.running = 0  # requests that are worked on, those of streams that are gone included
+        self.running = 0  # requests that are worked on, including those of reset streams
         self.waiting = 0  # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
         self.answered = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
-        self.repeater = CachedResponder(self)
+        self.repeater = CachedResponder(self, self.sender)
         connection.served = 1
         connection.is_draining = False
-        self._begun: deque[Stream] = deque()  # requests that the engine has not seen yet
-        self._input = b""  # what has arrived and was not worked on yet
+        self._begun: deque[Stream] = deque()  # requests that were not passed to the engine yet
+        self._input = b""  # received bytes that were not processed yet
         self._has_preface = self._has_tick = self._has_window = False
         self._is_reading, self._turns = True, 0
 
-    # the connection -------------------------------------------------------------------------------------------------------------------------------
+    # the connection -----------------------------------------------------------------------------
     def start(self, data: bytes) -> None:
         """Begin with *data*, which starts with the client's preface."""
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
@@ -100,7 +103,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.data_received(data)
 
     def start_upgraded(self, head: Head, data: bytes) -> None:
-        """Begin after an answer of 101 to *head*, which becomes stream 1; *data* is what came behind it."""
+        """Begin after a 101 response to *head*, which becomes stream 1; *data* is what followed it."""
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.connections.add(self)
         payload = client_settings(head.headers.get("HTTP2-Settings") or "")
@@ -146,18 +149,18 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     @property
     def is_full(self) -> bool:
-        """True if the client has to take something before more is sent."""
+        """True if the client has to take data before more is sent."""
         return self.paused or len(self.wire.out) + self.transport.get_write_buffer_size() > WRITE_AHEAD
 
     async def drain_output(self) -> None:
-        """Wait until the client may have taken something."""
+        """Wait until the client may have taken data."""
         if self.paused:
             self.drained = self.drained or self.service.loop.create_future()
             await asyncio.shield(self.drained)
         else:
             await asyncio.sleep(0)
 
-    # what arrives ---------------------------------------------------------------------------------------------------------------------------------
+    # what arrives -------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
@@ -171,7 +174,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.service.loop.call_soon(self._tick)
 
     def _tick(self) -> None:
-        """Do the work of one turn of the loop, and have another one where more is to be done."""
+        """Do the work of one tick, and schedule another one if work remains."""
         self._has_tick = False
         if self.ended or self.paused:
             return
@@ -196,13 +199,13 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._schedule_tick()
 
     def _read_on(self, *, wanted: bool) -> None:
-        """Read from the client, or stop that."""
+        """Resume or pause reading from the client."""
         if wanted is not self._is_reading and not self.transport.is_closing():
             self._is_reading = wanted
             (self.transport.resume_reading if wanted else self.transport.pause_reading)()
 
     def _read_frames(self) -> bool:
-        """Take frames from the input, as many as one turn may; True if there are more."""
+        """Process as many frames of the input as one tick may; return True if there are more."""
         wire, data, at = self.wire, self._input, 0
         wire.work = 0
         if not self._has_preface:
@@ -225,13 +228,15 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._input = data[at:] if not self.ended else b""
 
     def flush(self) -> None:
-        """Write what there is to write, and see how long the client may take from here on."""
+        """Write the pending frames and renew the deadline."""
         if self.wire.out and not self.ended and not self.transport.is_closing():
             self.transport.write(self.wire.take())
         self.set_deadline()
 
     def set_deadline(self) -> None:
-        """Between requests the keep-alive time, while something depends on the client Timeout, else no end."""
+        """Set the deadline: KeepAliveTimeout between requests, Timeout while the client is awaited, else
+        none.
+        """
         listener = self.listener
         if self.ended:
             return
@@ -245,18 +250,18 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.deadline = self.service.clock + seconds
 
     def on_window(self) -> None:
-        """Streams that wait for a window go on at the end of the turn, once for all frames in it."""
+        """Note that a window was opened: waiting streams are woken once, at the end of the tick."""
         self._has_window = True
 
     def on_goaway(self) -> None:
-        """The client opens no more streams: the connection ends with the last one."""
+        """Close the connection after the last stream, since the client opens no more."""
         self.leaving = True
         if not self.streams:
             self.close()
 
-    # requests -------------------------------------------------------------------------------------------------------------------------------------
+    # requests -----------------------------------------------------------------------------------
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
-        """A request whose head is complete; *ended*: so is the request."""
+        """Accept a request with a complete head; *ended* if it has no body."""
         most = self.settings.max_streams
         if self.leaving or self.running >= most or len(self.streams) >= most or self.heads > MAX_HEADS:
             self._refuse(number, ErrorCode.REFUSED_STREAM)
@@ -290,14 +295,14 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
 
     @property
     def _may_begin(self) -> bool:
-        """True if another request may be worked on: the client takes what it has got so far."""
+        """True if another request may be started: the client takes the responses so far."""
         return self.held < MAX_HELD and self.pending < self.max_pending and not self.is_full
 
     def _begin_some(self, *, more: bool) -> None:
-        """Work on requests that have arrived, but not on those that the client has taken back.
+        """Start requests that have arrived, except those that the client has reset.
 
-        Where there is *more* input, a request of this turn waits for the next one: the frame behind it may
-        take it back.
+        If *more* input is pending, requests of this tick wait for the next one: a pending frame may reset
+        them.
         """
         begun, left = self._begun, MAX_BEGUN
         while begun and left and self._may_begin and not self.ended:
@@ -352,9 +357,10 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.flush()
 
     def _adapt_pending(self) -> None:
-        """A handler has ended: a client that takes all responses may have twice as many at work.
+        """Adapt the limit of running handlers when one has ended: a client that takes all responses may have
+        more.
 
-        Responses are in memory before the client takes them, so one that does not read gets few.
+        Responses are in memory before the client takes them, so a client that does not read gets few.
         """
         self.pending -= 1
         self.max_pending = (
@@ -364,7 +370,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._schedule_tick()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
-        """A fault of the server's own: the client gets a 500 without a body."""
+        """Answer with a 500 without a body after an internal error."""
         self.service.report(problem)
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
@@ -378,9 +384,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.wire.send_head(number, self.wire.encoder.encode(CONTINUE), end=False)
             self.flush()
 
-    # bodies ---------------------------------------------------------------------------------------------------------------------------------------
+    # bodies -------------------------------------------------------------------------------------
     def on_data(self, stream: Stream, data: bytes) -> None:
-        """Bytes of a body, perhaps the last ones."""
+        """Pass data of a request body to its reader."""
         stream.received += len(data)
         length = stream.head.length
         if length is not None and (stream.received > length or (stream.ended and stream.received != length)):
@@ -392,13 +398,13 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             stream.body.end()
 
     def release_window(self, number: int, size: int) -> None:
-        """*size* bytes of a body were read: the client may send as many again."""
+        """Open the window of a stream by *size* bytes of its body that were read."""
         stream = self.streams.get(number)
         if size and stream is not None and not self.ended:
             self.wire.consume(stream, size)
 
     def on_trailers(self, stream: Stream, block: FieldBlock) -> None:
-        """The end of a body."""
+        """End a request body at its trailers."""
         try:
             check_trailers(block.fields)
         except MalformedRequest as problem:
@@ -406,32 +412,32 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         else:
             self.on_data(stream, b"")
 
-    # the end of streams ---------------------------------------------------------------------------------------------------------------------------
+    # the end of streams -------------------------------------------------------------------------
     def _end(self, stream: Stream, code: ErrorCode) -> None:
-        """End a stream from our side, for what the client did."""
+        """Reset a stream because of a fault of the client."""
         self.wire.reset(stream.number, code)
         self.on_broken(stream)
 
     def on_broken(self, stream: Stream) -> None:
-        """The client has broken the rules of a stream."""
+        """Drop a stream on which the client has violated the protocol."""
         self.forget(stream)
         self._count_reset()
 
     def on_reset(self, stream: Stream) -> None:
-        """The client has given up a stream."""
+        """Drop a stream that the client has reset."""
         self.forget(stream)
         self._count_reset()
         if self.leaving and not self.streams:
             self.close()
 
     def forget(self, stream: Stream) -> None:
-        """The client will not see an answer of *stream*; what works on it finds out when it reads or writes."""
+        """Detach *stream*, whose response the client will not see; its reader or writer fails later."""
         stream.gone = True
         stream.connection.aborted = True
         if stream in self._begun:
             self._begun.remove(stream)
             self.heads -= stream.head_size
-            self.running -= 1  # at once: what comes in the same piece of data may have its place
+            self.running -= 1  # now: a request in the same piece of data may take its place
         if isinstance(stream.body, StreamBody):
             self.wire.consume(stream, stream.body.buffered)
         self.wire.drop(stream)
@@ -440,7 +446,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream.wake()
 
     def done(self, stream: Stream) -> None:
-        """The answer is out, or can't be sent any further."""
+        """Account for a stream whose response was sent or has failed."""
         self.running -= 1
         self.heads -= stream.head_size
         self.answered += 1
@@ -460,9 +466,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         if self.leaving and not self.streams:
             self.close()
 
-    # ends -----------------------------------------------------------------------------------------------------------------------------------------
+    # ends ---------------------------------------------------------------------------------------
     def close(self, code: ErrorCode = ErrorCode.NO_ERROR, *, text: bytes = b"") -> None:
-        """Say goodbye and close our side; the client has a moment to read it."""
+        """Send GOAWAY and close our side; the client has `LINGER` seconds to read it."""
         if self.ended or self.transport.is_closing():
             return
         self.wire.farewell(code, text)
@@ -481,7 +487,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.deadline = self.service.clock + LINGER
 
     def expire(self) -> None:
-        """The client took too long: what waits for its body is answered, what waits for its window ends, an idle connection is closed."""
+        """Handle a timeout: fail the awaited bodies, reset streams that wait for a window, or close an idle
+        connection.
+        """
         self.deadline = FOREVER
         if self.ended or self.paused:
             self.transport.abort()
@@ -501,7 +509,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.close(text=b"timeout")
 
     def drain(self) -> None:
-        """Take no further streams, and end with the last one; a client asks again elsewhere for what it sent later (RFC 9113, 6.8)."""
+        """Refuse further streams and close after the last one; the client repeats later ones elsewhere (RFC
+        9113, 6.8).
+        """
         if not self.leaving and not self.ended:
             self.leaving = True
             if self.streams:
@@ -511,11 +521,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
                 self.close()
 
     def close_now(self) -> None:
-        """The server stops: what is being answered may end."""
+        """Drain the connection: running requests may end."""
         self.drain()
 
     def scoreboard_row(self) -> dict[str, Any]:
-        """What the scoreboard says about this connection."""
+        """Return the scoreboard row of this connection."""
         last = next(reversed(self.streams.values()), None)
         line, vhost = (last.head.line or "", last.head.hostname or "") if last is not None else ("", "")
         state = "W" if self.running else "C" if self.ended else "K"

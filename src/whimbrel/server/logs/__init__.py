@@ -1,6 +1,6 @@
-"""Log sinks: files, syslog, piped programs.  Manual: logs.html.
+"""Log sinks: files, syslog, piped programs. Manual: logs.html.
 
 Public: logs.{Logs, LogFile}, piped_logs.
-Lines are written once per tick; a program that ends is started again by the master.
-Must not import: master, http1, http2.
+Lines are written once per tick; the master restarts a program that ends.
+Must not import: master (except for messages), http1, http2.
 """

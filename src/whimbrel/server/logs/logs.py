@@ -1,7 +1,7 @@
 """Log sinks: files, programs and syslog, opened by the master and written by its workers.
 
-Files are written with one append of whole lines (O_APPEND: the kernel keeps lines of several processes apart), pipes with at most PIPE_BUF bytes
-at once.  What one turn of the loop logs goes out together at its end.
+Files get one append of complete lines (O_APPEND: the kernel separates the lines of several processes), pipes
+at most PIPE_BUF bytes per write. The lines of one tick are written together at its end.
 """
 
 from __future__ import annotations
@@ -23,32 +23,36 @@ from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.server.logs.piped_logs import PipedLog
 from whimbrel.server.master.messages import apr_error, complain, logs_not_opened, with_code
 
-ATOMIC: Final = 4096  # PIPE_BUF: what a pipe keeps together, and httpd's buffer under BufferedLogs
-MAX_WAITING: Final = (
-    1 << 20
-)  # bytes that wait for a full disk or a slow program before lines are dropped (disk) or the worker waits too (program)
-RETRY: Final = 0.5  # seconds until what could not be written is tried again
-QUICK_END: Final = 1.0  # a log program that ran no longer is started again after a pause, and so is one that could not be started
+ATOMIC: Final = 4096  # PIPE_BUF: the unit of atomic writes to a pipe, and httpd's buffer under BufferedLogs
+# bytes that wait for a full disk or a slow program; then lines are dropped (disk) or the worker waits
+# (program)
+MAX_WAITING: Final = 1 << 20
+RETRY: Final = 0.5  # seconds until a failed write is repeated
+# seconds of life up to which a log program restarts after a pause, as one does that could not be started
+QUICK_END: Final = 1.0
 RESTART_PAUSE: Final = 1.0  # seconds
 LAST_WAIT: Final = 3.0  # seconds that the end of a worker waits for a slow program
 _DATED: Final = compile(r"\[\w{3} [^\]]* \d{4}\] (?P<text>\[(?:\w*:)?(?P<level>\w+)\] )", re.ASCII)
 
 
 class LogFile:
-    """An open log; *hold* keeps lines until they fill a block (BufferedLogs)."""
+    """An open log; *hold* collects lines until they fill a block (BufferedLogs)."""
 
     def __init__(self, handle: int, *, pipe: bool = False, hold: bool = False) -> None:
         self.handle, self.pipe, self.hold = handle, pipe, hold
         self.blocked = False
         self._lines: list[bytes] = []
-        self.add: Callable[[bytes], None] = self._lines.append  # keeps whole lines for the next `flush`
+        self.add: Callable[[bytes], None] = self._lines.append  # collects complete lines for the next `flush`
 
     @property
     def _size(self) -> int:
         return sum(map(len, self._lines))
 
     def flush(self, *, everything: bool = True) -> None:
-        """Write what is due; what can't be written stays (`blocked`) for a time when *everything* is asked for, or too much waits.  Never raises."""
+        """Write what is due; never raises.
+
+        What cannot be written stays (`blocked`) until a call with *everything*, or until too much waits.
+        """
         if not self._lines or (
             not everything
             and (self._size < ATOMIC if self.hold else self.blocked and self._size < MAX_WAITING)
@@ -59,7 +63,7 @@ class LogFile:
         self._lines[:], self.blocked = left, bool(left)
 
     def finish(self, end: float) -> None:
-        """The last `flush`: a program that reads slowly is given time until *end* (monotonic)."""
+        """Flush for the last time; a slow program gets time until *end* (monotonic)."""
         self.flush()
         while self.pipe and self._lines and (left := end - time.monotonic()) > 0:
             _wait_writable(self.handle, left)
@@ -75,7 +79,7 @@ class LogFile:
                     if self._size < MAX_WAITING:
                         return [rest, *pieces[at + 1 :]]
                     _wait_writable(self.handle, 1.0)
-                except OSError:  # a full disk: what fits waits for better times, whole lines
+                except OSError:  # full disk: keep the complete lines that fit the bound
                     return [_shortened(rest)]
         return []
 
@@ -91,7 +95,7 @@ def _shortened(lines: bytes) -> bytes:
 
 
 class Syslog(LogFile):
-    """The system's log: it has its own times, and gets the level of each line as priority."""
+    """The system's log: it adds its own times, and each line's level is its priority."""
 
     def __init__(self) -> None:
         super().__init__(-1)
@@ -109,7 +113,7 @@ class Syslog(LogFile):
 
 
 def grouped(lines: Iterable[bytes], size: int) -> list[bytes]:
-    """*lines* joined as long as they stay within *size* bytes; a longer one stands alone."""
+    """Join *lines* into blocks of up to *size* bytes; a longer line is a block of its own."""
     out: list[bytes] = []
     for line in lines:
         if out and len(out[-1]) + len(line) <= size:
@@ -122,15 +126,15 @@ def grouped(lines: Iterable[bytes], size: int) -> list[bytes]:
 class Logs:
     """The open logs of one generation of workers, by sink.
 
-    `write` is for the time after `attach`: it gathers lines until the end of the loop's turn.  Before that (in the master) every line is written at
-    once.
+    After `attach`, `write` collects lines until the end of the tick. Before (in the master) it writes every
+    line immediately.
     """
 
     def __init__(self, dialect: Dialect, program: str, server_root: str = "") -> None:
         self.dialect, self.program, self.server_root = dialect, program, server_root
         self.outputs: dict[LogSink, LogFile] = {}
         self.programs: list[PipedLog] = []
-        self.restart_at: float | None = None  # when a log program is due to be started again (monotonic)
+        self.restart_at: float | None = None  # when a log program is due to be restarted (monotonic)
         self.report: Callable[[str], None] = lambda text: None
         self._soon: Callable[[Callable[[], None]], object] | None = None
         self._later: Callable[[float, Callable[[], None]], object] | None = None
@@ -140,7 +144,7 @@ class Logs:
 
     # opening ----------------------------------------------------------------------------------
     def open_error_log(self, sink: LogSink) -> None:
-        """Open the main error log and let it take the place of standard error; raises StartError."""
+        """Open the main error log and redirect standard error to it; raise StartError."""
         if sink.syslog:
             self._open_syslog(sink)
             return
@@ -148,7 +152,7 @@ class Logs:
         os.dup2(output.handle, 2)
 
     def open(self, sinks: Iterable[LogSink], *, hold: bool = False, error_log: bool = False) -> None:
-        """Open further logs; raises StartError."""
+        """Open further logs; raise StartError."""
         for sink in sinks:
             if sink in self.outputs:
                 continue
@@ -169,7 +173,7 @@ class Logs:
             raise logs_not_opened(self.dialect, "AH00091", text, apr_error(problem)) from None
 
     def _open_transfer_log(self, sink: LogSink) -> LogFile:
-        """The error log is open by then, and has the reason."""
+        """Open a transfer log; a failure is logged in the error log, which is open by now."""
         try:
             return self._append_to(sink)
         except OSError as problem:
@@ -244,11 +248,13 @@ class Logs:
         soon: Callable[[Callable[[], None]], object],
         later: Callable[[float, Callable[[], None]], object] | None = None,
     ) -> None:
-        """From here on lines are gathered; *soon* calls a function at the end of the loop's turn, *later* after some seconds."""
+        """Collect lines from now on; *soon* calls a function at the end of the tick, *later* after some
+        seconds.
+        """
         self._soon, self._later = soon, later
 
     def write(self, sink: LogSink, data: bytes) -> None:
-        """Append whole lines to a log."""
+        """Append complete lines to a log."""
         known = self._by_id.get(id(sink))
         output = known[1] if known is not None else self._find(sink)
         output.add(data)
@@ -260,12 +266,14 @@ class Logs:
         self._due.append(output)
 
     def appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """A quick `write` for whole lines to one open log, for turns of the loop in which something was written there before."""
+        """Return a fast `write` of complete lines to an open log, for ticks in which the log was written
+        before.
+        """
         known = self._by_id.get(id(sink))
         return (known[1] if known is not None else self._find(sink)).add
 
     def flush_tick(self) -> None:
-        """Write what this turn has logged."""
+        """Write what this tick has logged."""
         due, self._due = self._due, []
         for output in due:
             output.flush(everything=False)
@@ -291,13 +299,13 @@ class Logs:
             output.flush()
 
     def finish(self) -> None:
-        """The last `flush` of a worker."""
+        """Flush for the last time in a worker."""
         end = time.monotonic() + LAST_WAIT
         for output in self.outputs.values():
             output.finish(end)
 
     def _find(self, sink: LogSink) -> LogFile:
-        """The open log of *sink*; one that nobody announced is opened now, or goes to the main error log."""
+        """Return the open log of *sink*; open an unannounced one now, or fall back to the main error log."""
         output = self.outputs.get(sink)
         if output is None:
             try:
@@ -310,7 +318,7 @@ class Logs:
 
     # programs ---------------------------------------------------------------------------------
     def program_ended(self, pid: int) -> None:
-        """A process of the master's that was no worker has ended: a log program is started again, after a pause if it has only just begun."""
+        """Restart the log program with this process ID, after a pause if it has only just started."""
         for program in self.programs:
             if program.pid == pid:
                 program.ended()
@@ -327,7 +335,7 @@ class Logs:
                     self._restart(program)
 
     def restart_programs(self) -> None:
-        """Start the log programs that wait for it."""
+        """Start the log programs whose pause is over."""
         if self.restart_at is not None and self.restart_at <= time.monotonic():
             self.restart_at = None
             for program in self.programs:
@@ -350,7 +358,7 @@ class Logs:
 
     # the end ----------------------------------------------------------------------------------
     def close(self) -> None:
-        """The master has no more use for this generation; programs end with their last writer."""
+        """Close the logs of a previous generation; programs end with their last writer."""
         for sink, output in self.outputs.items():
             if output.handle > 2 and not sink.piped:
                 os.close(output.handle)
@@ -360,7 +368,7 @@ class Logs:
         self._by_id.clear()
 
     def end(self) -> None:
-        """The server ends: write what is left, and give programs a moment to read the end of their logs."""
+        """Write the rest and give programs a moment to read it, because the server ends."""
         self.flush()
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 2)

@@ -1,6 +1,7 @@
 """Programs that read a log from their standard input (``|program``), owned by the master.
 
-The master keeps both ends of the pipe, so that nothing is lost between the end of a program and its next start.  Manual: logs.html#piped.
+The master keeps both ends of the pipe open, so no line is lost while a program is restarted. Manual:
+logs.html#piped.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from whimbrel.config.model import LogSink
 
 
 class PipedLog:
-    """One program and its pipe; *started* is when it was last started (monotonic).  Raises OSError."""
+    """One program and its pipe; *started* is the time of its last start (monotonic). Raises OSError."""
 
     def __init__(self, sink: LogSink, server_root: str = "") -> None:
         self.sink, self.server_root = sink, server_root
@@ -28,10 +29,10 @@ class PipedLog:
         self.ending = False
 
     def start(self) -> None:
-        """Start the program, again if need be; raises OSError.
+        """Start or restart the program; raise OSError.
 
-        As APR does it: the program begins in the server root, names without a slash are files there; a shell gets the words without their quotes,
-        and an absolute name is looked for before.
+        As in APR, it starts in the server root and names without a slash are files there. A shell gets the
+        words without their quotes, and an absolute name is checked first.
         """
         self.started = time.monotonic()
         argv = [to_bytes(word) for word in words(self.sink.target)]
@@ -51,21 +52,21 @@ class PipedLog:
 
     @property
     def pid(self) -> int:
-        """The running program's number, 0 without one."""
+        """Process ID of the running program, 0 without one."""
         return self.process.pid if self.process is not None else 0
 
     def runs(self) -> bool:
-        """Whether the program runs."""
+        """Return True if the program runs."""
         return self.process is not None and self.process.poll() is None
 
     def ended(self) -> None:
-        """The program was reaped."""
+        """Note that the program was reaped."""
         if self.process is not None:
             self.process.returncode = 0
             self.process = None
 
     def close(self) -> None:
-        """Close the pipe; the program reads what is in it and then its end."""
+        """Close the pipe; the program reads the rest and then end-of-file."""
         if not self.ending:
             self.ending = True
             os.close(self.write_end)
@@ -79,7 +80,7 @@ def _unblock() -> None:
 
 
 def words(command: str) -> list[str]:
-    """A command line as apr_tokenize_to_argv takes it apart: blanks, both quotes, backslashes."""
+    """Split a command line as apr_tokenize_to_argv does: blanks, both quotes, backslashes."""
     try:
         return shlex.split(command) or [""]
     except ValueError:

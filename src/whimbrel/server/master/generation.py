@@ -1,4 +1,6 @@
-"""One generation of workers: what the master made of a configuration, and every worker inherits by being forked."""
+"""One generation of workers: the objects that the master builds from a configuration and workers inherit by
+fork.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ from whimbrel.server.worker.state import tick_period
 
 @dataclass(slots=True)
 class Generation:
-    """Everything that workers of one generation share; *period* is that of their clocks, in seconds.
+    """Objects that all workers of one generation share.
 
-    *programs* are those that all workers share: each has ``release(at_once=...)``.
+    Attributes:
+        period: period of the workers' clocks in seconds
+        programs: programs shared by all workers; each has ``release(at_once=...)``
     """
 
     configuration: Configuration
@@ -41,40 +45,42 @@ class Generation:
     period: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """What looks at all servers is done once: workers share the memory of what is there when they are forked, as long as they don't touch it."""
+        """Compute what needs all servers once: workers share these pages as long as they leave them
+        unchanged.
+        """
         self.period = tick_period(self.configuration)
         if self.configuration.hosts is not None:
             for port in {port for _address, port in self.sockets}:
                 self.configuration.hosts.prepare(port)
 
     def start_programs(self) -> None:
-        """Start what all workers will share.  Raises PostConfigError."""
+        """Start the programs that workers share. Raises PostConfigError."""
         start = self.configuration.provider("programs", "rewrite")
         self.programs = start(self.configuration) if start is not None else []
 
     def release_programs(self, *, at_once: bool) -> None:
-        """Let go of the shared programs; *at_once* ends them, otherwise they end with the last worker."""
+        """Release the shared programs; *at_once* ends them, otherwise they end with the last worker."""
         for program in self.programs:
             program.release(at_once=at_once)
         self.programs = []
 
     @property
     def spec(self) -> ServerSpec:
-        """What the server needs of the configuration."""
+        """Process settings of the configuration."""
         return self.configuration.spec
 
     @property
     def dialect(self) -> Dialect:
-        """The configuration's dialect."""
+        """Dialect of the configuration."""
         return self.configuration.dialect
 
     @property
     def identity(self) -> str:
-        """What the server calls itself in its own log."""
+        """Name of the server in its own log."""
         return FULL
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
-        """A line of the error log that belongs to no request; notices are always written."""
+        """Write a line without a request to the error log; notices are always written."""
         limit = self.configuration.main.config(CoreServerConfig).log_level.get("", LEVELS["warn"])
         if level != "notice" and LEVELS[level] > limit:
             return
@@ -102,13 +108,13 @@ class Generation:
 
     @property
     def error_log(self) -> LogSink:
-        """The main server's error log."""
+        """Error log of the main server."""
         sink = self.spec.error_log
         return sink if sink is not None else LogSink("/dev/stderr")
 
     @property
     def words(self) -> messages.MpmMessages:
-        """The words of the loaded MPM."""
+        """Life-cycle messages of the loaded MPM."""
         loaded = self.configuration.loaded
         if loaded("mpm_prefork_module") or not self.dialect.messages_24:
             return messages.PREFORK

@@ -1,8 +1,9 @@
-"""The master: reads the configuration, binds the sockets, opens the logs, forks workers and looks after them.
+"""Parent process: reads the configuration, binds sockets, opens logs, forks workers and supervises them.
 
-It waits in poll(2) and does nothing between signals but to look at the heartbeats of its workers.  Whatever ends it is logged.
-What the numbers of httpd's MPMs mean here: docs/process-model.md.
-Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart.  Manual: stopping.html.
+It waits in poll(2); between signals it only checks the heartbeats of its workers. Every cause of its end is
+logged. How httpd's MPM settings apply here: docs/process-model.md.
+
+Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart. Manual: stopping.html.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.messages import format_error, format_message
 from whimbrel.config.model import LogSink
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.http.semantics.dates import error_log_time
-from whimbrel.modules.mpm.settings import MpmConfig
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import pidfile, privileges, single_process, sockets, systemd
 from whimbrel.server.master.generation import Generation
@@ -42,7 +43,15 @@ _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signa
 
 @dataclass(frozen=True, slots=True)
 class StartOptions:
-    """How the server was started: *load* reads the configuration anew; *command_line* is for the log; *single* is -X."""
+    """Options of a start.
+
+    Attributes:
+        load: reads the configuration
+        command_line: command line as the log shows it
+        single: -X, one process
+        built: build date
+        ready: called when the server serves
+    """
 
     load: Callable[[], Configuration]
     command_line: str
@@ -52,14 +61,13 @@ class StartOptions:
 
 
 class Master:
-    """The parent process from its first configuration to its end."""
+    """Parent process from its first configuration to its end."""
 
     def __init__(self, options: StartOptions) -> None:
         self.options = options
         self.board = SharedScoreboard()
         self.children = WorkerPool(self.board)
         self.sockets: dict[sockets.Key, socket.socket] = {}
-        self.old_logs: list[Logs] = []
         self.life = ServerInfo(time.time(), time.time(), built=options.built)
         self._pending_signals: list[int] = []
         self._pid_path = ""
@@ -69,7 +77,10 @@ class Master:
 
     # starting ---------------------------------------------------------------------------------
     def prepare(self, configuration: Configuration, *, serves: bool = True) -> None:
-        """Everything that may fail while there is somebody to tell; raises StartError.  Not *serves*: only the logs are wanted."""
+        """Do everything that may fail before the server detaches; raise StartError.
+
+        Without *serves* only the logs are opened.
+        """
         spec = configuration.spec
         if serves:
             privileges.check(spec, configuration.dialect)
@@ -107,7 +118,11 @@ class Master:
         self.wanted = max(1, min(spec.processes or processors, self.limit))
 
     def log_config_messages(self) -> None:
-        """httpd reads its configuration twice, the second time with its log open: what was said on the console is in the log, too."""
+        """Repeat the start messages in the error log.
+
+        httpd reads its configuration twice, the second time with its log open, so the log has the messages of
+        the console too.
+        """
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
         levels = generation.configuration.main.config(CoreServerConfig).log_level
@@ -125,7 +140,11 @@ class Master:
                 generation.logs.write(generation.error_log, to_bytes(line) + b"\n")
 
     def report_failure(self, problem: PostConfigError, *, repeat_in_log: bool) -> None:
-        """Say in the log why a module could not begin; *again* when the server ran or httpd would have come that far."""
+        """Log why a module failed in post_config.
+
+        With *repeat_in_log* the log has httpd's closing line too: the server ran before, or httpd would have
+        come that far.
+        """
         generation, coded = self.generation, self.generation.dialect.messages_24
         for level, text in problem.log_lines:
             generation.log(level, text, module=problem.module)
@@ -136,9 +155,9 @@ class Master:
         generation.logs.end()
 
     def run(self) -> int:
-        """Be the server's parent until the end; the exit status."""
+        """Run as the server's parent process until the end; return the exit status."""
         self.generation.runtime.after_fork()
-        faulthandler.enable(2)  # what kills the interpreter, in a worker too, leaves a trace in the log
+        faulthandler.enable(2)  # a crash of the interpreter, in a worker too, leaves a trace in the log
         try:
             return self._serve()
         except BaseException as problem:
@@ -153,7 +172,7 @@ class Master:
 
     def _serve(self) -> int:
         privileges.raise_limits()
-        self._import()  # now, since nothing slow should lie between the first line of the log and the last
+        self._import()  # imports are slow: do them before the first line of the log
         temporary = self._pid_file()
         if temporary is None:
             return 1
@@ -166,10 +185,10 @@ class Master:
         pidfile.publish(self.generation.spec.pid_file, temporary)
         self.options.ready()
         self.notifier.ready()
-        return single_process.serve(self) if self.options.single else self._main_loop()
+        return single_process.serve(self.generation) if self.options.single else self._main_loop()
 
     def _pid_file(self) -> bytes | None:
-        """Prepare the PidFile; None when that fails, which the log tells."""
+        """Prepare the PidFile; return None after a failure, which is logged."""
         generation = self.generation
         self._pid_path = path = generation.spec.pid_file
         try:
@@ -197,7 +216,7 @@ class Master:
             return None
 
     def log_started(self) -> None:
-        """The lines of the log that tell that the server runs."""
+        """Log the lines that announce a running server."""
         generation = self.generation
         words = generation.words
         generation.log(
@@ -218,22 +237,26 @@ class Master:
             self._pending_signals.append(number)
 
     def _import(self) -> None:
-        """Read all that workers may want to read later: they may be in a chroot, out of descriptors, or without the right to."""
+        """Import everything that workers may import later: they may lack descriptors or rights, or be in a
+        chroot.
+        """
         import_everything(self.generation.configuration, self._imported)
         source_of("core", "", "")
 
     def _fork_workers(self) -> None:
-        """Fork the workers; what they share is put where the collector, which would copy it, does not go."""
+        """Fork the workers; freeze shared objects first, so that garbage collections do not copy their pages.
+        """
         if self.life.generation:
             self._import()
             gc.unfreeze()
-            gc.collect()  # what was there before; at first there is next to nothing to be found
+            # objects of the previous generation; at the first start there is next to nothing to collect
+            gc.collect()
         gc.freeze()
-        gc.enable()  # start-up leaves it off
+        gc.enable()  # start-up disables it
         self.children.spawn_missing(self.generation, self.wanted)
 
     def _main_loop(self) -> int:
-        """Sleep, and do what signals, children and their messages ask for; the exit status."""
+        """Sleep and handle signals, ended children and their messages; return the exit status."""
         while True:
             try:
                 self._wait()
@@ -243,7 +266,7 @@ class Master:
                 return 1
             except (
                 Exception
-            ) as problem:  # a fault here concerns one worker or one message: the server goes on
+            ) as problem:  # such a fault concerns one worker or one message: the server goes on
                 self._report(problem)
                 time.sleep(QUICK_DEATH)
             if self._pending_signals:
@@ -256,7 +279,7 @@ class Master:
                 children.spawn_missing(self.generation, self.wanted)
 
     def _wait(self) -> None:
-        """Sleep until something is to be done, and do what is due."""
+        """Sleep until the next event, and run what is due."""
         children, logs, notifier = self.children, self.generation.logs, self.notifier
         seconds = children.watch(self.generation)
         due = [
@@ -272,16 +295,18 @@ class Master:
             notifier.tick(self.board, self.life, extended=main.extended_status is not False)
 
     def _report(self, problem: BaseException) -> None:
-        """Log a fault of the server's own."""
+        """Log an internal error."""
         self.generation.log("crit", "".join(traceback.format_exception(problem)).rstrip("\n"))
 
     def _most_urgent(self) -> int:
-        """What signals that came together mean: they are one, so that a stream of restarts leaves time for everything else."""
+        """Return the most urgent of the pending signals and drop the others, so a stream of restarts cannot
+        block the loop.
+        """
         pending, self._pending_signals = set(self._pending_signals), []
         return next((one for one in _URGENCY if one in pending), pending.pop())
 
     def _handle_signal(self, number: int) -> int | None:
-        """Do what a signal says; the exit status when that is the end."""
+        """Handle a signal; return the exit status if it ends the server."""
         generation = self.generation
         words = generation.words
         if number in (signal.SIGTERM, signal.SIGINT):
@@ -316,7 +341,7 @@ class Master:
 
     # restarting -------------------------------------------------------------------------------
     def restart(self, *, graceful: bool) -> int | None:
-        """Begin a new generation; None when it runs, else the exit status."""
+        """Start a new generation; return None when it runs, else the exit status."""
         self.notifier.reloading()
         if not graceful:
             self.children.terminate(self.generation)
@@ -343,7 +368,7 @@ class Master:
                 return 1
             pidfile.publish(path, temporary)
         old.release_programs(at_once=not graceful)
-        old.logs.close()  # before the fork: programs of before end with the workers of before
+        old.logs.close()  # before the fork: programs of the old generation end with its workers
         self._fork_workers()
         self.log_started()
         if graceful:
@@ -360,7 +385,7 @@ def _is(path: str, number: int) -> bool:
 
 
 def _error_logs(configuration: Configuration) -> list[LogSink]:
-    """The error logs of all servers, which BufferedLogs does not concern."""
+    """Return the error logs of all servers; BufferedLogs does not apply to them."""
     provider = configuration.provider("log", "error_sink")
     return (
         [provider(configuration, server) for server in configuration.servers()]

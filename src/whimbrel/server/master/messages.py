@@ -1,4 +1,4 @@
-"""Words of messages that a server process prints in httpd's form."""
+"""Texts of messages that server processes print in httpd's form."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from whimbrel.base.lazy_dataclasses import dataclass
 
 
 def apr_error(problem: OSError) -> str:
-    """APR's ``(2)No such file or directory``."""
+    """Format an error in APR's form, ``(2)No such file or directory``."""
     number = problem.errno or 0
     return f"({number}){os.strerror(number)}"
 
 
 def with_code(dialect: Dialect, code: str, text: str, why: str = "") -> str:
-    """A line of start-up: the cause, the number of the message where the dialect has numbers, the text."""
+    """Format a line of start-up: cause, message number if the dialect has numbers, text."""
     head = f"{why}: " if why else ""
     return f"{head}{code}: {text}" if dialect.messages_24 else f"{head}{text}"
 
 
 def logs_not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> StartError:
-    """The refusal to start of everything that has to do with logs and listening sockets."""
+    """Return the error that refuses a start for lack of logs or listening sockets."""
     return StartError(
         with_code(dialect, code, text, why), with_code(dialect, "AH00015", "Unable to open logs")
     )
 
 
 def complain(text: str) -> None:
-    """Write lines to standard error, which is the error log of a running server; a full disk or a closed pipe loses them."""
+    """Write lines to standard error, the error log of a running server; ignore a full disk or a closed pipe.
+    """
     with contextlib.suppress(OSError):
         os.write(2, to_bytes(text) + b"\n")
 
 
 @dataclass(frozen=True, slots=True)
 class MpmMessages:
-    """What one MPM says about the life of its parent: (number, text)."""
+    """Life-cycle messages of one MPM's parent process: (number, text)."""
 
     module: str
     running: tuple[str, str]

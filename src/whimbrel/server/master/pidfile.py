@@ -1,4 +1,4 @@
-"""The PidFile: one number and a line end, written last of all, removed at the end."""
+"""PidFile: a process ID and a line end, written when the server runs and removed at its end."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from whimbrel.base.latin1 import to_bytes
 
 
 class BadPidFile(ValueError):
-    """The file holds no number."""
+    """Error: the file holds no number."""
 
 
 def read(path: str) -> int | None:
-    """The number in the file, None without a file; raises BadPidFile."""
+    """Return the number in the file, None without a file; raise BadPidFile."""
     try:
         with open(to_bytes(path), "rb") as file:
             data = file.read(256)
@@ -27,13 +27,13 @@ def read(path: str) -> int | None:
 
 
 def running(path: str) -> int | None:
-    """The number in the file if a process of that number exists; raises BadPidFile."""
+    """Return the number in the file if a process with this ID exists; raise BadPidFile."""
     number = read(path)
     return number if number is not None and alive(number) else None
 
 
 def alive(number: int) -> bool:
-    """Whether there is such a process, ours or not."""
+    """Return True if the process exists, whoever owns it."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -44,7 +44,8 @@ def alive(number: int) -> bool:
 
 
 def prepare(path: str, number: int) -> bytes:
-    """Write what the file will hold beside it; the result is for `publish`.  Raises OSError."""
+    """Write the content to a temporary file beside *path* and return its name for `publish`. Raises OSError.
+    """
     temporary = b"%b.%b" % (to_bytes(path), os.urandom(4).hex().encode())
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -56,12 +57,12 @@ def prepare(path: str, number: int) -> bytes:
 
 
 def publish(path: str, temporary: bytes) -> None:
-    """Put the file in its place, in one step.  Raises OSError."""
+    """Rename the temporary file to *path* in one step. Raises OSError."""
     os.rename(temporary, to_bytes(path))
 
 
 def remove(path: str, number: int) -> None:
-    """Remove the file if it is ours."""
+    """Remove the file if it holds *number*."""
     try:
         if read(path) == number:
             os.unlink(to_bytes(path))

@@ -1,8 +1,9 @@
-"""What a worker may import later is imported before it is forked: it may be in a chroot, out of descriptors, or without the right to read the files.
+"""Imports in the master everything that workers may import later.
 
-Functions import what start-up can do without.  `LATER` repeats for each module what its functions import in a worker, so that a server need not
-read its own text to know (a test compares it with the code).  What depends on settings, such as a database's driver, a module's provider of the
-group `LIBRARIES` tells.
+A worker may be in a chroot, out of descriptors, or without the right to read the files. Functions import what
+start-up can do without. `LAZY_IMPORTS` lists these imports by module, so that a server need not parse its own
+source; a test compares the list with the code. Imports that depend on settings, such as a database driver,
+come from providers of the group `LIBRARIES`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from typing import Final
 
 from whimbrel.config.configuration import AUTHENTICATION, Configuration
 
-LIBRARIES: Final = "libraries"  # providers: a function of the configuration that gives the names of what it makes workers import
+# group of providers: functions of the configuration that return the names of modules that workers import
+LIBRARIES: Final = "libraries"
 _PACKAGE: Final = "whimbrel"
-# What the standard library and uvloop import only when it is used.
+# Modules that the standard library and uvloop import on first use.
 STDLIB_LAZY: Final = ("concurrent.futures.thread", "encodings.latin_1", "encodings.utf_8")
-# By module, what its functions import and the server has not, and what libraries import behind the scenes; names of ours begin with a dot.
+# By module: what its functions import beyond what the server has imported, and what libraries import on first
+# use. Names of this package begin with a dot.
 LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
+    "config.execute": ".config.unimplemented",
     "config.unimplemented": ".expr.parser",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",
@@ -30,15 +34,17 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.aaa.mod_auth_basic": "hashlib",
     "modules.generators.mod_cgi": ".modules.support.cgi.script",
     "modules.generators.mod_cgid": ".modules.support.cgi.script",
-    "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page .modules.filters.mod_include.reading .modules.core.handler",
+    "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
+    ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler",
     "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
-    "modules.filters.mod_include.page": ".modules.filters.mod_include.elements",
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
-    "modules.generators.mod_status": ".modules.generators.mod_status.json_output .modules.generators.mod_status.page .modules.generators.mod_status.state",
+    "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
+    ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
-    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
+    "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers "
+    "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
     "cryptography.hazmat.decrepit.ciphers.algorithms",
     "base.regex": "pcre2",
     "server.logs.logs": "syslog",
@@ -48,9 +54,9 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
 
 
 def import_everything(configuration: Configuration, done: set[str] | None = None) -> None:
-    """Import what a worker may need under *configuration*.
+    """Import the modules that workers may need under *configuration*.
 
-    *done* are modules that were looked at before; it grows.
+    *done* holds the modules that were processed before; it grows.
     """
     for name in STDLIB_LAZY:
         import_module(name)
@@ -64,7 +70,7 @@ def import_everything(configuration: Configuration, done: set[str] | None = None
 
 
 def _not_needed(configuration: Configuration) -> frozenset[str]:
-    """What no engine will ask for."""
+    """Return the modules that no engine of this configuration can need."""
     needed = {
         ".server.http2.connection": configuration.loaded("http2_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
@@ -74,7 +80,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
 
 
 def _follow(done: set[str], spared: frozenset[str]) -> None:
-    """Import what the functions of all loaded modules of ours import, and those of what came with it."""
+    """Import what the functions of all loaded modules of this package import, transitively."""
     while fresh := {name for name in sys.modules if name.startswith(_PACKAGE)} - done:
         done |= fresh
         for module in fresh:
@@ -89,4 +95,4 @@ def _import(name: str) -> None:
     except ImportError:
         if name.startswith("."):
             raise
-        # a library that need not be there
+        # an optional library

@@ -1,4 +1,7 @@
-"""User and Group: workers give up root before the first byte from a client.  What they may import later is imported before: see `imports`."""
+"""User and Group: workers give up root before they read the first byte from a client.
+
+Modules that they may import later are imported before: see `preload`.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,17 @@ from whimbrel.base.errors import StartError
 from whimbrel.base.latin1 import to_bytes, to_system
 from whimbrel.base.numbers import atoi
 from whimbrel.config.model import ServerSpec
-from whimbrel.modules.mpm.settings import user_id
+from whimbrel.config.mpm_config import user_id
 from whimbrel.server.master.messages import apr_error, with_code
 
 DESCRIPTORS: Final = 65536
-UNKNOWN: Final = 0xFFFFFFFF  # the number of no user and no group, as unsigned
+UNKNOWN: Final = 0xFFFFFFFF  # unsigned ID of an unknown user or group
 
 
 def raise_limits() -> None:
-    """Let each process have as many descriptors as it may, within reason: a worker has all of its connections in one process."""
+    """Raise the limit of descriptors, up to `DESCRIPTORS`: a worker holds all of its connections in one
+    process.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -31,7 +36,7 @@ def raise_limits() -> None:
 
 
 class DropError(Exception):
-    """The worker could not become the configured user: *cause*, *code* and *text* are httpd's."""
+    """Error: the worker could not become the configured user; *cause*, *code* and *text* are httpd's."""
 
     def __init__(self, problem: OSError | None, code: str, text: str) -> None:
         super().__init__(text)
@@ -39,7 +44,7 @@ class DropError(Exception):
 
 
 def check(spec: ServerSpec, dialect: Dialect) -> None:
-    """Root needs a User to serve as; raises StartError."""
+    """Raise StartError if root has no User to serve as."""
     if os.getuid() == 0 and not spec.user:
         text = (
             "Server MUST relinquish startup privileges before accepting connections.  "
@@ -51,7 +56,7 @@ def check(spec: ServerSpec, dialect: Dialect) -> None:
 
 
 def drop(spec: ServerSpec) -> None:
-    """Become the configured user, for good; an ordinary user stays the same.  Raises DropError."""
+    """Become the configured user permanently; an ordinary user stays the same. Raises DropError."""
     if os.getuid() != 0 or not spec.user:
         return
     user, group = user_id(spec.user), _group_id(spec.group)
@@ -79,7 +84,8 @@ def drop(spec: ServerSpec) -> None:
 
 
 def _group_id(name: str) -> int:
-    """The number of a group, by name or ``#number``; UNKNOWN for "", httpd's default, which setgid(2) refuses."""
+    """Return the ID of a group name or ``#number``; UNKNOWN for "", httpd's default, which setgid(2) refuses.
+    """
     if name.startswith("#"):
         return atoi(name[1:])
     try:

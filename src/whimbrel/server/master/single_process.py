@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
+from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, SIGNALS
 from whimbrel.server.worker.worker import Worker, become_user
 
-if TYPE_CHECKING:
-    from whimbrel.server.master.master import Master
 
+def serve(generation: Generation) -> int:
+    """Serve until TERM or INT; return the exit status.
 
-def serve(master: Master) -> int:
-    """Serve until TERM or INT; the exit status.
-
-    As in httpd, HUP, USR1 and WINCH mean nothing to one process with threads; under prefork WINCH ends it, and HUP and USR1 kill it.
+    As in httpd, one process with threads ignores HUP, USR1 and WINCH. Under prefork WINCH ends it, HUP and
+    USR1 kill it.
     """
     signal.set_wakeup_fd(-1)
-    generation = master.generation
     if not become_user(generation):
         return 1
     for number in (*SIGNALS, *FATAL_SIGNALS):

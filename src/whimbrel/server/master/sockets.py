@@ -1,4 +1,4 @@
-"""The listening sockets: bound once by the master, inherited by every worker, kept over restarts where the address stays."""
+"""Listening sockets: bound once by the master, inherited by every worker, reused over restarts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ Key = tuple[str, int]
 def bind_all(
     listeners: Iterable[Listener], cached: dict[Key, socket.socket], backlog: int, dialect: Dialect
 ) -> dict[Key, socket.socket]:
-    """The sockets for *listeners*; those of *kept* are used again.  Raises StartError in httpd's words, with what was bound closed."""
+    """Return the sockets for *listeners*, reusing those of *cached*.
+
+    Raises StartError with httpd's messages after it has closed the sockets that it bound.
+    """
     out: dict[Key, socket.socket] = {}
     try:
         for listener in listeners:
@@ -53,7 +56,7 @@ def bind_all(
 
 
 def has_ipv6() -> bool:
-    """Whether the system can open an IPv6 socket."""
+    """Return True if the system can open an IPv6 socket."""
     if not socket.has_ipv6:
         return False
     try:
@@ -64,7 +67,7 @@ def has_ipv6() -> bool:
 
 
 def bind(listener: Listener, backlog: int) -> socket.socket:
-    """One listening socket; an empty address is any, IPv6 and IPv4 by one socket where the system has IPv6."""
+    """Bind one listening socket; an empty address is any, with IPv6 and IPv4 on one socket where possible."""
     any_six = not listener.address and has_ipv6()
     family = socket.AF_INET6 if any_six or ":" in listener.address else socket.AF_INET
     one = socket.socket(family, socket.SOCK_STREAM)

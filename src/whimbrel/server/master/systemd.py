@@ -1,7 +1,8 @@
-"""What a service manager of systemd's kind is told, and the listening sockets that it hands over.
+"""Notifications to a service manager (sd_notify) and the listening sockets that it passes on (sd_listen_fds).
 
-sd_notify(3) is one datagram of ``NAME=value`` lines to the socket that NOTIFY_SOCKET names; sd_listen_fds(3) are LISTEN_FDS descriptors from 3 on, if
-LISTEN_PID is this process.  Both are for servers with mod_systemd; without the variables nothing happens.  Manual: mod/mod_systemd.html.
+sd_notify(3) is one datagram of ``NAME=value`` lines to the socket in NOTIFY_SOCKET. sd_listen_fds(3) are
+LISTEN_FDS descriptors from 3 on, if LISTEN_PID is this process. Both need mod_systemd and the variables.
+Manual: mod/mod_systemd.html.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from whimbrel.base.numbers import is_digits
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
 
 FIRST_SOCKET: Final = 3
-STATUS_EVERY: Final = 10.0  # seconds between two lines of statistics
+STATUS_EVERY: Final = 10.0  # seconds between two status lines
 PROCESSING: Final = "Processing requests..."
 
 
 class Notifier:
-    """Tells the service manager of *environment* how the server is; *active* is False without mod_systemd or manager."""
+    """Notifies the service manager of *environment*; *active* is False without mod_systemd or without a
+    manager.
+    """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._address = environment.get("NOTIFY_SOCKET", "")
@@ -33,11 +36,11 @@ class Notifier:
         self._last = 0
 
     def enable(self, loaded: bool) -> None:
-        """Called with each configuration: whether it loads mod_systemd."""
+        """Record whether the configuration loads mod_systemd; called with each configuration."""
         self.active = loaded and bool(self._address)
 
     def say(self, *lines: str) -> None:
-        """Send lines; a manager that can't be reached is no reason to stop."""
+        """Send lines; an unreachable manager is ignored."""
         if not self.active:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
@@ -50,13 +53,13 @@ class Notifier:
 
     # what happens -----------------------------------------------------------------------------
     def ready(self) -> None:
-        """The workers run."""
+        """Notify that the workers run."""
         now = time.monotonic()
         self._statistics, self._alive = now + STATUS_EVERY, now
         self.say("READY=1", f"STATUS={PROCESSING}", f"MAINPID={os.getpid()}")
 
     def reloading(self) -> None:
-        """The configuration is read again."""
+        """Notify that the configuration is read again."""
         self.say(
             "RELOADING=1",
             f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}",
@@ -64,18 +67,18 @@ class Notifier:
         )
 
     def stopping(self) -> None:
-        """The server ends; said once."""
+        """Notify, once, that the server ends."""
         self.say("STOPPING=1", "STATUS=Stopping...")
         self.active = False
 
     def due(self) -> float | None:
-        """When `tick` wants to be called (monotonic), None for never."""
+        """Return the time of the next `tick` (monotonic), None without one."""
         if not self.active:
             return None
         return min(self._statistics, self._alive if self._watchdog else self._statistics)
 
     def tick(self, board: SharedScoreboard, life: ServerInfo, *, extended: bool) -> None:
-        """Send what is due."""
+        """Send the status line when it is due."""
         now = time.monotonic()
         if self.active and self._watchdog and now >= self._alive:
             self._alive = now + self._watchdog
@@ -86,14 +89,15 @@ class Notifier:
 
 
 def statistics(board: SharedScoreboard, life: ServerInfo) -> str:
-    """What the workers have done, in one line."""
+    """Return the statistics of all workers in one line."""
     every: list[dict[str, Any]] = [value for _slot, value in board.slots_in_use()]
     accesses, sent = sum(v["accesses"] for v in every), sum(v["bytes"] for v in every)
     states = "".join(v["process"]["workers"] for v in every)
     seconds = max(1.0, time.time() - life.started)
     idle = states.count("_")
     return (
-        f"Total requests: {accesses}; Idle/Busy workers {_share(idle, len(states))}/{_share(len(states) - idle, len(states))};"
+        f"Total requests: {accesses}; "
+        f"Idle/Busy workers {_share(idle, len(states))}/{_share(len(states) - idle, len(states))};"
         f"Requests/sec: {accesses / seconds:.3g}; Bytes served/sec: {_short(sent / seconds)}B/sec"
     )
 
@@ -103,7 +107,7 @@ def _share(part: int, total: int) -> int:
 
 
 def _short(count: float) -> str:
-    """A number of four characters: `` 12``, ``1.5K``, `` 20M``."""
+    """Format a number in four characters: `` 12``, ``1.5K``, `` 20M``."""
     if count < 973:
         return f"{int(count):3d} "
     for unit in "KMGTPE":
@@ -116,7 +120,7 @@ def _short(count: float) -> str:
 
 
 def listen_fds(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.socket]:
-    """The listening TCP sockets that the service manager has opened, by address ("" for any) and port."""
+    """Return the listening TCP sockets of the service manager by address ("" for any) and port."""
     number = environment.get("LISTEN_FDS", "")
     if environment.get("LISTEN_PID") != str(os.getpid()) or not is_digits(number):
         return {}

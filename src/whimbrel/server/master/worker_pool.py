@@ -1,7 +1,8 @@
-"""The workers of a master as processes: fork, signal, watch, reap.
+"""Pool of worker processes: fork, signal, watch, reap.
 
-A slot of the scoreboard belongs to one worker from its fork to its burial.  Each worker has a pipe of its own to the master, so no worker can send
-messages in the name of another.  Nothing that a worker writes or does ends the master.
+A slot of the scoreboard belongs to one worker from its fork until it is reaped. Each worker has its own pipe
+to the master, so no worker can forge messages of another. The master survives everything that a worker writes
+or does.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.scoreboard_text import Unreadable
 from whimbrel.server.worker.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, worker_main
 
-KILL_AFTER: Final = 6.0  # seconds after which a worker that was told to stop is killed
-KILL_WAIT: Final = 3.0  # seconds that a killed worker has to disappear
-QUICK_DEATH: Final = 1.0  # a worker that lived no longer is replaced with a delay
+KILL_AFTER: Final = 6.0  # seconds after which a worker that was signalled to stop is killed
+KILL_WAIT: Final = 3.0  # seconds until a killed worker has ended
+QUICK_DEATH: Final = 1.0  # seconds of life up to which the replacement of a worker is delayed
 STALL_TIMEOUT = 30.0  # seconds without a heartbeat after which a worker is replaced
 WATCH_PERIOD = 5.0  # seconds between two checks of the heartbeats
 SIGNALS: Final = (
@@ -44,7 +45,8 @@ FATAL_SIGNALS: Final = (  # httpd's parent ends on them without a line in its lo
     signal.SIGIO,
     signal.SIGPWR,
 )
-_ORDERED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)  # ends that need no word in the log
+# signals whose deaths are expected and not logged
+_ORDERED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
 @dataclass(slots=True)
@@ -52,11 +54,11 @@ class Child:
     """A running worker.
 
     Attributes:
-        control: descriptor of its messages, -1 once the pipe has ended.
-        leaving: it has announced its end and counts no more.
-        is_ready: its loop has turned; an exit as FATAL no longer concerns the others.
-        silent: seconds since its last heartbeat, as the master's own checks count them.
-        is_aborted: it was signalled because of its silence.
+        control: descriptor of its messages, -1 after the pipe has ended
+        leaving: it has announced its end and is not counted
+        is_ready: its event loop has run; an exit as FATAL no longer stops the server
+        silent: seconds since its last heartbeat, counted by the master's own checks
+        is_aborted: it was signalled because its heartbeats stopped
     """
 
     pid: int
@@ -71,14 +73,15 @@ class Child:
 
 
 class FatalChild(Exception):
-    """A worker could not begin at all."""
+    """Error: a worker could not start at all."""
 
 
 class WorkerPool:
-    """All workers, those of earlier generations that still have connections included.
+    """All workers, including those of earlier generations that still have connections.
 
-    *wake* is a pipe that the master's signals make readable (its reading end and its writing end); *respawn_at* is when missing workers may be
-    forked, None for at once.
+    Attributes:
+        wake: pipe that signals of the master make readable (reading end, writing end)
+        respawn_at: when missing workers may be forked, None for now
     """
 
     def __init__(self, board: SharedScoreboard) -> None:
@@ -91,7 +94,7 @@ class WorkerPool:
 
     # beginning --------------------------------------------------------------------------------
     def spawn_missing(self, generation: Generation, wanted: int) -> None:
-        """Fork what is missing of *wanted* workers of *generation*."""
+        """Fork the workers of *generation* that are missing up to *wanted*."""
         number = generation.life.generation
         present = sum(1 for c in self.running.values() if c.generation == number and not c.leaving)
         for _ in range(wanted - present):
@@ -123,7 +126,9 @@ class WorkerPool:
         return True
 
     def _make_room(self, generation: Generation) -> None:
-        """Every slot is a worker's that still has connections of before some restart: the oldest has to end, its answers get a moment."""
+        """Stop the oldest worker if all slots are taken by workers of earlier generations; its responses get
+        a moment.
+        """
         generation.log(
             "error",
             "scoreboard is full, not at MaxRequestWorkers",
@@ -160,7 +165,7 @@ class WorkerPool:
 
     # ending -----------------------------------------------------------------------------------
     def reap(self, generation: Generation) -> None:
-        """Take note of all processes that have ended, log programs too.  Raises FatalChild."""
+        """Reap all ended processes, including log programs. Raises FatalChild."""
         fatal = False
         while True:
             try:
@@ -178,7 +183,7 @@ class WorkerPool:
             raise FatalChild
 
     def _buried(self, gone: Child, code: int, generation: Generation) -> bool:
-        """Say how a worker ended; True when no other would do better."""
+        """Log how a worker ended; return True if a replacement would fail in the same way."""
         self._hang_up(gone)
         try:
             self.board.retire(gone.slot)
@@ -215,7 +220,7 @@ class WorkerPool:
                     pass
 
     def terminate(self, generation: Generation) -> None:
-        """Tell all workers to end and wait until they have; the slow are killed."""
+        """Signal all workers to end and wait for them; kill those that do not end."""
         self.signal_all(signal.SIGTERM)
         self.wait(generation, KILL_AFTER)
         for one in self.running.values():
@@ -234,7 +239,9 @@ class WorkerPool:
         self.running.clear()
 
     def wait(self, generation: Generation, seconds: float, signalled: list[int] | None = None) -> None:
-        """Wait until all workers have ended, at most *seconds*, and only while *told* has no signal that stops at once."""
+        """Wait up to *seconds* until all workers have ended, and only while *signalled* holds no immediate
+        stop.
+        """
         end = time.monotonic() + seconds
         while (
             self.running
@@ -249,7 +256,9 @@ class WorkerPool:
 
     # messages ---------------------------------------------------------------------------------
     def listen(self, seconds: float | None) -> int:
-        """Wait for a signal or a message, at most *seconds*, and read what has come; how many workers are too busy."""
+        """Wait up to *seconds* for a signal or a message and read it; return the number of workers that are
+        too busy.
+        """
         poller = select.poll()  # select(2) fails on descriptors from 1024 on
         poller.register(self.wake, select.POLLIN)
         children = {one.control: one for one in self.running.values() if one.control >= 0}
@@ -263,7 +272,7 @@ class WorkerPool:
         return sum(self._read(one) for handle, one in children.items() if handle in ready)
 
     def _read(self, one: Child) -> bool:
-        """Read the messages of one worker; True when it is too busy."""
+        """Read the messages of one worker; return True if it is too busy."""
         try:
             messages = os.read(one.control, 4096)
         except BlockingIOError:
@@ -281,9 +290,9 @@ class WorkerPool:
             one.control = -1
 
     def watch(self, generation: Generation) -> float:
-        """Replace workers whose loop does not turn; the seconds until the next check.
+        """Replace workers whose event loop is stuck; return the seconds until the next check.
 
-        A master that did not run itself for a time (a stopped machine) counts no more than two periods of it.
+        If the master itself was stopped for a time, this time counts as at most two periods.
         """
         now = time.monotonic()
         passed = now - self._watched
@@ -297,9 +306,10 @@ class WorkerPool:
         return WATCH_PERIOD
 
     def _abort(self, one: Child, generation: Generation) -> None:
-        """SIGABRT, for which a worker writes where it hangs into the error log; SIGKILL if that was of no use."""
+        """Send SIGABRT, on which a worker logs where it is stuck; send SIGKILL if that had no effect."""
         if not one.is_aborted:
-            text = f"child pid {one.pid} has not turned its event loop for {one.silent:.0f} seconds, replacing it"
+            silent = f"{one.silent:.0f}"
+            text = f"child pid {one.pid} has not turned its event loop for {silent} seconds, replacing it"
             generation.log("error", text, module=generation.words.module)
         os.kill(one.pid, signal.SIGKILL if one.is_aborted else signal.SIGABRT)
         one.is_aborted = True
@@ -322,7 +332,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def pipe() -> tuple[int, int]:
-    """Make a pipe that blocks at neither end."""
+    """Make a pipe that is non-blocking at both ends."""
     return os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
 

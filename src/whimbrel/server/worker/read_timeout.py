@@ -1,4 +1,4 @@
-"""RequestReadTimeout while a head or a body arrives: it must be complete by a time that moves with the bytes that come.
+"""RequestReadTimeout: deadline of a head or body that MinRate extends as data arrives.
 
 Manual: mod/mod_reqtimeout.html.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from time import monotonic
 
+from whimbrel.config.read_limits import ReadLimit, ReadLimits
 from whimbrel.engine.log.error_log_line import LogLine
-from whimbrel.modules.filters.mod_reqtimeout import ReadLimit, ReadLimits
 
 FOREVER = float("inf")
 
 
 class ReadDeadline:
-    """One phase of one request; its time runs from here on."""
+    """Deadline of one phase of one request; it starts now."""
 
     __slots__ = ("begun", "end", "limit", "phase")
 
@@ -23,7 +23,7 @@ class ReadDeadline:
         self.begun, self.end = monotonic(), FOREVER
 
     def deadline_for(self, count: int) -> float:
-        """The time (of the monotonic clock) by which all must be there, when *count* bytes have come."""
+        """Return the deadline (monotonic clock) of the complete phase after *count* bytes."""
         limit = self.limit
         if limit.first:
             more = count / limit.rate if limit.rate else 0.0
@@ -32,16 +32,16 @@ class ReadDeadline:
         return self.end
 
     def is_expired(self) -> bool:
-        """Whether that time has passed."""
+        """Return True if the deadline has passed."""
         return self.end <= monotonic()
 
     def line(self, version22: bool) -> LogLine:
-        """What the error log says then."""
+        """Return the error-log line of an expired deadline."""
         return LogLine(
             "info", f"Request {self.phase} read timeout", "" if version22 else "AH01382", "reqtimeout"
         )
 
 
 def start(limits: ReadLimits, *, body: bool) -> ReadDeadline:
-    """The phase that begins now."""
+    """Start the deadline of the phase that begins now."""
     return ReadDeadline("body", limits.body) if body else ReadDeadline("header", limits.header)

@@ -1,4 +1,4 @@
-"""The outside world of an engine in a worker."""
+"""Runtime of an engine in a worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ServerRuntime:
-    """A Runtime: the real clock, the generation's logs, a few threads."""
+    """Runtime with the real clock, the generation's logs and a thread pool."""
 
     def __init__(self, logs: Logs, threads: int) -> None:
         self.logs, self._threads = logs, threads
@@ -32,21 +32,21 @@ class ServerRuntime:
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Called in each process that uses it: its numbers are those of the process."""
+        """Set the process and thread IDs; called in each process that uses the runtime."""
         self.pid, self.tid = os.getpid(), threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run blocking *work* beside the event loop."""
+        """Run blocking *work* in a thread."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def reverse_lookup(self, address: str) -> str | None:
-        """The host name of an IP address, or None."""
+        """Return the host name of an IP address, or None."""
         return await self.in_thread(lambda: _reverse_lookup(address))
 
     async def resolve(self, name: str) -> list[str]:
-        """The IP addresses of a host name, [] for an unknown one."""
+        """Return the IP addresses of a host name, [] if it is unknown."""
         return await self.in_thread(lambda: _resolve(name))
 
 

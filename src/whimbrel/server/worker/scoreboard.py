@@ -1,8 +1,8 @@
-"""What the workers are doing, in memory that all of them share.
+"""Scoreboard: what the workers are doing, in shared memory.
 
-Every worker writes one text (JSON) about itself into its slot, at most once a second while it is busy and when it is asked.  Any worker can write
-anything anywhere in this memory, so `Board.read` accepts only texts of the shape that `scoreboard_text` describes.  A reader that meets a
-half-written text takes the slot's last good one.
+Every worker writes one JSON text into its slot, at most once a second while it is busy, and on request. Any
+worker can write anywhere in this memory, so `SharedScoreboard.read` accepts only texts of the form that
+`scoreboard_text` describes. For a half-written text it returns the last good one of the slot.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import mmap
 import struct
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,22 +19,24 @@ from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unre
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
-LEAST: Final = 64  # bytes that a row takes at least: the names of its keys
-MAX_SHORT_ROWS: Final = 16  # rows that are told where not all fit
-MAX_REQUEST: Final = (
-    63  # characters of a request line, an address, a host and a protocol that fit httpd's scoreboard.h
-)
+LEAST: Final = 64  # minimal bytes of a row: the names of its keys
+MAX_SHORT_ROWS: Final = 16  # rows that are written if not all fit
+# characters of request line, address, host and protocol that fit httpd's scoreboard.h
+MAX_REQUEST: Final = 63
 MAX_CLIENT: Final = 63
 MAX_VHOST: Final = 31
 MAX_PROTOCOL: Final = 15
-_HEAD: Final = struct.Struct("=QQ")  # serial number (odd while it is written), length
+_HEAD: Final = struct.Struct("=QQ")  # serial number (odd during a write), length
 _SERIALS: Final = (1 << 64) - 1
 
 
 def connection_row(
     state: str, client: str, protocol: str, request: str, vhost: str, served: int, *, tail: bool = False
 ) -> ScoreboardRow:
-    """The row of one connection, its texts cut to httpd's sizes; *tail* shows the end of a long request (SeeRequestTail)."""
+    """Return the row of one connection, with texts cut to httpd's sizes.
+
+    *tail* shows the end of a long request (SeeRequestTail).
+    """
     return ScoreboardRow(
         {
             "state": state,
@@ -50,9 +51,9 @@ def connection_row(
 
 @dataclass(slots=True)
 class ServerInfo:
-    """What the master knows: times in seconds since the epoch, and which generation of workers is the present one.
+    """Facts of the master: times in seconds since the epoch, the current generation of workers.
 
-    *started* is the last start or restart that was not graceful: from then on counts are kept.
+    *started* is the last start or non-graceful restart, at which the counts begin.
     """
 
     started: float
@@ -60,15 +61,18 @@ class ServerInfo:
     generation: int = 0
     built: str = ""
     mpm: str = "event"
-    slots: int = 0  # what ServerLimit and ThreadsPerChild allow: the length of the scoreboard's line
+    slots: int = 0  # length of the scoreboard's line, from ServerLimit and ThreadsPerChild
 
 
 class SharedScoreboard:
-    """The shared memory; made by the master before it forks.  The serial numbers and lengths of all slots stand together at its start."""
+    """The shared memory, created by the master before it forks.
+
+    The serial numbers and lengths of all slots stand together at its start.
+    """
 
     def __init__(self, slots: int = SLOTS) -> None:
         self.slots = slots
-        self._texts = (slots + 1) * _HEAD.size  # one more for what workers have done that are gone
+        self._texts = (slots + 1) * _HEAD.size  # one more for the counts of ended workers
         self._memory = mmap.mmap(-1, self._texts + (slots + 1) * SLOT)
         self._good: dict[int, dict[str, Any]] = {}
         self._heads = b""
@@ -92,7 +96,8 @@ class SharedScoreboard:
         _HEAD.pack_into(self._memory, head, serial + 2 & _SERIALS, len(data))
 
     def read(self, slot: int) -> dict[str, Any] | None:
-        """The text of *slot*; None for an empty one.  Raises Unreadable for bytes that no worker of this program writes."""
+        """Return the text of *slot*, None if it is empty. Raises Unreadable for bytes that no worker writes.
+        """
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
         for _ in range(3):
             serial, length = _HEAD.unpack_from(self._memory, head)
@@ -112,7 +117,7 @@ class SharedScoreboard:
             return None
 
     def slots_in_use(self) -> list[tuple[int, dict[str, Any]]]:
-        """What all slots say that say something; read anew when one of them has changed.  Not to be changed."""
+        """Return the texts of all slots in use, read again after a change. Callers must not change them."""
         heads = self._memory[: self._texts]
         if heads != self._heads:
             found = ((slot, self._readable(slot)) for slot in range(self.slots))
@@ -122,14 +127,14 @@ class SharedScoreboard:
         return self._every
 
     def retired_totals(self) -> dict[str, Any]:
-        """The sums of workers that are gone: accesses, bytes, duration, cpu (user, system)."""
+        """Return the totals of ended workers: accesses, bytes, duration, cpu (user, system)."""
         self.slots_in_use()
         return self._past or {"accesses": 0, "bytes": 0, "duration": 0.0, "cpu": [0.0, 0.0]}
 
     def retire(self, slot: int) -> None:
-        """Empty the slot of a worker that has ended, and add its counts to those of the past; for the master alone.
+        """Clear the slot of an ended worker and add its counts to the totals; only the master calls it.
 
-        Raises Unreadable, with the slot emptied, where its counts are lost.
+        Raises Unreadable, with the slot cleared, if its counts are lost.
         """
         try:
             last, past = self.read(slot), self.retired_totals()
@@ -150,20 +155,20 @@ class SharedScoreboard:
             self.clear(slot)
 
     def forget(self) -> None:
-        """Begin to count anew, as a restart does that is not graceful."""
+        """Reset the counts, as a non-graceful restart does."""
         self.clear(self.slots)
 
     def clear(self, slot: int) -> None:
-        """Empty a slot."""
+        """Clear a slot."""
         head = slot * _HEAD.size
         serial, _ = _HEAD.unpack_from(self._memory, head)
         _HEAD.pack_into(self._memory, head, (serial & ~1) + 2 & _SERIALS, 0)
 
 
 class Scoreboard:
-    """One worker's view of the board; the Runtime's scoreboard (see modules/mod_status/state.py for the keys).
+    """One worker's view of the shared scoreboard: the `Runtime.scoreboard`.
 
-    *own* gives what this worker would write into its slot at this moment.
+    *own* returns the current text of this worker. The keys are those of mod_status/state.py.
     """
 
     def __init__(
@@ -178,12 +183,12 @@ class Scoreboard:
         return [value for _slot, value in sorted(every, key=lambda one: one[0])]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each connection that is open, and one for each worker that waits."""
+        """Return one row for each open connection, and one for each idle worker."""
         every = self._seen = self._all()
         return [row for value in every for row in _rows_of(value)]
 
     def totals(self) -> dict[str, Any]:
-        """Sums over all workers, as they were when the rows were last asked for: once."""
+        """Return the totals of all workers, consistent with the last call of `rows`."""
         every, self._seen = self._seen or self._all(), None
         past, life = self._board.retired_totals(), self._life
         accesses, sent, duration, user, system, slots = (
@@ -218,13 +223,8 @@ class Scoreboard:
 
 
 def _rows_of(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of one worker's text, those that wait behind those of connections: each names its worker."""
+    """Return the rows of one worker's text, connections first; each names its worker."""
     worker, rows = value["worker"], value["rows"]
     for row in rows:
         row["worker"] = worker
     return [*rows, *[{"worker": worker, "state": value["waiting"]}] * value["idle"]]
-
-
-def now() -> float:
-    """Seconds since the epoch."""
-    return time.time()

@@ -1,6 +1,7 @@
-"""The texts in the scoreboard's slots: their shape, and a reader that trusts none of them.
+"""Texts of the scoreboard's slots: their form, and a validating reader.
 
-A text of another shape, with a number out of bounds, an unknown state or a character beyond latin-1 is Unreadable as a whole.
+A text of another form, with a number out of bounds, an unknown state or a character beyond latin-1, is
+Unreadable as a whole.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Final
 from whimbrel.engine.runtime import ScoreboardRow
 
 MAX_COUNT: Final = (1 << 63) - 1
-MAX_IDLE: Final = 64  # letters of waiting threads in one text
+MAX_IDLE: Final = 64  # letters of idle threads in one text
 MAX_LETTERS: Final = 8192  # letters of connections in one text
 MAX_TEXT: Final = 63  # characters of the longest text in a row
 STATES: Final = frozenset("_SRWKDLCGI.")
@@ -21,13 +22,14 @@ Reader = Callable[[Any], Any]
 
 
 class Unreadable(ValueError):
-    """The bytes are no text of a worker."""
+    """Error: the bytes are not a worker's text."""
 
 
 def parse(data: bytes, shape: Reader) -> dict[str, Any]:
-    """Read one text of a *shape*, WORKER or SUMS.  Raises Unreadable."""
+    """Parse one text of the form *shape*, WORKER or SUMS. Raises Unreadable."""
     try:
-        value: dict[str, Any] = shape(json.loads(data.decode("ascii")))  # of bytes it would guess an encoding
+        # from bytes it would guess an encoding
+        value: dict[str, Any] = shape(json.loads(data.decode("ascii")))
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unreadable from None
     return value

@@ -1,4 +1,4 @@
-"""What the connections of one worker share: engine, clock, Date field, timeouts, counters."""
+"""State that the connections of one worker share: engine, clock, Date field, timeouts, counters."""
 
 from __future__ import annotations
 
@@ -13,39 +13,48 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server, unique_by
+from whimbrel.config.mpm_config import MpmConfig
+from whimbrel.config.read_limits import ReadLimits
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
-from whimbrel.modules.filters.mod_reqtimeout import ReadLimits, ReqtimeoutServerConfig
-from whimbrel.modules.mpm.settings import MpmConfig
 
 FOREVER: Final = float("inf")
-# pipelined requests beyond the first of each connection that are answered in one turn of the loop
+# pipelined requests beyond the first of each connection that are answered in one tick
 MAX_MORE: Final = 32
 
 
 @dataclass(slots=True)
 class ListenerConfig:
-    """How connections to one address are treated: limits of heads, and seconds of patience."""
+    """Per-listener settings: parser limits and timeouts.
+
+    Attributes:
+        timeout: Timeout in seconds
+        keep_alive: KeepAliveTimeout in seconds
+        server: default server of the address
+        reading: RequestReadTimeout, if mod_reqtimeout is loaded
+        announces: the first response of a connection may offer other protocols and is not cached
+        http2: mod_http2's record, if HTTP/2 is possible
+        direct: a connection may begin with HTTP/2
+        fields: cache of parsed header blocks
+    """
 
     limits: HeadLimits
     rules: ParserOptions
     timeout: float
     keep_alive: float
     server: Server
-    reading: ReadLimits | None = None  # RequestReadTimeout, where mod_reqtimeout is loaded
-    announces: bool = (
-        False  # the first answer of a connection may name other protocols: it is not one of a kept kind
-    )
-    http2: Any = None  # mod_http2's settings, where HTTP/2 can be spoken
-    direct: bool = False  # a connection may begin with it
-    fields: HeaderBlockCache = field(default_factory=dict)  # of heads that were read
+    reading: ReadLimits | None = None
+    announces: bool = False
+    http2: Any = None
+    direct: bool = False
+    fields: HeaderBlockCache = field(default_factory=dict)
 
 
 class TimedConnection(ABC):
-    """Something with a *deadline* on the worker's clock; `expire` is called once that has passed."""
+    """Base of connections with a *deadline* on the worker's clock; `expire` is called once after it."""
 
     __slots__ = ("deadline",)
 
@@ -54,19 +63,19 @@ class TimedConnection(ABC):
 
     @abstractmethod
     def expire(self) -> None:
-        """The deadline has passed."""
+        """Handle a passed deadline."""
 
     @abstractmethod
     def drain(self) -> None:
-        """The worker will end: no connection stays open beyond its next answer."""
+        """Close the connection after its next response, because the worker will end."""
 
     @abstractmethod
     def close_now(self) -> None:
-        """The worker ends: idle connections are closed."""
+        """Close the connection if it is idle, because the worker ends."""
 
     @abstractmethod
     def scoreboard_row(self) -> dict[str, Any]:
-        """What the scoreboard says about it."""
+        """Return the scoreboard row of the connection."""
 
 
 def _read_limits(configuration: Configuration, server: Server) -> ReadLimits | None:
@@ -75,9 +84,9 @@ def _read_limits(configuration: Configuration, server: Server) -> ReadLimits | N
 
 
 def tick_period(configuration: Configuration) -> float:
-    """The seconds between two ticks of a worker's clock: a fraction of the shortest timeout of all servers.
+    """Return the period of a worker's clock in seconds: a fraction of the shortest timeout of all servers.
 
-    Their records are looked at as they were merged: filled in they are as many again.
+    The merged records are read without completing them, which would double their number.
     """
     servers = configuration.servers()
     timeouts = {
@@ -85,25 +94,24 @@ def tick_period(configuration: Configuration) -> float:
         for server in unique_by(servers, CoreServerConfig)
     }
     times: set[float] = {time for pair in timeouts for time in pair}
-    for server in unique_by(servers, ReqtimeoutServerConfig):
-        reading = _read_limits(configuration, server)
-        if reading is not None:
-            times |= {reading.header.first, reading.body.first}
+    first_timeouts = configuration.provider("reqtimeout", "first_timeouts")
+    if first_timeouts is not None:
+        times |= first_timeouts(configuration)
     return max(0.02, min([4.0, *(time for time in times if time > 0)]) / 4)
 
 
 class Postponed(Protocol):
-    """A connection with pipelined requests that have to wait for a later turn of the loop."""
+    """A connection whose pipelined requests wait for a later tick."""
 
     def resume(self) -> None:
-        """Go on answering."""
+        """Continue with the waiting requests."""
 
 
 class WorkerState:
-    """The state of a worker as its connections see it.
+    """State of a worker for its connections.
 
-    *clock* is monotonic time, renewed at each tick (a fraction of the shortest timeout, at most one second): deadlines are that coarse, and reading
-    it costs nothing.  There are no ticks without connections.
+    `clock` is monotonic time, renewed each `period` (a fraction of the shortest timeout, at most one second).
+    Deadlines have this resolution, and reading the clock is free. Without connections it stands still.
     """
 
     def __init__(
@@ -124,9 +132,7 @@ class WorkerState:
         self.on_empty: Callable[[], None] = lambda: None
         self.on_accept: Callable[[], None] = lambda: None
         self.accepted = self.requests = self.sent = 0
-        self.duration = (
-            0.0  # milliseconds that requests took which were more than the repetition of a kept answer
-        )
+        self.duration = 0.0  # milliseconds that requests took which were not replays of cached responses
         self.clock = monotonic()
         self.tick, self.now, self.in_tick = 0, 0.0, False
         self._more = MAX_MORE
@@ -139,21 +145,21 @@ class WorkerState:
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
-        """The value of Date for the second in which *now* lies; `second` is when it ends."""
+        """Format the value of Date for the second of *now*; `second` is its end."""
         second = int(now)
         self.second = second + 1.0
         self.date = format_http(second).encode()
         return self.date
 
     def date_field(self) -> bytes:
-        """The value of Date."""
+        """Return the value of Date."""
         now = time()
         return self.date if self.second - 1.0 <= now < self.second else self.renew_date(now)
 
     def begin_tick(self) -> None:
-        """Called where a turn of the loop does something that holds for the rest of it: `turn` is its number, `now` its time.
+        """Begin a tick, one iteration of the event loop: `tick` is its number, `now` its time.
 
-        *turning* says that this has been done.
+        Called before the first use of data that is valid for one tick; `in_tick` is True until its end.
         """
         if not self.in_tick:
             self.in_tick = True
@@ -174,7 +180,7 @@ class WorkerState:
 
     # turns ------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
-        """Return True if a connection may answer one more pipelined request in this turn; otherwise it is to
+        """Return True if a connection may answer one more pipelined request in this tick; else it calls
         `postpone`.
         """
         if not self.in_tick:
@@ -183,7 +189,7 @@ class WorkerState:
         return self._more >= 0
 
     def postpone(self, connection: Postponed) -> None:
-        """Let *connection* `resume` in a later turn, after the others that wait for theirs."""
+        """Resume *connection* in a later tick, after the others that wait."""
         self._postponed.append(connection)
         if len(self._postponed) == 1:
             self.loop.call_soon(self._resume)
@@ -198,12 +204,9 @@ class WorkerState:
         if waiting:
             self.loop.call_soon(self._resume)
 
-    def _reading(self, server: Server) -> ReadLimits | None:
-        return _read_limits(self.engine.configuration, server)
-
     def _tick(self) -> None:
         self.clock = now = monotonic()
-        late = now - self.period  # a deadline was counted from a tick that may have been that old
+        late = now - self.period  # the clock was that old at most when the deadline was set
         for one in [c for c in self.connections if c.deadline <= late]:
             one.expire()
         self.files.sweep()
@@ -212,7 +215,7 @@ class WorkerState:
 
     # connections ------------------------------------------------------------------------------
     def add(self, connection: TimedConnection) -> None:
-        """A connection begins."""
+        """Register a new connection."""
         self.connections.add(connection)
         self.accepted += 1
         if self._timer is None:
@@ -221,28 +224,28 @@ class WorkerState:
         self.on_accept()
 
     def remove(self, connection: TimedConnection) -> None:
-        """A connection has ended."""
+        """Remove a closed connection."""
         self.connections.discard(connection)
         if not self.connections:
             self.files.close()
             self.on_empty()
 
     def drain(self) -> None:
-        """Let every connection end after what it is doing."""
+        """Drain every connection: each ends after its current work."""
         self.draining = True
         self.tick += 1
         for one in list(self.connections):
             one.drain()
 
     def stop(self) -> None:
-        """Close every connection that is not at work; the others end with their answers."""
+        """Close idle connections; the others end with their responses."""
         self.draining = self.stopping = True
         self.tick += 1
         for one in list(self.connections):
             one.close_now()
 
     def listener(self, address: str, port: int) -> ListenerConfig:
-        """What the default server of an address says about its connections."""
+        """Return the settings for connections to an address, from its default server."""
         server = self._default(address, port)
         found = self._listeners.get(id(server))
         if found is None:
@@ -256,7 +259,7 @@ class WorkerState:
                 core.timeout,
                 core.keep_alive_timeout,
                 server,
-                self._reading(server),
+                _read_limits(configuration, server),
                 bool(core.protocols),
                 http2,
                 http2 is not None and http2.direct is not False and "h2c" in core.protocols,

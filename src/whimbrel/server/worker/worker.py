@@ -1,9 +1,12 @@
-"""A worker: one process, one loop, accepting on the sockets that all workers share.
+"""Worker: one process with one event loop, accepting on the sockets that all workers share.
 
-Signals from the master: TERM ends soon (requests that arrive within `SETTLE` seconds are answered, answers that are being sent may take up to `HURRY`
-seconds), USR1 ends after the connections have ended (idle ones stay open for their keep-alive time, so that no request is lost).  The worker also
-ends when the master is gone: it holds the other end of *lifeline*.  Each byte on *control*, which is this worker's own, is a message to the master:
-HEARTBEAT, RETIRE (it has served its number of connections) or BUSY.
+TERM stops it: requests that arrive within `ACCEPT_GRACE` seconds are answered, responses may take up to
+`STOP_GRACE` seconds. USR1 retires it after its connections have ended; idle ones stay open for their
+keep-alive time, so no request is lost. The worker also ends with the master, which holds the other end of
+*lifeline*.
+
+Each byte on *control*, this worker's own pipe, is a message to the master: HEARTBEAT, RETIRE (it has served
+its number of connections) or BUSY.
 """
 
 from __future__ import annotations
@@ -27,21 +30,21 @@ from whimbrel.server.worker.scoreboard import Scoreboard
 from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS
 from whimbrel.server.worker.state import WorkerState
 
-FATAL: Final = (
-    15  # exit status of a worker that could not begin: the master gives up (httpd's APEXIT_CHILDFATAL)
-)
-SICK: Final = (
-    7  # exit status of a worker that lacked resources: another may have them later (httpd's APEXIT_CHILDSICK)
-)
+# exit status of a worker that could not start: the master gives up (httpd's APEXIT_CHILDFATAL)
+FATAL: Final = 15
+# exit status of a worker that lacked resources: another may have them later (httpd's APEXIT_CHILDSICK)
+SICK: Final = 7
 HEARTBEAT: Final = b"."
 RETIRE: Final = b"r"
 BUSY: Final = b"b"
 BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
-STOP_GRACE: Final = 3.0  # seconds that answers may take when the server stops
-ACCEPT_GRACE: Final = 0.1  # seconds in which a connection that was accepted becomes one that is known
-GEN2_THRESHOLD: Final = 100  # collections of the middle generation before one of all that is kept, which takes 40 ms and finds next to nothing
-STATS_SHARE: Final = 100  # a worker with very many connections tells what they do for no more than one part in so many of its time
-BUSY_SHARE: Final = 0.85  # share of a processor from which on a worker asks for company
+STOP_GRACE: Final = 3.0  # seconds that responses may take when the server stops
+ACCEPT_GRACE: Final = 0.1  # seconds until an accepted connection is registered
+# collections of the middle generation before a full one, which takes 40 ms and frees next to nothing
+GEN2_THRESHOLD: Final = 100
+# a worker with very many connections spends at most one part in this many of its time on its statistics
+STATS_SHARE: Final = 100
+BUSY_SHARE: Final = 0.85  # share of a processor from which on a worker reports that it is busy
 
 
 class Worker:
@@ -57,7 +60,7 @@ class Worker:
         self._pid = os.getpid()
 
     def run(self) -> int:
-        """Serve until told to end."""
+        """Serve until a signal ends the worker."""
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         asyncio.set_event_loop(self.loop)
         self.ended = self.loop.create_future()
@@ -82,9 +85,11 @@ class Worker:
         return self.reason
 
     def _handle_signals(self) -> None:
-        """A signal without effect gets an empty handler, since CGI programs would inherit SIG_IGN.
+        """Install the signal handlers; an ignored signal gets an empty one, since CGI programs would inherit
+        SIG_IGN.
 
-        INT and WINCH of a terminal are the master's.  Under -X, HUP, USR1 and WINCH have no effect; with prefork HUP and USR1 kill, as in httpd.
+        INT and WINCH of a terminal are the master's. Under -X, HUP, USR1 and WINCH have no effect; with
+        prefork HUP and USR1 kill, as in httpd.
         """
         reacts: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
         ignores: tuple[int, ...] = (signal.SIGINT, signal.SIGWINCH)
@@ -121,13 +126,13 @@ class Worker:
         self.stop()
 
     def retire(self) -> None:
-        """Accept nothing more, end with the last connection."""
+        """Stop accepting and end with the last connection."""
         self._close_servers()
         self.service.drain()
         self.loop.call_later(ACCEPT_GRACE, self._empty)
 
     def stop(self) -> None:
-        """Accept nothing more, answer what is on its way, close what is idle, give answers a moment."""
+        """Stop accepting, close idle connections, and give pending responses a moment."""
         self._close_servers()
         self.service.drain()
         self.loop.call_later(ACCEPT_GRACE, self._close_idle)
@@ -146,7 +151,7 @@ class Worker:
                 one.close()
 
     def _empty(self) -> None:
-        """The last connection has gone, or there was none: end, unless one that was accepted a moment ago is still to come."""
+        """End after the last connection, unless an accepted one is not registered yet."""
         if self.service.draining and not self.service.connections:
             if self.service.stopping:
                 self._finish()
@@ -175,7 +180,7 @@ class Worker:
                 pass
 
     def _beat(self) -> None:
-        """Show the master that the loop turns."""
+        """Send a heartbeat: the event loop runs."""
         if self.control >= 0:
             self._send(HEARTBEAT)
             self.loop.call_later(BEAT_PERIOD, self._beat)
@@ -191,7 +196,9 @@ class Worker:
             self._check_descriptors()
 
     def _check_descriptors(self) -> None:
-        """The loop closes connections in silence when there is no descriptor for them: say so, once for each time of need."""
+        """Log, once per shortage, that descriptors are exhausted: the event loop closes connections silently
+        then.
+        """
         try:
             os.close(os.dup(2))
             self._full = False
@@ -211,7 +218,11 @@ class Worker:
         self._pause = max(1.0, STATS_SHARE * (time.process_time() - self._cpu))
 
     def summary(self) -> dict[str, Any]:
-        """What this worker has to say about itself: its connections in `rows`, what all of its rows say in `worker`, `idle` more that wait."""
+        """Return this worker's scoreboard text.
+
+        Keys: `rows` of its connections, `worker` with the values common to all rows, `idle` for further
+        threads that wait.
+        """
         service, generation = self.service, self.generation
         rows = [one.scoreboard_row() for one in service.connections]
         times = os.times()
@@ -252,7 +263,7 @@ class Worker:
         }
 
     def _report(self, problem: BaseException) -> None:
-        """Log a fault of the server's own with its traceback; the log has a line about an aborted body already."""
+        """Log an internal error with its traceback, except for an aborted body, which is logged already."""
         if isinstance(problem, Aborted):
             return
         text = "".join(traceback.format_exception(problem))
@@ -264,7 +275,7 @@ def _ignore() -> None:
 
 
 def worker_main(generation: Generation, slot: int, lifeline: int, control: int) -> int:
-    """The life of a forked worker; its exit status."""
+    """Run a forked worker; return its exit status."""
     if not become_user(generation):
         return FATAL
     Worker(generation, slot, lifeline, control).run()
@@ -272,7 +283,7 @@ def worker_main(generation: Generation, slot: int, lifeline: int, control: int) 
 
 
 def become_user(generation: Generation) -> bool:
-    """Give up root; False where that fails, which the log says."""
+    """Give up root; return False after a failure, which is logged."""
     try:
         privileges.drop(generation.spec)
     except privileges.DropError as problem:

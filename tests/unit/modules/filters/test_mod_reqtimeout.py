@@ -9,7 +9,8 @@ import pytest
 from tests.unit.modules.asked import engine
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.modules.filters.mod_reqtimeout import ReadLimit, limits_of, parse_limit
+from whimbrel.config.read_limits import ReadLimit
+from whimbrel.modules.filters.mod_reqtimeout import limits_of, parse_limit
 
 LOAD = "LoadModule reqtimeout_module modules/mod_reqtimeout.so\n"
 

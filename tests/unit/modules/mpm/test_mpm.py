@@ -8,7 +8,7 @@ import pytest
 from tests.unit.config.site import PREAMBLE, Site
 
 from whimbrel.base.dialect import V22
-from whimbrel.modules.mpm.settings import MpmConfig
+from whimbrel.config.mpm_config import MpmConfig
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 TO_INCREASE = "To increase, please see the ServerLimit directive."

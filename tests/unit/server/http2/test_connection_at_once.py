@@ -82,7 +82,7 @@ class Peer:
         first.data_received(self.h2.data_to_send())
         self.session: Any = self.wire.protocol
         if whole:
-            self.session.repeater = NeverRepeats(self.session)
+            self.session.repeater = NeverRepeats(self.session, self.session.sender)
         self.ask(
             1, [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")]
         )
@@ -126,7 +126,7 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
     for module in (
         "whimbrel.server.worker.state",
         "whimbrel.server.http1.writer",
-        "whimbrel.server.http2.stream",
+        "whimbrel.server.http2.sender",
     ):
         monkeypatch.setattr(f"{module}.time", lambda: NOW)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:

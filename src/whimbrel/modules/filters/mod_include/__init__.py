@@ -53,6 +53,7 @@ class Includes:
         from whimbrel.engine.input.body import Joined
         from whimbrel.modules.filters.mod_include.page import Page  # costs time that -t has no use for
         from whimbrel.modules.filters.mod_include.reading import Document, PageStream
+        from whimbrel.modules.filters.mod_include.renderer import render
 
         conf = r.dir_config(IncludeDirConfig)
         self._head(r, conf)
@@ -65,7 +66,7 @@ class Includes:
         page.take(pieces_of(r, first) if ended else document.pieces_of(first), None if ended else document)
         if page.has_elements:
             r.chunked = True
-        if await page.make():
+        if await render(page):
             r.body = page.out
         else:
             r.stream = PageStream(page, source)

@@ -15,10 +15,9 @@ from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.input.body import Joined
-from whimbrel.engine.time_slices import Slices
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import unescape_loose
-from whimbrel.modules.filters.mod_include.document import Element, Fault, Piece
+from whimbrel.modules.filters.mod_include.document import Element, Piece
 from whimbrel.modules.filters.mod_include.formatting import escape_shell, formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
@@ -29,15 +28,8 @@ if TYPE_CHECKING:
     from whimbrel.engine.input.body import Stream
 
 MAX_GATHERED: Final = 1 << 20  # bytes of a page that wait for its end
-FILE_COST: Final = 16 * 1024  # what an open file counts
 NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
-_FAULTS: Final = {
-    Fault.NO_NAME: "missing directive name in parsed document {file}",
-    Fault.QUOTE: "missing argument name for value to tag {name} in {file}",
-    Fault.EQUALS: "missing argument name for value to tag {name} in {file}",
-    Fault.UNFINISHED: "SSI directive was not properly finished at the end of parsed document {file}",
-}
 
 
 class Page:
@@ -56,8 +48,8 @@ class Page:
         self.out: list[Any] = []
         self.stream: Stream | None = None  # what is written before `out`
         self.has_elements = False
-        self._pieces: Iterator[Piece] = iter(())
-        self._document: Any = None
+        self.pieces: Iterator[Piece] = iter(())
+        self.document: Any = None
         self.found: Match | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
@@ -97,7 +89,7 @@ class Page:
     # the walk ---------------------------------------------------------------------------------
     def take(self, pieces: tuple[Piece, ...], document: Any = None) -> None:
         """Begin with *pieces*; *document* has further ones."""
-        self._pieces, self._document = iter(pieces), document
+        self.pieces, self.document = iter(pieces), document
         self.has_elements = document is not None or Element in map(type, pieces)
 
     def ready(self) -> list[Any]:
@@ -105,57 +97,6 @@ class Page:
         stream, parts = self.stream, self.out
         self.stream, self.out = None, []
         return parts if stream is None else [stream, *parts]
-
-    async def make(self) -> bool:
-        """Go on until the end, or until the parts that are written need a stream; True at the end."""
-        size, slices = 0, Slices(self.r.engine.turns)
-        while True:
-            for piece in self._pieces:
-                if isinstance(piece, bytes):
-                    if self.printing:
-                        self.out.append(piece)
-                        size += len(piece)
-                    continue
-                before = len(self.out)
-                await self._execute(piece)
-                await slices.pause()
-                for part in self.out[before:]:
-                    size += len(part) if isinstance(part, bytes) else FILE_COST
-                if self.stream is not None or size > MAX_GATHERED:
-                    return False
-            more = None if self._document is None else await self._document.more()
-            if more is None:
-                break
-            self._pieces = iter(more)
-            if size > MAX_GATHERED:
-                return False
-        if not self.printing:
-            self.log(
-                f"missing closing endif directive in parsed document {self.r.filename}", "AH01373", "warn"
-            )
-        return True
-
-    async def _execute(self, element: Element) -> None:
-        from whimbrel.modules.filters.mod_include.elements import handler_of
-
-        if element.faults:
-            self._faulty(element)
-            return
-        handler = handler_of(self, element.name)
-        if handler is None:
-            self.log(f'unknown directive "{element.name}" in parsed doc {self.r.filename}', "AH01371")
-            if self.printing:
-                self.fail()
-        else:
-            waiting = handler(self, element)
-            if waiting is not None:
-                await waiting
-
-    def _faulty(self, element: Element) -> None:
-        for fault in element.faults:
-            self.log(_FAULTS[fault].format(name=element.name, file=self.r.filename), fault.value)
-        if self.printing:
-            self.fail()
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from whimbrel.engine.input.body import Joined
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
+from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
 
 MAX_ELEMENT: Final = (
@@ -69,7 +70,7 @@ class PageStream:
         while not (data := await anext(self._ready, b"")):
             if self._ended:
                 raise StopAsyncIteration
-            self._ended = await self._page.make()
+            self._ended = await render(self._page)
             self._ready = Joined(self._page.ready())
         return data
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import atoi, is_digits
+from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.mpm.settings import MpmConfig
 from whimbrel.modules.support.setters import global_only, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus

@@ -30,7 +30,7 @@ from whimbrel.registry.phases import DECLINED, FIXUPS, HANDLER, OK, TYPE_CHECKER
 from whimbrel.registry.settings import setting
 
 NONE = 1
-_GET, _PUT, _POST, _OPTIONS = 0, 1, 2, 5
+_GET, _POST, _OPTIONS = 0, 2, 5
 MAP_TYPE, MAP_HANDLER = "application/x-type-map", "type-map"
 
 

@@ -1,0 +1,185 @@
+"""Sends responses on the streams of one connection under flow control.  RFC 9113, section 5.2."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+from time import time
+from typing import Final, cast
+
+from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.response import Response
+from whimbrel.http.http2.connection import MAX_SENT_FRAME
+from whimbrel.http.http2.protocol import ErrorCode
+from whimbrel.server.http2.session import Session
+from whimbrel.server.http2.stream import Stream
+
+READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
+
+
+class Sender:
+    """Sends the responses of one connection's streams."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.wire = session, session.wire
+        settings = session.settings
+        self.padding = (1 << settings.padding) - 1
+        self.largest = settings.max_data or 1 << 24
+
+    def send(self, stream: Stream, answer: Response) -> None:
+        """Send *answer*: synchronously what the windows allow, the rest in a task."""
+        if stream.gone:
+            self._drop(stream, answer)
+            return
+        parts, wire = answer.parts, self.wire
+        block = wire.encoder.head(answer.head_prefix, self.session.service.date_field(), answer.head_suffix)
+        if answer.stream is None and not any(isinstance(part, FileSegment) for part in parts):
+            body = b"".join(cast(list[bytes], parts))
+            wire.send_head(stream.number, block, end=not body)
+            count = self._now(stream, body)
+            if count == len(body):
+                self.finish(stream, answer, count)
+                return
+            answer.parts = [body]
+            stream.held = len(body) - count
+            self.session.held += stream.held
+        else:
+            count = 0
+            wire.send_head(stream.number, block, end=False)
+        stream.task = self.session.service.loop.create_task(self._rest(stream, answer, count))
+
+    def _now(self, stream: Stream, body: bytes) -> int:
+        """Send as much of a complete body as the windows allow; return the number of bytes."""
+        at = 0
+        while at < len(body):
+            size = self.fits(stream, len(body) - at)
+            if size <= 0 or self.session.is_full:
+                break
+            self.frame(stream, body[at : at + size], end=at + size == len(body))
+            at += size
+        return at
+
+    def fits(self, stream: Stream, size: int) -> int:
+        """Return how many of *size* bytes the next frame may have."""
+        room = self.wire.fits(stream, MAX_SENT_FRAME) - (self.padding + 1 if self.padding else 0)
+        return min(room, size, self.largest)
+
+    def frame(self, stream: Stream, data: bytes, *, end: bool) -> None:
+        """Send one DATA frame, padded according to H2Padding."""
+        padding = random.randrange(self.padding + 1) if self.padding else None
+        self.wire.send_data(stream, data, end=end, padding=padding)
+
+    async def _rest(self, stream: Stream, answer: Response, count: int) -> None:
+        """Send the rest of a response; reset the stream after a failure, so that the client detects the
+        truncation.
+        """
+        session = self.session
+        try:
+            async for piece in _pieces(answer, count):
+                count += await self._piece(stream, piece)
+                if stream.gone:
+                    break
+                await asyncio.sleep(0)
+            if not stream.gone:
+                self.wire.send_data(stream, b"", end=True)
+        except Exception as problem:
+            if not isinstance(problem, ConnectionError):
+                session.service.report(problem)
+            if not stream.gone:
+                stream.connection.aborted = True
+                session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
+                session.forget(stream)
+        finally:
+            await _close(answer)
+        self.finish(stream, answer, count)
+        session.flush()
+
+    async def _piece(self, stream: Stream, piece: bytes) -> int:
+        session, at = self.session, 0
+        while at < len(piece) and not stream.gone:
+            size = self.fits(stream, len(piece) - at)
+            if session.is_full:
+                session.flush()
+                await session.drain_output()
+            elif size > 0:
+                self.frame(stream, piece[at : at + size], end=False)
+                at += size
+            else:
+                await self._room(stream)
+        session.held -= min(at, stream.held)
+        stream.held -= min(at, stream.held)
+        session.flush()
+        return at
+
+    async def _room(self, stream: Stream) -> None:
+        """Wait until the client has opened a window."""
+        session = self.session
+        stream.room = room = session.service.loop.create_future()
+        session.waiting += 1
+        session.flush()
+        try:
+            await room
+        finally:
+            session.waiting -= 1
+            stream.room = None
+
+    def _drop(self, stream: Stream, answer: Response) -> None:
+        stream.task = self.session.service.loop.create_task(self._dropped(stream, answer))
+
+    async def _dropped(self, stream: Stream, answer: Response) -> None:
+        await _close(answer)
+        self.finish(stream, answer, 0)
+
+    def finish(self, stream: Stream, answer: Response, count: int) -> None:
+        """Log the response, which was sent or has failed, and account for it."""
+        service, request = self.session.service, answer.request
+        self.session.held -= stream.held
+        stream.held = 0
+        if request.header_only and request.status == 200:
+            length = request.headers_out.get("Content-Length") or ""
+            # as httpd counts it: the body that was not sent
+            count = decimal(length) if is_digits(length) else count
+            request.set_uncacheable()
+        # it was set so that the response counts as a connection's last; it may still be cached
+        stream.connection.is_draining = False
+        service.requests += 1
+        service.sent += count
+        service.duration += max(0.0, time() - answer.received_at) * 1000.0
+        try:
+            answer.on_sent(count)
+        except Exception as problem:
+            service.report(problem)
+        self.session.done(stream)
+
+
+async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
+    """Iterate over the response body in pieces of up to `READ` bytes, beginning at byte *start*."""
+    for part in answer.parts:
+        if isinstance(part, FileSegment):
+            at = 0
+            while at < part.length:
+                data = os.pread(part.handle, min(READ, part.length - at), part.offset + at)
+                if not data:
+                    raise ConnectionError("the file became shorter")
+                at += len(data)
+                yield data
+        else:
+            for at in range(start, len(part), READ):
+                yield part[at : at + READ]
+    if answer.stream is not None:
+        async for data in answer.stream:
+            if data:
+                yield data
+
+
+async def _close(answer: Response) -> None:
+    """Close the files and the stream of a response."""
+    for part in answer.parts:
+        if isinstance(part, FileSegment):
+            os.close(part.handle)
+    close = getattr(answer.stream, "aclose", None)
+    if close is not None:
+        await close()

@@ -1,0 +1,50 @@
+"""Interface of a connection for its sender and its responder from the cache."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from whimbrel.engine.request import Connection
+from whimbrel.http.http2.connection import ServerH2Connection
+from whimbrel.server.http2.stream import Stream
+from whimbrel.server.worker.state import ListenerConfig, WorkerState
+
+
+class Session(Protocol):
+    """Part of `Http2Connection` that sends responses.
+
+    Attributes:
+        settings: mod_http2's record of the server that the connection's address belongs to
+        leaving: the connection takes no further streams
+        answered: responses that were sent
+        resets: streams that ended before their response, beyond those that got one
+        held: bytes of response bodies that wait in memory
+        waiting: streams that wait for the client
+        is_full: the client has to take data before more is sent
+    """
+
+    service: WorkerState
+    connection: Connection
+    listener: ListenerConfig
+    wire: ServerH2Connection[Stream]
+    settings: Any
+    leaving: bool
+    answered: int
+    resets: int
+    held: int
+    waiting: int
+
+    @property
+    def is_full(self) -> bool: ...
+
+    def flush(self) -> None:
+        """Write the pending frames."""
+
+    async def drain_output(self) -> None:
+        """Wait until the client may have taken data."""
+
+    def forget(self, stream: Stream) -> None:
+        """Detach *stream*, whose response the client will not see."""
+
+    def done(self, stream: Stream) -> None:
+        """Account for a stream whose response has ended."""
