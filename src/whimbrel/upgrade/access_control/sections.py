@@ -14,7 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.conditions import (
+from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
     Literal,

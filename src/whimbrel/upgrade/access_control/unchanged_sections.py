@@ -13,10 +13,10 @@ from typing import Final
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.tree import Node, Section
-from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
 from whimbrel.upgrade.access_control.effective import CONTROL, RECORD, has_directive
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, is_access_statement, open_branches
 from whimbrel.upgrade.access_control.variants import crowded
+from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, is_open, is_unclear
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile, Statement
 from whimbrel.upgrade.source.templates import TEMPLATE
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
 from whimbrel.upgrade.access_control.replacement import Lines, Repetition, Replacement
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Condition, Literal
 
 Key = tuple[tuple[Condition, bool], ...]
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Final
 
 from whimbrel.access.sections import Override
-from whimbrel.upgrade.access_control.conditions import TRANSPARENT
+from whimbrel.upgrade.source.conditions import TRANSPARENT
 from whimbrel.upgrade.source.config_tree import Statement
 
 ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"})
