@@ -6,7 +6,9 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from whimbrel.access.chains import Bounds, find_chains
 from whimbrel.access.decision import Counterexample
+from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -14,19 +16,13 @@ from whimbrel.config.execute import is_directory
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
-from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, find_chains
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import flatten_directives
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
-from whimbrel.upgrade.access_control.sections import (
-    AccessSection,
-    SectionInventory,
-    absolute_path,
-    find_sections,
-)
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory, find_sections
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
 from whimbrel.upgrade.access_control.unchanged_sections import SHARED, SPLIT, Left, left
@@ -49,9 +45,9 @@ class AccessAnalysis:
     has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
     """
 
-    inventory: SectionInventory
-    every: list[SectionChain]
-    chains: list[SectionChain]
+    inventory: Inventory
+    every: list[Chain]
+    chains: list[Chain]
     decisions: ChainDecisions
     plans: dict[AccessSection, SectionPlan]
     bounds: Bounds
@@ -97,7 +93,7 @@ class AccessAnalysis:
             if one in self.solved
         )
 
-    def chains_ending_at(self, section: AccessSection) -> list[SectionChain]:
+    def chains_ending_at(self, section: AccessSection) -> list[Chain]:
         """The chains that end with the section, for each combination of its conditions."""
         first, equivalent = self.equivalents.get(section, (section, None))
         first_chains = [
@@ -124,7 +120,7 @@ class AccessAnalysis:
             )
         return self._examples[first]
 
-    def served_by_22(self, unit: AccessSection) -> tuple[SectionChain, str] | None:
+    def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
         """A chain that ends with a guard, and a client whom 2.2 let in there."""
         decisions = self.decisions.cache
         for chain in self.chains_ending_at(unit):
@@ -183,10 +179,10 @@ class AccessAnalysis:
         return (first.insert_before(text),) if first is not None else ()
 
 
-def chain_of(equivalent: EquivalentHost, chain: SectionChain) -> SectionChain:
+def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:
     """A chain of the first host as its twin has it."""
     sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
-    return SectionChain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
+    return Chain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
 
 
 def outermost(statement: Statement) -> Statement:
@@ -196,7 +192,7 @@ def outermost(statement: Statement) -> Statement:
     return statement
 
 
-def _first_section(found: SectionInventory) -> Statement | None:
+def _first_section(found: Inventory) -> Statement | None:
     """What holds the first section about access outside of .htaccess files."""
     return min(
         (
@@ -245,7 +241,7 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
 
 
 def _settled(
-    tree: ConfigTree, found: SectionInventory, twins: dict[Statement, EquivalentHost]
+    tree: ConfigTree, found: Inventory, twins: dict[Statement, EquivalentHost]
 ) -> AccessAnalysis | None:
     """What becomes of all sections; where conditions divide a section's answers, and no form is right for all of them, it is divided, then left."""
     like = {
@@ -254,7 +250,7 @@ def _settled(
         for first, own in equivalent.sections.items()
     }
     bounds = Bounds()
-    every = unmapped(tree, found, find_chains(tree, found, bounds, excluded=twins), bounds)
+    every = unmapped(tree, found, find_chains(tree.root, found, bounds, twins, tree.report_progress), bounds)
     first_of = {own: first for own, (first, _) in like.items()}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
@@ -293,8 +289,8 @@ def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
 
 def _analyze(
     tree: ConfigTree,
-    inventory: SectionInventory,
-    all_chains: list[SectionChain],
+    inventory: Inventory,
+    all_chains: list[Chain],
     staying: Left,
     split: set[AccessSection],
     first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
@@ -410,6 +406,6 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
 
 
 def _equivalent_chains(
-    equivalent: EquivalentHost, chains: list[tuple[SectionChain, Counterexample | None]]
-) -> list[tuple[SectionChain, Counterexample | None]]:
+    equivalent: EquivalentHost, chains: list[tuple[Chain, Counterexample | None]]
+) -> list[tuple[Chain, Counterexample | None]]:
     return [(chain_of(equivalent, chain), example) for chain, example in chains]

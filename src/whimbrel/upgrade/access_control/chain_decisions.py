@@ -8,16 +8,16 @@ from typing import Final
 from whimbrel.access.decide import AccessEnvironment
 from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
 from whimbrel.access.layers import AccessLayer, AccessLine
+from whimbrel.access.sections import Override
 from whimbrel.base.dialect import V22, V24
 from whimbrel.upgrade.access_control import native
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.decision_cache import DecisionCache
 from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.modules import implied
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement, merge_order
-from whimbrel.upgrade.access_control.sections import AccessSection
-from whimbrel.upgrade.source.overrides import Override, admits
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.source.overrides import admits
 
 _DEFAULT_MODULES_22: Final = (
     "authn_file",
@@ -56,7 +56,7 @@ class ChainDecisions:
         self,
         sections: Sequence[AccessSection],
         solved: Sequence[AccessSection],
-        chains: Sequence[SectionChain],
+        chains: Sequence[Chain],
         modules: Sequence[str],
         root: str,
         readable: Callable[[str], bool | None] = lambda _path: None,
@@ -98,7 +98,7 @@ class ChainDecisions:
             for section in sections
         }
         self.guards = frozenset(section for section in solved if is_guard(section))
-        self._decisions_22: dict[SectionChain, AccessDecision | None] = {}
+        self._decisions_22: dict[Chain, AccessDecision | None] = {}
         self.overrides = _overrides(chains)
         self.chains_by_end = self._chains_by_end()
         self.outer = {
@@ -107,7 +107,7 @@ class ChainDecisions:
         }
         self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
 
-    def decide_22(self, chain: SectionChain) -> AccessDecision | None:
+    def decide_22(self, chain: Chain) -> AccessDecision | None:
         """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
         before = self.before_22(chain)
         if chain.last not in self.guards or (
@@ -116,7 +116,7 @@ class ChainDecisions:
             return before
         return self.cache.forbidden(V22.name)
 
-    def before_22(self, chain: SectionChain) -> AccessDecision | None:
+    def before_22(self, chain: Chain) -> AccessDecision | None:
         """What 2.2 decides; None where that can't be said."""
         if chain not in self._decisions_22:
             if any(
@@ -132,7 +132,7 @@ class ChainDecisions:
         return self._decisions_22[chain]
 
     def decide_24(
-        self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]
+        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> AccessDecision | None:
         """What 2.4 decides with *forms*; None where it doesn't start."""
         if self._refused(chain, replacements):
@@ -142,7 +142,7 @@ class ChainDecisions:
         )
 
     def differs(
-        self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]
+        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> tuple[bool, Counterexample | None]:
         """Whether the chain decides otherwise with *forms*, and a client who notices."""
         before, after = self.decide_22(chain), self.decide_24(chain, replacements)
@@ -184,7 +184,7 @@ class ChainDecisions:
             and self.cache.is_unreadable_22(layer)
         )
 
-    def _refused(self, chain: SectionChain, replacements: Mapping[AccessSection, Replacement]) -> bool:
+    def _refused(self, chain: Chain, replacements: Mapping[AccessSection, Replacement]) -> bool:
         """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
         return any(
             is_refused(
@@ -204,9 +204,9 @@ class ChainDecisions:
         for inner in self._nested.get(section, ()):
             yield from self._with_nested(inner)
 
-    def _chains_by_end(self) -> dict[AccessSection, list[SectionChain]]:
+    def _chains_by_end(self) -> dict[AccessSection, list[Chain]]:
         """The chains that end with each section; where none does, what leads up to it."""
-        ends: dict[AccessSection, list[SectionChain]] = {section: [] for section in self.sections}
+        ends: dict[AccessSection, list[Chain]] = {section: [] for section in self.sections}
         for chain in self.chains:
             ends[chain.last].append(chain)
         seen: set[tuple[AccessSection, ...]] = set()
@@ -217,7 +217,7 @@ class ChainDecisions:
                 if (not chains_found or chains_found[0].url == "(prefix)") and sections not in seen:
                     seen.add(sections)
                     chains_found.append(
-                        SectionChain(
+                        Chain(
                             sections,
                             "(prefix)",
                             chain.path,
@@ -271,7 +271,7 @@ def _unchanged_lines(lines: Lines, removed_names: frozenset[str]) -> Iterator[Ac
             yield line
 
 
-def _overrides(chains: Iterable[SectionChain]) -> dict[AccessSection, set[Override]]:
+def _overrides(chains: Iterable[Chain]) -> dict[AccessSection, set[Override]]:
     overrides: dict[AccessSection, set[Override]] = {}
     for chain in chains:
         for section, override in chain.overrides:

@@ -16,7 +16,6 @@ from whimbrel.upgrade.access_control.analysis import (
     analyze_access,
     persistent_cache,
 )
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
@@ -29,7 +28,7 @@ from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
@@ -394,7 +393,7 @@ def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
     return f"\n(with the addresses and names of the section {where}, which is like this one)"
 
 
-def _evidence(chain: SectionChain, example: str) -> str:
+def _evidence(chain: Chain, example: str) -> str:
     where = (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from itertools import islice, product
 from typing import Final
 
+from whimbrel.access.chains import Bounds
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import parse
-from whimbrel.upgrade.access_control.chains import Bounds, SectionChain
-from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 
@@ -34,7 +34,10 @@ _MAX_PAIRS: Final = 2000
 def password_area() -> AccessSection:
     """A section that no file holds: it asks for a password, in the same words for both versions."""
     return AccessSection(
-        SectionKind.DIRECTORY, SourceFile("", parse(b"", V22_LINES)), pattern="/", _access_lines=_PASSWORD
+        kind=SectionKind.DIRECTORY,
+        file=SourceFile("", parse(b"", V22_LINES)),
+        pattern="/",
+        _access_lines=_PASSWORD,
     )
 
 
@@ -43,18 +46,16 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
     return tree.context is not InputContext.SERVER or unit.file.role is Role.FRAGMENT
 
 
-def unmapped(
-    tree: ConfigTree, found: SectionInventory, chains: list[SectionChain], bounds: Bounds
-) -> list[SectionChain]:
+def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:
     """*chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file: any URL may lead there."""
-    by_file: dict[tuple[SourceFile, Statement | None], tuple[list[SectionChain], list[SectionChain]]] = {}
+    by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
         if is_loose(tree, last) and not last.in_htaccess and found.server_key(last.server) not in found.roots:
             kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
-    more: dict[tuple[AccessSection, ...], SectionChain] = {}
+    more: dict[tuple[AccessSection, ...], Chain] = {}
     for directories, locations in by_file.values():
         if len(directories) * len(locations) > _MAX_PAIRS:
             bounds.exceeded["not every <Location> of a fragment was tried with every directory"] = None
@@ -69,7 +70,7 @@ def unmapped(
     )
 
 
-def surrounded(tree: ConfigTree, chains: Iterable[SectionChain], area: AccessSection) -> list[SectionChain]:
+def surrounded(tree: ConfigTree, chains: Iterable[Chain], area: AccessSection) -> list[Chain]:
     """*chains*, and those of fragments once more below *area*; sure ones first."""
     found = list(chains)
     for chain in list(found):

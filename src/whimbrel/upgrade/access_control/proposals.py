@@ -9,7 +9,6 @@ from whimbrel.access.layers import AccessLine
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import compat, native
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions, is_refused
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.guards import FORMS
 from whimbrel.upgrade.access_control.replacement import (
@@ -22,7 +21,7 @@ from whimbrel.upgrade.access_control.replacement import (
     prefix_of,
     with_replacement,
 )
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 
 _MAX_REPLACEMENTS: Final = 60
 _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
@@ -179,7 +178,7 @@ class Proposals:
         self,
         section: AccessSection,
         holder: AccessSection | None,
-        chains: list[SectionChain],
+        chains: list[Chain],
         replacement: Replacement | None,
         replacements: dict[AccessSection, Replacement],
     ) -> Replacement | None:
@@ -214,7 +213,7 @@ class Proposals:
         section: AccessSection,
         replacement: Replacement,
         replacements: dict[AccessSection, Replacement],
-        chains: Iterable[SectionChain],
+        chains: Iterable[Chain],
     ) -> bool:
         """Whether all *chains* decide as before."""
         with with_replacement(replacements, section, replacement):

@@ -10,11 +10,10 @@ from whimbrel.access.layers import AccessLine
 from whimbrel.base.dialect import V22
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.effective import has_directive
 from whimbrel.upgrade.access_control.proposals import Proposals, in_container
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement, with_replacement
-from whimbrel.upgrade.access_control.sections import AccessSection, is_24_only
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, is_24_only
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 
 _ROUNDS: Final = 3
@@ -34,8 +33,8 @@ class SectionPlan:
     """What a section becomes: *control* are its lines about who gets in; *failing* are the chains that decide otherwise all the same."""
 
     replacement: Replacement
-    failing: list[tuple[SectionChain, Counterexample | None]] = field(default_factory=list)
-    possible: list[tuple[SectionChain, Counterexample | None]] = field(default_factory=list)
+    failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
+    possible: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
 
     @property
     def control(self) -> Lines:
