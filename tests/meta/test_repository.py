@@ -59,3 +59,15 @@ def test_commands_are_declared() -> None:
 def test_licence_is_the_declared_one() -> None:
     assert PROJECT["license"] == "Apache-2.0"
     assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_path_in_the_documents_exists() -> None:
+    """Paths below src/whimbrel, tests, or the repository; a name after a comma may stand beside the one before."""
+    missing = []
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        text = re.sub(r"^(`{3,}).*?^\1$", "", (ROOT / name).read_text(), flags=re.M | re.S)
+        for path in re.findall(r"`([\w./-]+/[\w.-]*(?:\.(?:py|tsv|md)|/))`", text):
+            places = (ROOT / "src/whimbrel" / path, ROOT / path, ROOT / "tests" / path)
+            if not any(place.exists() for place in places) and not path.startswith("mod_"):
+                missing.append(f"{name}: {path}")
+    assert missing == []
