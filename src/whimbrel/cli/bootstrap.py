@@ -1,4 +1,4 @@
-"""Commands of whimbrel-httpd that read a configuration: check, dump, signal, start."""
+"""The part of whimbrel-httpd that reads a configuration: check, dump, signal, start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.config.configuration import Configuration
 
 
 def run(arguments: Arguments) -> int:
-    """The part of whimbrel-httpd that needs a configuration; the exit status."""
+    """Read the configuration, then check, dump, signal or start; return the exit status."""
     loader = ConfigLoader(arguments, is_silent=arguments.json and arguments.check_only)
     if arguments.error_file:
         handle = os.open(
@@ -41,7 +41,8 @@ def run(arguments: Arguments) -> int:
 
 
 def _report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
-    """A module could not begin, which its server's log tells unless there is none; the exit status."""
+    """Log the failure of a post_config step in the error log, which is opened for it; return the exit status.
+    """
     from whimbrel.cli import signals
 
     try:
@@ -51,7 +52,7 @@ def _report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
 
 
 def _print_includes(loader: ConfigLoader) -> None:
-    """DUMP_INCLUDES names files as they are read, those before an error too."""
+    """Print the files of DUMP_INCLUDES that were read before an error."""
     configuration = loader.configuration
     if (
         configuration is not None
@@ -64,7 +65,7 @@ def _print_includes(loader: ConfigLoader) -> None:
 
 
 def _print_json(loader: ConfigLoader, problem: ConfigError | StartError | None) -> int:
-    """--json: the document, whether it is fine or not."""
+    """Print the JSON document of a check, valid or not; return the exit status."""
     from whimbrel.cli import json_output
 
     json_output.write(json_output.check_document(loader.configuration, problem))
@@ -72,7 +73,7 @@ def _print_json(loader: ConfigLoader, problem: ConfigError | StartError | None) 
 
 
 def _print_check(configuration: Configuration) -> int:
-    """-t: what was asked for is printed, and that all is well."""
+    """Print the requested dumps and "Syntax OK"."""
     dumping = any(name.startswith("DUMP_") for name in configuration.options.defines)
     is_silent = False
     if dumping:

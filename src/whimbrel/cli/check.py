@@ -1,6 +1,6 @@
-"""`whimbrel check`: what an upgrade from httpd 2.2 to 2.4 changes in a configuration, by file and line.
+"""`whimbrel check`: report by file and line what an upgrade from httpd 2.2 to 2.4 changes in a configuration.
 
-Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong use, or nothing could be read.
+Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong usage, or no file could be read.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ class Format(StrEnum):
 
 Shape = Annotated[
     Format,
-    typer.Option("--format", help="Choose the form of the report. Default: text. Example: --format sarif"),
+    typer.Option("--format", help="Print the report in this format. Default: text. Example: --format sarif"),
 ]
 Baseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Leave out the findings in FILE. Default: show all. Example: --baseline known.json",
+        help="Skip the findings in FILE. Default: report all. Example: --baseline accepted.json",
     ),
 ]
 WriteBaseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
+        help="Write all findings to FILE as a baseline. Default: none. Example: --write-baseline accepted.json",
     ),
 ]
 Jobs = Annotated[
@@ -85,34 +85,34 @@ Jobs = Annotated[
         "-j",
         "--jobs",
         min=0,
-        help="Use N processes for many files. Default: 0, one for each core. Example: -j 2",
+        help="Check many files with N processes. Default: 0, one for each core. Example: -j 2",
     ),
 ]
 ConfigNice = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Judge the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
+        help="Check the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
     ),
 ]
 ModuleFiles = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Judge the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
+        help="Check the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
     ),
 ]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Judge the password file FILE. Default: none. Example: --htpasswd conf/users"
+        metavar="FILE", help="Check the password file FILE. Default: none. Example: --htpasswd conf/users"
     ),
 ]
 LockFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Judge the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
+        help="Check the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
     ),
 ]
 
@@ -141,7 +141,9 @@ def check(
     htpasswd: PasswordFile = None,
     davlock: LockFile = None,
 ) -> None:
-    """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
+    """Report what an upgrade from 2.2 to 2.4 changes. Suppress a finding in the file with # whimbrel:
+    ignore[C17] on its line or above it.
+    """
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
@@ -181,9 +183,7 @@ def check(
 def _parts(
     conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
 ) -> list[tuple[Sources, str]]:
-    """What is to be read, with the directory each belongs to: every server's directory or main file is one,
-    loose files are together.
-    """
+    """Return the sources with their directories: one part for each server, one for all other files."""
     from whimbrel.cli.check_sources import server_paths
 
     server_conf, loose_files = ([], conf) if one_server else server_paths(conf)
@@ -215,5 +215,5 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def text_bytes(text: str, shape: Format) -> bytes:
-    """Encode a report: documents in UTF-8, which they declare; text for people with the bytes that were read."""
+    """Encode a report: documents in UTF-8, which they declare; text with the bytes that were read."""
     return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else encoded(text)

@@ -23,11 +23,14 @@ _LEVELS = {
 }
 _ALWAYS = frozenset(
     {"startup", "notice", *(f"trace{n}" for n in range(1, 9))}
-)  # traces are only made where LogLevel asks for them
+)  # traces exist only if LogLevel enables them
 
 
 class ConfigLoader:
-    """Reads the configuration that the command line names, as often as asked; messages go to standard error as they come."""
+    """Loader of the configuration that a command line names.
+
+    Prints messages on standard error as they arise.
+    """
 
     def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
         self.arguments, self.is_silent = arguments, is_silent
@@ -37,7 +40,7 @@ class ConfigLoader:
         self._messages = 0
 
     def options(self) -> LoadOptions:
-        """The command line as the configuration's reader wants it; reads the variables of a Debian folder."""
+        """Return the command line as LoadOptions. Reads the envvars file of a Debian server root."""
         arguments = self.arguments
         envvars = paths.envvars_of(arguments.envvars, self.root)
         if envvars:
@@ -56,22 +59,21 @@ class ConfigLoader:
         )
 
     def load(self) -> Configuration:
-        """Read everything; raises ConfigError or StartError."""
+        """Read the configuration; raises ConfigError or StartError."""
         try:
             options = self.options()
         except OSError as problem:
-            raise StartError(
-                f"{os.path.basename(self.arguments.program)}: could not read {problem.filename}: {problem.strerror}"
-            ) from None
+            name = os.path.basename(self.arguments.program)
+            raise StartError(f"{name}: could not read {problem.filename}: {problem.strerror}") from None
         self.configuration = configuration = new_configuration(options, ALL, self.dialect)
         self._messages = 0
         collecting = gc.isenabled()
-        gc.disable()  # nothing of a configuration that is being read is waste
+        gc.disable()  # all objects of a configuration stay alive while it is read
         try:
             complete(read(configuration))
             server_spec(configuration)
         except PostConfigError:
-            server_spec(configuration)  # its logs are opened to say so
+            server_spec(configuration)  # the error is logged, so its logs are opened
             raise
         finally:
             self.print_messages()
@@ -80,13 +82,16 @@ class ConfigLoader:
         return configuration
 
     def load_to_serve(self) -> Configuration:
-        """The same for a server: directives without behaviour stop it."""
+        """Read the configuration; raises StartError for directives without behaviour."""
         configuration = self.load()
         self.require_implemented()
         return configuration
 
     def reload(self) -> Configuration:
-        """The same for a restart: messages are the log's, which the server writes, unless it ends before that."""
+        """Read the configuration for a restart.
+
+        The server logs the messages; they are printed only if reading fails.
+        """
         before, self.is_silent = self.is_silent, True
         try:
             return self.load_to_serve()
@@ -98,7 +103,10 @@ class ConfigLoader:
             self.is_silent = before
 
     def require_implemented(self) -> None:
-        """Stop a start on directives that have no behaviour here: raises StartError.  -t lets them pass, as the lines are right."""
+        """Raise StartError for directives that have no behaviour here.
+
+        -t accepts them, since the lines are valid.
+        """
         if self.configuration is not None and (
             self.configuration.unimplemented or self.configuration.handlers
         ):
@@ -110,7 +118,7 @@ class ConfigLoader:
                 self.print_messages()
 
     def print_messages(self) -> None:
-        """Print the messages that came since the last time."""
+        """Print the messages that were added since the last call."""
         configuration = self.configuration
         if configuration is None or self.is_silent:
             return
@@ -142,6 +150,6 @@ def write_stderr(text: str) -> None:
 
 
 def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
-    """Print why it can't go on; the exit status."""
+    """Print the reason of a failure; return the exit status."""
     write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
     return problem.status if isinstance(problem, StartError) else 1

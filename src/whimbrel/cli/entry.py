@@ -1,6 +1,6 @@
-"""Entry point of `whimbrel`: runs httpd's utilities directly, and imports typer for all other subcommands only.
+"""Entry point of `whimbrel`: runs httpd's utilities directly, imports typer for all other subcommands.
 
-The utilities read their options as httpd's do, which no parser of subcommands can, and start as quickly.
+The utilities parse their options as httpd's do, and start without the cost of importing typer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""whimbrel htdbm: DBM files of users, as httpd's htdbm keeps them.
+"""whimbrel htdbm: DBM files of users, in the format of httpd's htdbm.
 
-Manual: programs/htdbm.html.  A value is the hash, with a colon and the comment behind it where there is one.
+Manual: programs/htdbm.html. A value is the hash, and behind a colon the comment, if there is one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _CRYPT_WARNING_22: Final = "CRYPT is now deprecated, use MD5 instead!\n"
 
 @dataclass(frozen=True, slots=True)
 class HtdbmTask:
-    """What the command line asks for: *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store)."""
+    """Task of a command line:
+
+    *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store).
+    """
 
     mode: str
     create: bool
@@ -46,12 +49,12 @@ class HtdbmTask:
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-htdbm."""
     start(run, "htdbm")
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the command line says; the exit status.  Raises Exit."""
+    """Run one command line; return the exit status. Raises Exit."""
     task = _task(program)
     database = _open(task) if task.mode != "n" else None
     if database is not None and task.mode == "l":

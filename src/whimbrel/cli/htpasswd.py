@@ -1,6 +1,7 @@
-"""whimbrel htpasswd: user files for basic authentication, as httpd's htpasswd keeps them.
+"""whimbrel htpasswd: user files for basic authentication, in the format of httpd's htpasswd.
 
-Manual: programs/htpasswd.html.  A file is read in lines of at most 255 bytes; a longer line is two.  A last line without line end gets none.
+Manual: programs/htpasswd.html. A file is read in lines of at most 255 bytes; a longer line counts as two. A
+last line without line end stays without.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ _MODES: Final = "cnvD"
 
 @dataclass(frozen=True, slots=True)
 class HtpasswdTask:
-    """What the command line asks for: *mode* is c (create), n (standard output), v (verify), D (delete) or "" (update)."""
+    """Task of a command line:
+
+    *mode* is c (create), n (standard output), v (verify), D (delete) or "" (update).
+    """
 
     mode: str
     algorithm: str
@@ -45,12 +49,12 @@ class HtpasswdTask:
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-htpasswd."""
     start(run, "htpasswd")
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the command line says; the exit status.  Raises Exit."""
+    """Run one command line; return the exit status. Raises Exit."""
     task = _task(program)
     if task.mode != "n":
         _check_file(program, task)
@@ -223,7 +227,10 @@ def _update(program: UtilityProgram, task: HtpasswdTask, record: str) -> None:
 
 
 def _lines(program: UtilityProgram, path: str) -> Iterator[tuple[str, str | None, str]]:
-    """Each line as it stands, its user (None for a comment or an empty line) and what follows the colon.  Raises Exit."""
+    """Yield each line, its user (None for a comment or an empty line) and the text behind the colon.
+
+    Raises Exit.
+    """
     with open(to_bytes(path), "rb") as file:
         while line := to_text(file.readline(_MAX_LINE_BYTES)):
             content = line.lstrip(" \t\n\v\f\r").partition("\0")[0]

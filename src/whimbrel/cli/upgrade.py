@@ -1,7 +1,7 @@
-"""`whimbrel upgrade`: carry a configuration of httpd 2.2 to 2.4.
+"""`whimbrel upgrade`: rewrite a configuration of httpd 2.2 for 2.4.
 
-Exit codes: 0 nothing to do, or done; 1 the diff that was shown has changes to make; 2 wrong use or unreadable input; 3 done, or nothing to
-change, but something needs review.
+Exit codes: 0 nothing to do, or done; 1 the diff has changes to make; 2 wrong usage or unreadable input; 3
+done, or nothing to change, but a finding needs review.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 
 class AccessStyle(StrEnum):
-    """--style."""
+    """Values of --style."""
 
     native = "native"
     compat = "compat"
@@ -61,8 +61,8 @@ Write = Annotated[
     bool,
     typer.Option(
         "--write",
-        help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
-        "would read them. Default: show a diff. Example: --write -d /etc/httpd",
+        help="Change the files in place, with backups FILE.whimbrel-2.2~ (below .whimbrel-2.2/ where an "
+        "Include would read them). Default: print a diff. Example: --write -d /etc/httpd",
     ),
 ]
 Out = Annotated[
@@ -70,14 +70,14 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
+        help="Write the upgraded files to DIR. Default: print a diff. Example: --out /tmp/new",
     ),
 ]
 Interactive = Annotated[
     bool,
     typer.Option(
         "--interactive",
-        help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
+        help="Confirm each change, then write. Default: off. Example: --interactive",
     ),
 ]
 Undo = Annotated[
@@ -96,20 +96,21 @@ StyleOption = Annotated[
 ]
 Also22 = Annotated[
     bool,
-    typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
+    typer.Option("--also-2.2", help="Write a result that 2.2 reads too. Default: off. Example: --also-2.2"),
 ]
 Exact = Annotated[
     bool,
     typer.Option(
         "--exact",
-        help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
+        help="Write the behaviour of 2.2 where the upgrade guide differs. Default: off. Example: --exact",
     ),
 ]
 UnsafeFlags = Annotated[
     bool,
     typer.Option(
         "--unsafe-flags",
-        help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
+        help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. "
+        "Default: report only. "
         "Example: --unsafe-flags --target 2.4.62",
     ),
 ]
@@ -143,7 +144,7 @@ def upgrade(
     color: Color = ColorMode.auto,
     json: Json = False,
 ) -> None:
-    """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
+    """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.transaction import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import Style, UpgradeOptions
@@ -178,7 +179,7 @@ def _write_stderr(text: str) -> None:
 
 
 def _rules(select: str, ignore: str) -> list[Rule]:
-    """The rules that are wanted; UsageError for a number that no rule has."""
+    """Return the selected rules; raises UsageError for an unknown number."""
     from whimbrel.upgrade.rules import all_rules
 
     rules = all_rules()
@@ -207,14 +208,14 @@ def _recover(directory: str) -> None:
 
 
 def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
-    """Read and upgrade; UsageError where not one file can be read."""
+    """Read and upgrade; raises UsageError if no file can be read."""
     import gc
 
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import upgrade as passes
     from whimbrel.upgrade.source.reading import read_config_tree
 
-    gc.disable()  # an estate is a million objects that stay
+    gc.disable()  # a configuration tree is a million live objects
     with ProgressBar() as bar:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
@@ -233,7 +234,7 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
 def _write_result(
     result: UpgradeResult, directory: str, write: bool, out: Path | None, color: ColorMode, json: bool
 ) -> int:
-    """Write or show; the exit status."""
+    """Write or print the result; return the exit status."""
     from whimbrel.cli import upgrade_output as output
 
     if write and result.files:

@@ -1,4 +1,4 @@
-"""What `whimbrel upgrade` prints: diffs, the summary, JSON, a copy of the tree."""
+"""Output of `whimbrel upgrade`: diffs, summary, JSON, a copy of the tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d":
 
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
-    """A unified diff for each file that changes, by its path."""
+    """Return a unified diff for each changed file, by its path."""
     diff_by_path = {}
     for path, new_bytes in result.files.items():
         old_bytes = result.tree.files[path].document.bytes
@@ -51,8 +51,8 @@ def _colored(line: bytes) -> bytes:
 
 
 def print_summary(result: UpgradeResult, directory: str, is_written: bool, stream: TextIO) -> None:
-    """What the input was taken for, each finding that needs review (equal ones once), the decisions to take,
-    the other changes by rule.
+    """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
+    rule.
     """
     lines = list(inputs(result.tree))
     entries = [
@@ -67,8 +67,9 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
     reading = len(result.tree.files)
+    changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     lines.append(
-        f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if is_written else 'to change'}, "
+        f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}"
     )
     stream.flush()
@@ -85,12 +86,12 @@ def _review(count: int) -> str:
 
 
 def finding_lines(finding: Finding, directory: str) -> list[str]:
-    """A finding in lines of text."""
+    """Return a finding as lines of text."""
     return list(action_lines([entry_of(finding, directory)]))
 
 
 def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
-    """One JSON document on standard output; bytes beyond ASCII stand as Latin-1."""
+    """Print one JSON document; bytes beyond ASCII are decoded as Latin-1."""
     json.dump(
         {
             "done": is_written,
@@ -129,9 +130,10 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
 
 
 def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
-    """Every file that was read, upgraded, in a folder that doesn't exist or is empty; raises BadUse.
+    """Write every file that was read, upgraded, to a directory that is new or empty; raises UsageError.
 
-    Files of *folder* keep their relative paths, others come below their absolute ones.  Links that stay inside remain links.
+    Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
+    stay inside remain links.
     """
     try:
         to.mkdir(parents=True, exist_ok=True)

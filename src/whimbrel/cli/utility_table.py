@@ -1,4 +1,4 @@
-"""Table of httpd's utilities, and how one is run.  Imports nothing that takes time."""
+"""Table of httpd's utilities.  Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UTILITIES: Final = {
 
 
 def utility(name: str, words: list[str]) -> int:
-    """Run a utility; its exit status."""
+    """Run a utility; return its exit status."""
     from whimbrel.base.latin1 import from_system
     from whimbrel.utilities.options import exit_status
 

@@ -25,7 +25,8 @@ def render(report: Report) -> str:
 def _command(entry: ReportEntry, title: str) -> str:
     place = [f"file={_property(entry.path)}"] + ([f"line={entry.line}"] if entry.line else [])
     text = f"{entry.message}: {entry.advice}" if entry.advice else entry.message
-    return f"::{COMMANDS[entry.risk]} {','.join(place)},title={_property(f'{entry.rule} {title}')}::{_data(text)}"
+    properties = ",".join([*place, f"title={_property(f'{entry.rule} {title}')}"])
+    return f"::{COMMANDS[entry.risk]} {properties}::{_data(text)}"
 
 
 def _data(text: str) -> str:

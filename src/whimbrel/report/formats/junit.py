@@ -37,7 +37,8 @@ def _suite(path: str, entries: list[ReportEntry]) -> str:
     cases = [_case(entry) for entry in entries] or [
         f"  <testcase name={_attribute('no findings')} classname={_attribute(path)}/>"
     ]
-    head = f'<testsuite name={_attribute(path)} tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
+    head = f"<testsuite name={_attribute(path)} {counts}>"
     return "\n".join([head, *cases, "</testsuite>"])
 
 
@@ -50,8 +51,10 @@ def _case(entry: ReportEntry) -> str:
             for line in (f"{entry.path}:{entry.line}: {entry.message}", entry.advice, entry.evidence)
             if line
         )
-        inner = f"<failure type={_attribute(entry.risk.value)} message={_attribute(entry.message)}>{_text(body)}</failure>"
-    return f'  <testcase name={name} classname={_attribute(entry.path)} file={_attribute(entry.path)} line="{entry.line}">{inner}</testcase>'
+        kind = f"type={_attribute(entry.risk.value)} message={_attribute(entry.message)}"
+        inner = f"<failure {kind}>{_text(body)}</failure>"
+    path = _attribute(entry.path)
+    return f'  <testcase name={name} classname={path} file={path} line="{entry.line}">{inner}</testcase>'
 
 
 def _text(text: str) -> str:

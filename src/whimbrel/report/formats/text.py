@@ -18,8 +18,8 @@ COLORS: Final = {
 
 
 def render(report: Report, *, colored: bool = False) -> str:
-    """What the input was taken for, the findings (the worst first, equal ones once with all their places),
-    then the counts.
+    """Return the kind of input, the findings (worst first, equal ones once with all locations), then the
+    counts.
     """
     lines = [line for group in groups(report.entries) for line in entry_lines(group, colored)]
     return "\n".join([*report.inputs, *lines, *summary(report)]) + "\n"
@@ -41,7 +41,7 @@ def entry_lines(group: list[ReportEntry], colored: bool = False) -> Iterator[str
 
 
 def action_lines(group: list[ReportEntry]) -> Iterator[str]:
-    """List a finding of an upgrade, or several that differ by their location only, with what is left to do."""
+    """List a finding of an upgrade, or several that differ by their location only, with the action left."""
     entry = group[0]
     where = (
         f"{entry.path}:{entry.line}: {entry.rule}"
@@ -54,14 +54,15 @@ def action_lines(group: list[ReportEntry]) -> Iterator[str]:
 
 
 def _lines(head: str, group: list[ReportEntry], include: list[str]) -> Iterator[str]:
-    """The head line, then advice, decision, new text, locations and evidence, indented."""
+    """Yield the head line, then advice, decision, new text, locations and evidence, indented."""
     entry = group[0]
     yield head
     if entry.advice:
         yield f"    advice: {entry.advice}"
     if entry.decision:
         yield f"    decide: {entry.decision}"
-    details = [*new_lines(entry), *(places(group) if len(group) > 1 else include), *entry.evidence.splitlines()]
+    locations = places(group) if len(group) > 1 else include
+    details = [*new_lines(entry), *locations, *entry.evidence.splitlines()]
     yield from (f"    {line}" for line in details)
 
 
