@@ -4,7 +4,8 @@
     tools/soak.py memory [--requests 5000000]     the growth of a worker
 
 Both print their progress and final figures. They exit with 1 if a request fails that was not on a
-connection of a killed worker, or if a worker grows by 1 MB. Linux only (/proc); as root the workers become www-data.
+connection of a killed worker, or if a worker grows by 1 MB. Linux only (/proc); as root the
+workers become www-data.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ from whimbrel.modules import ALL
 from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 root, *requests = sys.argv[1:]
-engine = Engine(load(LoadOptions(server_root=root, file=root + "/httpd.conf"), ALL, DIALECTS["2.4"]), FakeRuntime())
+options = LoadOptions(server_root=root, file=root + "/httpd.conf")
+engine = Engine(load(options, ALL, DIALECTS["2.4"]), FakeRuntime())
 replies = []
 for request in requests:
     client = TestClient(engine, Connection("127.0.0.1", 50000, "127.0.0.1", 80))

@@ -51,13 +51,13 @@ def module_name(source: Source) -> str:
 
 
 def type_checking(tree: ast.AST) -> set[int]:
-    """The identities of all nodes that only a type checker reads."""
+    """Return the identities of all nodes that only a type checker reads."""
     blocks = (n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
     return {id(inner) for block in blocks for statement in block.body for inner in ast.walk(statement)}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """Yield what a file imports at run time, in functions too; ``a.b`` and ``a.b.c`` for ``from a.b import c``."""
+    """Yield the imports of a file at run time: ``a.b`` and ``a.b.c`` for ``from a.b import c``."""
     skipped = type_checking(tree)
     for node in ast.walk(tree):
         if id(node) in skipped:
@@ -70,7 +70,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def files_imported(tree: ast.AST, names: set[str]) -> set[str]:
-    """The files of the package among the imports; of a package and its file only the file."""
+    """Return the imported files of the package; of a package and its file only the file."""
     found = {name for name in imported(tree) if name in names}
     packages = {name.rpartition(".")[0] for name in found}
     return found - packages

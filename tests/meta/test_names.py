@@ -13,9 +13,9 @@ from tests.meta.tree import ROOT, Function, Source, assert_none, sources, tracke
 
 RETIRED = frozenset(
     "kept told said asked asking looks way ways near nearly made folder folders outside unasked steady slim "
-    "usual patience patient alone manners bury heard obey settle hurry mended mending wishes remedy estate twin "
-    "likeness standin books book again laid often worth pieced spot unbuilt harmless lay whole wanting quiet "
-    "manner gate seal here look turn tell ask".split()
+    "usual patience patient alone manners bury heard obey settle hurry mended mending wishes remedy estate "
+    "twin likeness standin books book again laid often worth pieced spot unbuilt harmless lay whole "
+    "wanting quiet manner gate seal here look turn tell ask".split()
 )
 # Names of httpd and of asyncio.
 ALLOWED = frozenset({"kept_body", "KeptBodySize", "connection_made"})
@@ -57,6 +57,7 @@ SHARED = {
     "Rule": "upgrade: the check of one change; a rule of mod_rewrite, of mod_mime_magic, of Require",
     "Scoreboard": "engine.runtime: the protocol; server.worker.scoreboard: its implementation",
     "Section": "syntax: lines between two tags; config: the settings between them",
+    "Session": "mod_session: data of a user; server.http2: what a connection offers to its sender",
     "State": "mod_status: figures of the server; http1.writer: state of a connection",
     "Unreadable": "of a password file; of a scoreboard file",
 }

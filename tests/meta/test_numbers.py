@@ -1,4 +1,4 @@
-"""Text of one character per byte is read as C reads it: `base/numbers.py` alone uses Python's wider idioms."""
+"""Text of one character per byte is read as C reads it: only `base/numbers.py` uses Python's idioms."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ METHODS: Final = frozenset(
     }
 )
 WITH_BLANKS: Final = frozenset({"strip", "lstrip", "rstrip", "split", "rsplit"})
-# Arguments of int() and float() that are numbers already, or digits of which a pattern bounds the count; a reason for each group.
+# Arguments of int() and float() that are numbers already, or digits whose count a pattern bounds.
 NUMBERS: Final = re.compile(
     "|".join(
         (
             r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|serial|known)(?:\(\))?",  # numbers
+            r"phase\.first",  # seconds
             r"(?:[\w.]+\.)?(?:keep_alive_timeout|timeout|graceful_timeout)",
             r".*\b(?:time|now)\b(?:\(\))? [*/-] .*",
             r"\(?r\.engine\.runtime\.now\(\).*",
@@ -52,7 +53,7 @@ NUMBERS: Final = re.compile(
         )
     )
 )
-# Digits of which a pattern bounds the count, or that only the administrator writes; by file and argument.
+# Digits whose count a pattern bounds, or that only the administrator writes; by file.
 BOUNDED: Final = {
     "http/semantics/dates.py": "two or four digits",
     "http/syntax/url.py": "two hexadecimal digits",
@@ -91,7 +92,10 @@ WORDS_OF_THE_CODE: Final = frozenset(
     {"server/master/preload.py", "modules/mappers/mod_rewrite/flags.py", "expr/grammar.py", "expr/lexer.py"}
 )  # constants
 # Names of variables as keys of a table, or of ASCII only: on hot paths.
-KEYS: Final = {("modules/filters/mod_include/variables.py", "upper"), ("modules/support/cgi/environment.py", "upper")}
+KEYS: Final = {
+    ("modules/filters/mod_include/variables.py", "upper"),
+    ("modules/support/cgi/environment.py", "upper"),
+}
 BYTES: Final = {
     ("server/connection/dumpio.py", "splitlines"),
     ("server/master/pidfile.py", "strip"),
@@ -139,7 +143,10 @@ def test_only_one_module_reads_numbers_letters_and_blanks() -> None:
 
 
 def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
-    r"""``\s``, ``\w``, ``\b`` in patterns over text need re.ASCII: 0x85, 0xa0 and letters above 0x7f are none in C."""
+    r"""Patterns with ``\s``, ``\w`` or ``\b`` over text need re.ASCII.
+
+    In C, 0x85, 0xa0 and letters above 0x7f are no blanks or letters.
+    """
     found = []
     for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
         for call in _calls(path):

@@ -1,6 +1,6 @@
 """questions.tsv: where behaviour lives that a reader of httpd looks for.
 
-Columns: the question; the file below src/whimbrel; how many guesses by file names alone found it (3: not within two).
+Columns: the question; the file below src/whimbrel; the number of guesses by file names (3: not found in two).
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tests.meta.tree import PACKAGE, assert_none
 
-HEAD, *ROWS = (line.split("\t") for line in Path(__file__).with_name("questions.tsv").read_text().splitlines())
+TABLE = Path(__file__).with_name("questions.tsv").read_text()
+HEAD, *ROWS = (line.split("\t") for line in TABLE.splitlines())
 MOST_NOT_FOUND = 1
 
 

@@ -1,4 +1,4 @@
-"""What a stranger meets first: README, Makefile, lock files, the commands."""
+"""README, Makefile, lock files, commands and paths in documents are consistent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PIN = re.compile(r"([a-z0-9-]+)==[\w.]+ \\")
 
 
 def bare_name(requirement: str) -> str:
-    """``libpass`` of ``libpass[bcrypt]>=1``, in the spelling of lock files."""
+    """Return ``libpass`` of ``libpass[bcrypt]>=1``, in the spelling of lock files."""
     return re.split(r"[\[<>=!~ ;]", requirement)[0].lower().replace("_", "-")
 
 
 def pinned(name: str) -> set[str]:
-    """The distributions that a lock file pins; every other line of it must be a hash."""
+    """Return the distributions that a lock file pins; every other line of it must be a hash."""
     lines = (ROOT / name).read_text().splitlines()
     pins = [m for m in map(PIN.fullmatch, lines) if m]
     hashes = [line for line in lines if re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?", line)]
@@ -62,7 +62,7 @@ def test_licence_is_the_declared_one() -> None:
 
 
 def test_every_path_in_the_documents_exists() -> None:
-    """Paths below src/whimbrel, tests, or the repository; a name after a comma may stand beside the one before."""
+    """A path is relative to src/whimbrel, tests, or the repository."""
     missing = []
     for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         text = re.sub(r"^(`{3,}).*?^\1$", "", (ROOT / name).read_text(), flags=re.M | re.S)

@@ -76,7 +76,8 @@ WriteBaseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write all findings to FILE as a baseline. Default: none. Example: --write-baseline accepted.json",
+        help="Write all findings to FILE as a baseline. Default: none. "
+        "Example: --write-baseline accepted.json",
     ),
 ]
 Jobs = Annotated[

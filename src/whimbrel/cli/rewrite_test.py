@@ -189,7 +189,7 @@ def _differences(outcome: CaseResult, host: str) -> list[str]:
 
 
 def _absolute(url: str, host: str) -> str:
-    """Return the URL without scheme and host if these are the server's own: tables name such targets by path."""
+    """Return the URL without scheme and host if these are the server's own, as tables name it."""
     for own_prefix in (f"http://{host}", f"https://{host}"):
         if url.startswith(f"{own_prefix}/"):
             return url[len(own_prefix) :]

@@ -1,4 +1,4 @@
-"""A report as tests show it."""
+"""A report for tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
 def report() -> Report:
-    """Three files: one with a finding and a note, one that can't be read in part, one without anything."""
+    """Return a report on three files: one with a finding and a note, one partly unreadable, one without
+    findings.
+    """
     return Report(
         ["conf/httpd.conf", "conf/a,b.conf", "clean.conf"],
         [
