@@ -17,7 +17,9 @@ DIGEST = {"www-authenticate", "authentication-info"}
 
 @dataclass(frozen=True)
 class Request:
-    """One request on a connection of its own; *user* is NAME:PASSWORD, *source* the client's address; *digest*: a Digest challenge is answered."""
+    """One request on a connection of its own; *user* is NAME:PASSWORD, *source* the client's address;
+    *digest*: a Digest challenge is answered.
+    """
 
     path: str
     method: str = "GET"
@@ -66,7 +68,9 @@ def fetch(port: int, request: Request) -> bytes:
 
 
 def comparable(name: str, value: str) -> tuple[str, str]:
-    """A header as it counts: Allow in one order (httpd's is that of a hash), what a server makes up for Digest left out."""
+    """A header as it counts: Allow in one order (httpd's is that of a hash), what a server makes up for
+    Digest left out.
+    """
     if name.lower() in DIGEST:
         value = re.sub(r'\b(nonce|rspauth)="[^"]*"', r'\1=""', value)
     return name.lower(), ",".join(
@@ -75,7 +79,9 @@ def comparable(name: str, value: str) -> tuple[str, str]:
 
 
 def answered(port: int, request: Request) -> Request:
-    """*request* with the answer to the server's Digest challenge (RFC 7616) in the place of its credentials, where there is one."""
+    """*request* with the answer to the server's Digest challenge (RFC 7616) in the place of its credentials,
+    where there is one.
+    """
     bare = replace(request, user="", digest=False)
     field = re.search(rb"(?im)^WWW-Authenticate: Digest (.*)$", fetch(port, bare))
     if field is None:
@@ -96,7 +102,9 @@ def answered(port: int, request: Request) -> Request:
 
 
 def ask(port: int, request: Request) -> Answer:
-    """The answer to one request, with what differs between two servers made equal: the port, a random boundary."""
+    """The answer to one request, with what differs between two servers made equal: the port, a random
+    boundary.
+    """
     if request.digest:
         request = answered(port, request)
     data = fetch(port, request).replace(str(port).encode(), b"%PORT")
@@ -117,7 +125,9 @@ def ask(port: int, request: Request) -> Answer:
 
 
 def unsigned(answer: Answer, product: str, method: str) -> Answer:
-    """A page without the server's name that ServerSignature writes, and without the length that depends on it."""
+    """A page without the server's name that ServerSignature writes, and without the length that depends on
+    it.
+    """
     signed = bool(product) and product in answer.body
     if not signed and not (method == "HEAD" and answer.status >= 300):
         return answer
@@ -128,6 +138,8 @@ def unsigned(answer: Answer, product: str, method: str) -> Answer:
 
 
 def unbounded(answer: Answer, boundary: str) -> Answer:
-    """A multipart answer without its boundary, a random number of 13 to 16 digits, and without the length that depends on it."""
+    """A multipart answer without its boundary, a random number of 13 to 16 digits, and without the length
+    that depends on it.
+    """
     headers = ((n, v.replace(boundary, "%BOUNDARY%")) for n, v in answer.headers if n != "content-length")
     return replace(answer, headers=tuple(headers), body=answer.body.replace(boundary, "%BOUNDARY%"))

@@ -1,4 +1,6 @@
-"""Configurations about access control alone, drawn by hypothesis: sections in sections, .htaccess at several levels, two virtual hosts."""
+"""Configurations about access control alone, drawn by hypothesis: sections in sections, .htaccess at several
+levels, two virtual hosts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def inside(opening: str, text: str) -> str:
 
 @st.composite
 def container(draw: st.DrawFn, depth: int = 2) -> str:
-    """A Require container of one to three rules, containers among them; a few can never grant anything and are refused."""
+    """A Require container of one to three rules, containers among them; a few can never grant anything and
+    are refused.
+    """
     name = draw(st.sampled_from(CONTAINERS))
     rule = st.sampled_from(guards.REQUIRE)
     rules = st.one_of(rule, rule, container(depth - 1)) if depth else rule
@@ -86,7 +90,9 @@ def hosts(draw: st.DrawFn) -> str:
 
 @st.composite
 def guarded_sites(draw: st.DrawFn) -> Site:
-    """A main file that denies the file system and opens the document root, guards of every kind behind it, up to three .htaccess files."""
+    """A main file that denies the file system and opens the document root, guards of every kind behind it, up
+    to three .htaccess files.
+    """
     override = draw(
         st.sampled_from(
             (

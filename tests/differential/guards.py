@@ -1,4 +1,6 @@
-"""What generated access control is made of: one directive, opening line or path a line; blocks where lines belong together."""
+"""What generated access control is made of: one directive, opening line or path a line; blocks where lines
+belong together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A worker in this process that keeps its answers, and one of the same configuration that forgets them before each request."""
+"""A worker in this process that keeps its answers, and one of the same configuration that forgets them before
+each request.
+"""
 
 from __future__ import annotations
 

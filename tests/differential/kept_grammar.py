@@ -1,6 +1,8 @@
-"""Random configurations and requests whose answers depend on query, client, fields, method, host and files in as many ways as there are modules.
+"""Random configurations and requests whose answers depend on query, client, fields, method, host and files in
+as many ways as there are modules.
 
-A grammar: `#name#` in a text stands for one of the texts of that name.  Blocks that a dialect refuses are left out by whoever loads them.
+A grammar: `#name#` in a text stands for one of the texts of that name.  Blocks that a dialect refuses are
+left out by whoever loads them.
 """
 
 from __future__ import annotations
@@ -682,7 +684,9 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Texts:
-    """Random texts.  Names, values and queries are few within one configuration, so that what it looks for is what clients say."""
+    """Random texts.  Names, values and queries are few within one configuration, so that what it looks for is
+    what clients say.
+    """
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance

@@ -1,4 +1,5 @@
-"""Raw requests that servers have read differently, and that other servers have been smuggled through: by name, one character per byte.
+"""Raw requests that servers have read differently, and that other servers have been smuggled through: by
+name, one character per byte.
 
 Most send a second request behind the first, so that it shows where the first is thought to end.
 """

@@ -1,4 +1,6 @@
-"""Configurations about rewriting and server-parsed documents, drawn by hypothesis: rules at server level, in folders and in .htaccess files."""
+"""Configurations about rewriting and server-parsed documents, drawn by hypothesis: rules at server level, in
+folders and in .htaccess files.
+"""
 
 from __future__ import annotations
 

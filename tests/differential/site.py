@@ -39,7 +39,8 @@ PARSED = ("page.shtml", "inner.shtml")
 PASSWORDS = (
     "alice:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\nbob:{SHA}6IkURDHYke75RdeV7Cfj27ukRGU=\n"  # curlew, dunlin
 )
-SECOND = "carol:{SHA}YRWLWWiP+wSzEgfVcCl3bbLttVc=\nbob:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"  # godwit, and bob with alice's password
+# godwit, and bob with alice's password
+SECOND = "carol:{SHA}YRWLWWiP+wSzEgfVcCl3bbLttVc=\nbob:{SHA}kdy94uMKllPDlkpZtDPLJvfffX8=\n"
 DIGESTS = (
     "alice:realm:91827fd82f2f972aa8fec7e25c5f137b\nbob:realm:c65295c2ad77148936fdbad5eb07f79f\n"
     "alice:hashed:ff7d232a59382823ae1a7fb88b09467c\nbob:hashed:96eaf2e8a2cead116e65ecce8225e6b5\n"
@@ -68,7 +69,9 @@ WHIMBREL = Program(
 
 @dataclass(frozen=True)
 class Site:
-    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), .htaccess files and documents by name."""
+    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), .htaccess
+    files and documents by name.
+    """
 
     conf: str
     htaccess: dict[str, str] = field(default_factory=dict)
@@ -100,7 +103,9 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class Running:
-    """*program* serving *site*; a context manager.  `started` is False where it refused; `said` is what it printed."""
+    """*program* serving *site*; a context manager.  `started` is False where it refused; `said` is what it
+    printed.
+    """
 
     def __init__(self, program: Program, site: Site, root: Path) -> None:
         self.program, self.root, self.port = program, root, free_port()

@@ -1,4 +1,6 @@
-"""Small configurations and requests, drawn by hypothesis.  Most start; a few are refused, and the refusals are compared too."""
+"""Small configurations and requests, drawn by hypothesis.  Most start; a few are refused, and the refusals
+are compared too.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def limited(draw: st.DrawFn) -> str:
 
 @st.composite
 def body(draw: st.DrawFn, override: bool) -> str:
-    """The lines of a section; with *override* an AllowOverride may be among them.  Lines that ask for a user bring a password area along."""
+    """The lines of a section; with *override* an AllowOverride may be among them.  Lines that ask for a user
+    bring a password area along.
+    """
     lines = draw(
         st.lists(
             st.one_of(any_line, any_line, any_line, container(), limited()),
@@ -70,7 +74,9 @@ def section(draw: st.DrawFn) -> str:
 
 @st.composite
 def sites(draw: st.DrawFn) -> Site:
-    """A main file that denies the file system, opens the document root, and then does anything; with up to three .htaccess files."""
+    """A main file that denies the file system, opens the document root, and then does anything; with up to
+    three .htaccess files.
+    """
     override = draw(
         st.sampled_from(
             (

@@ -1,4 +1,6 @@
-"""Password, group and DBM files that are missing, closed, cut short, no text at all or huge: refused as apache2 refuses, and never in."""
+"""Password, group and DBM files that are missing, closed, cut short, no text at all or huge: refused as
+apache2 refuses, and never in.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Random configurations and requests: a server that keeps its answers says and logs what one says that has kept none.
+"""Random configurations and requests: a server that keeps its answers says and logs what one says that has
+kept none.
 
 WHIMBREL_KEPT_SEEDS: how many configurations of each version, WHIMBREL_KEPT_FIRST the number of the first one.
 """
@@ -66,7 +67,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Play:
-    """One configuration, and random clients that ask two servers of it the same things; *answered* counts the answers."""
+    """One configuration, and random clients that ask two servers of it the same things; *answered* counts the
+    answers.
+    """
 
     def __init__(self, root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> None:
         self.chance = random.Random(f"{dialect.name} {seed}")
@@ -116,7 +119,8 @@ class Play:
     def turn(self) -> None:
         """The next turn of the loops; it may be another second, and a file may have changed.
 
-        Not an .htaccess file: the request that meets it first may begin with the old plans and check access again for a sub-request with the new.
+        Not an .htaccess file: the request that meets it first may begin with the old plans and check access
+        again for a sub-request with the new.
         """
         for server in self.servers:
             server.loop.turn()
@@ -161,7 +165,9 @@ class Play:
 
 
 def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> tuple[int, int]:
-    """The answers of one configuration, and how many of them were made by the server that keeps them; fails where one differs."""
+    """The answers of one configuration, and how many of them were made by the server that keeps them; fails
+    where one differs.
+    """
     clock.now = BEGIN
     game = Play(root, dialect, preamble, seed, clock)
     if not game.servers:
@@ -221,7 +227,9 @@ FORGETFUL = {
 def test_what_is_not_noted_is_found(
     root: Path, what: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who asks for something without a note of it gives somebody the answer of another: the plays above would tell."""
+    """Who asks for something without a note of it gives somebody the answer of another: the plays above would
+    tell.
+    """
     monkeypatch.setattr(*FORGETFUL[what])
     preamble = loads(root, V24)
     first = 110 if what == "values" else 0

@@ -1,4 +1,6 @@
-"""Malformed and ambiguous requests: both servers answer with the same bytes, the same number of answers, and the same end of the connection."""
+"""Malformed and ambiguous requests: both servers answer with the same bytes, the same number of answers, and
+the same end of the connection.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def exchange(port: int, data: bytes) -> bytes:
 
 
 def comparable(data: bytes, port: int) -> str:
-    """An answer without what differs where both are right: identity, time, a hash's order, the framing of what a program writes."""
+    """An answer without what differs where both are right: identity, time, a hash's order, the framing of
+    what a program writes.
+    """
     shown = data.decode("latin-1").replace(str(port), "PORT")
     shown = re.sub(r"(Date|Last-Modified|ETag|Server): .*?\r\n", "", shown)
     shown = re.sub(

@@ -1,6 +1,8 @@
-"""Generated configurations and requests: Whimbrel must answer as Debian's apache2 does, and apache2 as itself.
+"""Generated configurations and requests: Whimbrel must answer as Debian's apache2 does, and apache2 as
+itself.
 
-Without WHIMBREL_DIFF_SECONDS a few examples, always the same ones; with it, random ones for that many seconds, and a difference is shrunk.
+Without WHIMBREL_DIFF_SECONDS a few examples, always the same ones; with it, random ones for that many
+seconds, and a difference is shrunk.
 """
 
 from __future__ import annotations

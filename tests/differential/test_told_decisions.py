@@ -1,4 +1,6 @@
-"""The decision tree of a generated request against its plain answer: the same status, and a tree whose verdicts fit together."""
+"""The decision tree of a generated request against its plain answer: the same status, and a tree whose
+verdicts fit together.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def explained(configuration: Configuration, request: Request) -> Explained:
 
 
 def folded(step: Decision) -> str:
-    """What a Require container must come to, from the verdicts of its rules (manual: RequireAll, RequireAny, RequireNone)."""
+    """What a Require container must come to, from the verdicts of its rules (manual: RequireAll, RequireAny,
+    RequireNone).
+    """
     found = {child.verdict for child in step.children} - {NOT_EVALUATED, "neutral"}
     every = step.what in ("<RequireAll>", "<RequireNotAll>", "AuthMerging All", "AuthMerging NotAll")
     order = ("denied", NO_USER, "granted") if every else ("granted", NO_USER, "denied")
@@ -79,7 +83,9 @@ def folded(step: Decision) -> str:
 
 
 def check_tree(root: Decision, status: int) -> None:
-    """The root says what the access phases answered, each container what its rules come to, and every asked line has a place."""
+    """The root says what the access phases answered, each container what its rules come to, and every asked
+    line has a place.
+    """
     assert root.verdict == ("granted" if status == 0 else "denied")
     for step in steps(root):
         if (

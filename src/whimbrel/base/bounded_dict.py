@@ -11,8 +11,8 @@ V = TypeVar("V")
 class BoundedDict(dict[K, V]):
     """A dictionary of at most *maxsize* entries: assigning one more drops all others first.
 
-    Dropping everything costs less than tracking use, and a lookup stays one of a plain dictionary.
-    Only assignment (``d[key] = value``) is bounded; do not use `update` or `setdefault`.
+    Dropping everything costs less than tracking use, and lookups are those of a dictionary. Only assignment
+    (``d[key] = value``) is bounded; do not use `update` or `setdefault`.
     """
 
     __slots__ = ("maxsize",)

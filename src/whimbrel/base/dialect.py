@@ -6,8 +6,9 @@ A switch names its row of the table of changes (C.., X..), or else
     added     2.4 takes what 2.2 refuses: no configuration of 2.2 can hold it;
     unlisted  the same text means something else, and the table has no row for it.
 
-A switch is read where its difference is decided, while a configuration is compiled.  Which directives, modules and providers there are is data of
-those (`versions=`); `version` is for what compares versions, and for choosing among the catalogues.
+A switch is read where its difference is decided, while a configuration is compiled.  Which directives,
+modules and providers there are is data of those (`versions=`); `version` is for what compares versions, and
+for choosing among the catalogues.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 
 
 def switch(row: str, meaning: str) -> Any:
-    """A named difference: *row* of the table of changes, and what True (or the value) means."""
+    """Return a named difference: *row* of the table of changes, and what True (or the value) means."""
     return field(metadata={"row": row, "meaning": meaning})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one version of httpd behaves where the two differ."""
+    """The behaviour of one version of httpd where the two differ."""
 
     name: str
     version: tuple[int, int, int] = field(
@@ -120,7 +121,7 @@ class Dialect:
     auth_merging: bool = switch("C22", "AuthMerging and Require containers exist")
     satisfy_any_logs: bool = switch("X13", "Satisfy Any logs denials of requests that end in 200")
 
-    # answers
+    # responses
     header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
     autoindex_xhtml: bool = switch("C25", "titles of .xhtml files are shown")

@@ -1,4 +1,4 @@
-"""Every error a user can meet, each with a stable code and a place in a file."""
+"""Errors that users see, each with a stable code and a source location."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ class SourceLocation:
 class ConfigError(Exception):
     """A line that httpd refuses.
 
-    *reason* is worded as httpd words it; *hint* is ours: what to type instead.  A setter raises it without a place, the core adds
-    the place of the directive.  Callers branch on the class or *code*, never on the text.  *code* is the AH number that 2.4 prints
-    before "Syntax error on line N of FILE:"; messages that httpd prints without that line have *bare* set.
+    Attributes:
+        reason: httpd's message; `hint`: our advice, what to write instead.
+        place: the source location; the core adds it, as setters raise without one.
+        code: the AH number that 2.4 prints before "Syntax error on line N of FILE:".
+        bare: True for messages that httpd prints without the "Syntax error" line.
+
+    Callers decide by the class or *code*, never by the text.
     """
 
     def __init__(
@@ -58,7 +62,8 @@ class UnknownDirective(ConfigError):
 
 
 class StartError(Exception):
-    """The server can't start although its configuration could be read: port in use, unreadable log, missing user.
+    """The server cannot start although its configuration could be read: port in use, unreadable log, missing
+    user.
 
     *lines* are the messages as httpd prints them (AH code included), *status* is the exit code.
     """
@@ -69,10 +74,13 @@ class StartError(Exception):
 
 
 class PostConfigError(StartError):
-    """A module could not begin (httpd's post_config): the logs are open by then, and what it *said* belongs there.
+    """A module failed to start (httpd's post_config): the logs are open by then, so its messages are logged
+    there.
 
-    *said* are (level, text with cause and code) in the order of the log; *again* where httpd only meets it when it goes through post_config a second
-    time.  *module* is the name in the log's lines.
+    Attributes:
+        module: the name in the log lines.
+        log_lines: (level, text with cause and code) in the order of the log.
+        repeat_in_log: True if httpd fails only in its second run of post_config.
     """
 
     def __init__(

@@ -9,7 +9,9 @@ from whimbrel.base.regex import Regex, compile_regex
 
 @lru_cache(maxsize=4096)
 def compile_fnmatch(pattern: str, *, by_segment: bool = False, ignore_case: bool = False) -> Regex:
-    """*pattern* as an expression over the whole subject; *by_segment*: wildcards and classes don't match slashes (FNM_PATHNAME)."""
+    """*pattern* as an expression over the whole subject; *by_segment*: wildcards and classes do not match
+    slashes (FNM_PATHNAME).
+    """
     out: list[str] = []
     at, end = 0, len(pattern)
     anything = "[^/]" if by_segment else "."
@@ -38,7 +40,9 @@ def _literal(c: str) -> str:
 
 
 def _class(pattern: str, at: int, by_segment: bool, ignore_case: bool) -> tuple[str, int]:
-    """The class that begins behind a bracket at *at*, and where it ends; a bracket that nothing closes stands for itself."""
+    """Return the class that begins after a bracket at *at*, and its end; an unclosed bracket stands for
+    itself.
+    """
     start = at
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated

@@ -1,7 +1,8 @@
 """Text with one character per byte.
 
-httpd works on bytes: a configuration, a header or a path may hold any.  Whimbrel keeps them all as `str` in which every
-character stands for one byte (latin-1), so that what goes in comes out and regular expressions see what httpd's see.
+httpd works on bytes: a configuration, a header or a path may contain any.  Whimbrel represents them as `str`
+in which each character is one byte (latin-1), so output equals input and regular expressions match what
+httpd's match.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ import os
 
 
 def to_text(data: bytes | bytearray) -> str:
-    """The bytes as text, one character each."""
+    """Return the bytes as text, one character each."""
     return data.decode("latin-1")
 
 
 def to_bytes(value: str) -> bytes:
-    """The bytes that *value* stands for; raises UnicodeEncodeError when it never came from bytes."""
+    """Return the bytes of *value*; raise UnicodeEncodeError if it has characters above 255."""
     return value.encode("latin-1")
 
 
 def from_system(value: str) -> str:
-    """An argument or environment value, as Python decodes it from the system, in one character per byte."""
+    """Return an argument or environment value, as Python decodes it from the system, in one character per
+    byte.
+    """
     return os.fsencode(value).decode("latin-1")
 
 
 def to_system(value: str) -> str:
-    """The inverse of `from_system`: what Python's own interfaces (argv, environ, print) expect."""
+    """Return *value* as Python's own interfaces (argv, environ, print) expect it: the inverse of
+    `from_system`.
+    """
     return os.fsdecode(value.encode("latin-1"))

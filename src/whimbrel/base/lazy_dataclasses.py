@@ -1,9 +1,10 @@
-"""Data classes that cost next to nothing until they are used.
+"""Data classes whose methods are compiled at their first call.
 
-`dataclass`, `field`, `fields` and `replace` are those of the standard library's `dataclasses`, as far as Whimbrel uses them.  There every class has
-its methods written and compiled when it is made, half a millisecond each: more than half of the time that ``whimbrel-httpd -t`` would need.  Here a
-method is compiled at its first call, and does from then on what the standard one does.  `dataclasses.fields`, `asdict` and `replace` accept these
-classes.  There are no InitVar, no ClassVar, no KW_ONLY and no ordering.
+`dataclass`, `field`, `fields` and `replace` are those of the standard library's `dataclasses`, as far as
+Whimbrel uses them.  The standard ones compile the methods of every class when it is defined, half a
+millisecond each: more than half of the time of ``whimbrel-httpd -t``.  Here a method is compiled at its first
+call.  `dataclasses.fields`, `asdict` and `replace` accept these classes.  InitVar, ClassVar, KW_ONLY and
+ordering are not supported.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 MISSING: Final = object()  # no default; as the value of an argument: not given
 _FEW: Final = (
-    4  # objects of a class that are made before its __init__ is compiled, which costs about as much as twelve
+    # objects of a class that are created before its __init__ is compiled, which costs as much as about twelve
+    4
 )
 
 
 class Field:
-    """One field; *name* and *type* (as written) are set when its class is made."""
+    """One field; *name* and *type* (as written) are set when its class is defined."""
 
     __slots__ = (
         "compare",
@@ -66,12 +68,12 @@ def _field(
 
 
 def _fields(kind: Any) -> tuple[Field, ...]:
-    """The fields of a class, or of an object's class, in order."""
+    """Return the fields of a class, or of an object's class, in order."""
     return tuple(_known(kind if isinstance(kind, type) else type(kind)).values())
 
 
 def _replace(record: Any, /, **changes: Any) -> Any:
-    """A copy with some fields changed."""
+    """Return a copy with some fields changed."""
     for one in _known(type(record)).values():
         if not one.init:
             if one.name in changes:
@@ -123,7 +125,7 @@ def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: b
 
 
 def _known(kind: type[Any]) -> dict[str, Field]:
-    """The fields of a class and of those that it comes from, by name; put together when they are first asked for."""
+    """Return the fields of a class and its bases by name; computed at the first call."""
     found: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
     if found is None:
         found = {}
@@ -143,7 +145,7 @@ def _known(kind: type[Any]) -> dict[str, Field]:
 
 
 def _with_slots(cls: Any, own: dict[str, str]) -> Any:
-    """The class anew: slots can't be added to one that exists."""
+    """Return a new class with slots, as they cannot be added to an existing one."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     members = {
         name: value
@@ -183,7 +185,7 @@ def _add_methods(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool) -> N
 
 # methods that are compiled -------------------------------------------------------------------
 def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..., Any]:
-    """A method that puts the one that *write* makes into its own place."""
+    """Return a method that replaces itself with the one that *write* compiles."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
         function = write()
@@ -196,7 +198,9 @@ def _at_first_call(cls: Any, name: str, write: Callable[[], Any]) -> Callable[..
 
 
 def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
-    """An __init__ that takes the long way for the first few objects, many classes having no more, and then is compiled."""
+    """Return an __init__ that interprets the fields for the first few objects, as many classes have no more,
+    and is compiled then.
+    """
     left = _FEW
 
     def first(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -218,7 +222,9 @@ def _first_inits(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
 
 
 def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    """The value of every field, in order; None where the call is wrong, which the compiled function tells."""
+    """Return the value of every field, in order; None for a wrong call, for which the compiled function
+    raises.
+    """
     known = _known(cls)
     values = dict(
         zip([name for name, one in known.items() if one.init and not one.kw_only], args, strict=False)
@@ -270,7 +276,7 @@ def _written_init(cls: Any, frozen: bool, slots: bool) -> Any:
 
 
 def _parameter(one: Field, number: int, names: dict[str, Any]) -> str:
-    """A field as an argument of __init__; its default goes into *names*."""
+    """Return a field as an argument of __init__; its default goes into *names*."""
     if one.default_factory is not MISSING:
         names[f"make{number}"] = one.default_factory
         return f"{one.name}=MISSING"
@@ -281,7 +287,7 @@ def _parameter(one: Field, number: int, names: dict[str, Any]) -> str:
 
 
 def _compared(cls: Any, owner: str) -> str:
-    """The fields that count for equality, as a tuple's text."""
+    """Return the fields that count for equality, as a tuple's text."""
     return "(" + "".join(f"{owner}.{one.name}," for one in _known(cls).values() if one.compare) + ")"
 
 
@@ -340,14 +346,14 @@ def _set_state(self: Any, state: list[Any]) -> None:
 
 # for the standard library's functions --------------------------------------------------------
 class _Standard:
-    """What `dataclasses` looks for in a class, made when it is looked for."""
+    """The attributes that `dataclasses` looks up in a class, computed at the first lookup."""
 
     def __get__(self, record: Any, kind: Any) -> Any:
         return _standard_fields(kind)
 
 
 class _Match:
-    """__match_args__, made when it is asked for."""
+    """__match_args__, computed at the first lookup."""
 
     def __get__(self, record: Any, kind: Any) -> tuple[str, ...]:
         return tuple(one.name for one in _known(kind).values() if one.init and not one.kw_only)

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first asked: a check of a configuration needs a few of many, and compiling takes its time."""
+"""Regular expressions that are compiled at their first use: a check of a configuration needs few of many."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _METHODS = (
 
 
 class _Pattern:
-    """Stands for a compiled expression, whose methods become its own at the first use of one."""
+    """Proxy of a compiled expression, whose methods replace its own at the first use."""
 
     __slots__ = ("_given", *_METHODS)
 
@@ -39,5 +39,5 @@ class _Pattern:
 
 
 def compile(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """As `re.compile`; an expression that is wrong is told at the first use."""
+    """`re.compile` at the first use, which raises the error of an invalid expression."""
     return cast("re.Pattern[AnyStr]", _Pattern(text, flags))

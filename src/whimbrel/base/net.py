@@ -1,4 +1,5 @@
-"""Addresses and networks as httpd reads them (apr_ipsubnet_create), and lists of them that cost the same however long they are.
+"""Addresses and networks as httpd reads them (apr_ipsubnet_create), and lists of them that cost the same
+however long they are.
 
 Manual: mod/mod_authz_host.html ("Require ip").
 """
@@ -25,7 +26,9 @@ INVALID_MASK: Final = "The specified network mask is invalid."
 
 
 class Network(NamedTuple):
-    """A network: addresses whose bits under *mask* are *value*; *v6* says which kind of address.  The mask may have holes."""
+    """A network: addresses whose bits under *mask* are *value*; *v6* is True for IPv6.  The mask may have
+    holes.
+    """
 
     v6: bool
     value: int
@@ -33,7 +36,9 @@ class Network(NamedTuple):
 
 
 class InvalidNetwork(Exception):
-    """The text is no network.  *reason* is APR's message, "" where the text does not even look like an address."""
+    """The text is no network.  *reason* is APR's message, "" where the text does not even look like an
+    address.
+    """
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -41,7 +46,9 @@ class InvalidNetwork(Exception):
 
 
 def parse_network(address: str, mask: str | None = None) -> Network:
-    """The network *address* with its *mask* (bits or dotted), without one a single address or leading octets (``10.1``); raises BadAddress."""
+    """Return the network *address* with its *mask* (bits or dotted), without one a single address or leading
+    octets (``10.1``); raises BadAddress.
+    """
     if ":" not in address and _DIGITS_AND_DOTS.fullmatch(address) is None:
         raise InvalidNetwork
     exact = _numeric(address)
@@ -55,13 +62,13 @@ def parse_network(address: str, mask: str | None = None) -> Network:
 
 
 def parse_written(text: str) -> Network:
-    """A network written as one word, ``ADDRESS`` or ``ADDRESS/MASK``; raises BadAddress."""
+    """Return a network written as one argument, ``ADDRESS`` or ``ADDRESS/MASK``; raise BadAddress."""
     address, slash, mask = text.partition("/")
     return parse_network(address, mask if slash else None)
 
 
 def _numeric(text: str) -> tuple[bool, int] | None:
-    """A complete address; IPv4 in IPv6 clothes is refused, as clients are never compared with it."""
+    """Return a complete address; IPv4-mapped IPv6 is refused, because clients never have such addresses."""
     v6 = ":" in text
     value = _pton(socket.AF_INET6 if v6 else socket.AF_INET, text)
     if value is None:
@@ -106,7 +113,9 @@ def _leading_octets(text: str) -> Network:
 
 @lru_cache(maxsize=4096)
 def numeric_address(text: str) -> tuple[bool, int]:
-    """A client's address as (is IPv6, number); IPv4 in IPv6 clothes is IPv4.  (False, -1), which no list holds, where it is no address."""
+    """Return a client's address as (is IPv6, number), IPv4 for IPv4-mapped IPv6; (False, -1), which is in no
+    list, for other text.
+    """
     text = text.partition("%")[0]
     value = _pton(socket.AF_INET, text)
     if value is not None:
@@ -124,10 +133,11 @@ _NO_HOLES: Final[Mapping[tuple[bool, int], frozenset[int]]] = MappingProxyType({
 
 
 class Networks:
-    """A set of networks: ranges sorted for one bisection per question; masks with holes are kept by mask.
+    """A set of networks: sorted ranges, searched by bisection; masks with holes are stored by mask.
 
-    Configurations have tens of thousands of sets with one network each, of which all are joined before one is asked: the ranges are kept as bytes
-    (first and last address of each, in order), and the lists that a question needs are made when one comes.
+    Configurations have tens of thousands of sets with one network each, which are joined before a lookup.
+    Ranges are therefore stored as bytes (first and last address of each, in order), and the lists for lookups
+    are built at the first one.
     """
 
     __slots__ = ("_holes", "_tables", "_v4", "_v6")
@@ -150,7 +160,7 @@ class Networks:
 
     @classmethod
     def union(cls, network_sets: Iterable[Networks]) -> Networks:
-        """All networks of *many* as one set, which is ready to be asked."""
+        """Return the union of *many*, ready for lookups."""
         sets = list(network_sets)
         holes: dict[tuple[bool, int], set[int]] = {}
         for one in sets:
@@ -167,7 +177,7 @@ class Networks:
         return _table(self._v4, False), _table(self._v6, True)
 
     def __contains__(self, address: object) -> bool:
-        """Whether *address*, as a client's connection names it, is in one of the networks."""
+        """Return True if *address*, as a client's connection names it, is in one of the networks."""
         v6, value = numeric_address(address) if isinstance(address, str) else (False, -1)
         tables = self._tables
         if tables is None:
@@ -184,7 +194,9 @@ class Networks:
 
 
 def _packed(ranges: list[tuple[int, int]], v6: bool) -> bytes:
-    """Ranges in order, overlapping ones and neighbours as one, as the bytes of their first and last addresses."""
+    """Ranges in order, overlapping ones and neighbours as one, as the bytes of their first and last
+    addresses.
+    """
     width = _WIDTH[v6]
     if len(ranges) < 2:
         return b"".join([number.to_bytes(width, "big") for pair in ranges for number in pair])
@@ -212,7 +224,7 @@ def _unpacked(data: bytes, v6: bool) -> list[tuple[int, int]]:
 
 
 def _table(data: bytes, v6: bool) -> Table:
-    """The starts and the ends of ranges that were packed."""
+    """Return the starts and the ends of ranges that were packed."""
     if not data:
         return _NONE
     numbers = _numbers(data, v6)

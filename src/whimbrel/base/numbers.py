@@ -1,7 +1,8 @@
-"""Numbers, letters and blanks in text of one character per byte, as C reads them in httpd: ASCII only, any length, never an exception.
+"""Numbers, letters and blanks as C reads them in httpd: ASCII only, of any length, without exceptions.
 
-Python reads more than C: `int` takes ``1_0`` and raises at 4,301 digits, `isdigit` takes superscripts, `strip` and `split` take 0x85 and 0xa0,
-`upper` leaves latin-1 (0xb5, 0xdf, 0xff).  What reads requests, responses and configurations uses these functions.
+Python accepts more than C: `int` takes ``1_0`` and raises at 4,301 digits, `isdigit` takes superscripts,
+`strip` and `split` take 0x85 and 0xa0, `upper` leaves latin-1 (0xb5, 0xdf, 0xff).  Code that reads requests,
+responses and configurations uses these functions.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def strip(text: str) -> str:
 
 
 def split(text: str, most: int = 0) -> list[str]:
-    """The words of *text* between blanks of C; *most* above 0 limits the number of cuts, as in `str.split`."""
+    """Split *text* at blanks of C; *most* above 0 limits the number of splits, as in `str.split`."""
     words = _BLANK_RUN.split(text.lstrip(BLANKS), most)
     return words if words[-1] else words[:-1]
 
@@ -70,7 +71,7 @@ def upper(text: str) -> str:
 
 
 def decimal(digits: str) -> int:
-    """The value of a text of digits; `LONG_MAX` + 1 for what needs more than 63 bits."""
+    """Return the value of a text of digits; `LONG_MAX` + 1 for what needs more than 63 bits."""
     if len(digits) > _SAFE:
         digits = digits.lstrip("0")
         if len(digits) > _SAFE + 1:
@@ -79,7 +80,9 @@ def decimal(digits: str) -> int:
 
 
 def strtol(text: str, base: int = 10) -> tuple[int, str]:
-    """The number at the start of *text*, saturated at 64 bits, 0 for none, and what follows it; *base* 8, 10, 16, or 0 for C's prefixes."""
+    """Return the number at the start of *text*, saturated at 64 bits, 0 for none, and the rest; *base* is 8,
+    10, 16, or 0 for C's prefixes.
+    """
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
         base = 16 if re.match("0[xX][0-9a-fA-F]", digits) else 8 if digits[:1] == "0" else 10
@@ -91,11 +94,11 @@ def strtol(text: str, base: int = 10) -> tuple[int, str]:
 
 
 def strtol_exact(text: str, base: int = 10) -> int | None:
-    """The whole of *text* as `strtol` reads it, or None; ``""`` is 0, as C reads it."""
+    """Return the whole of *text* as `strtol` reads it, or None; ``""`` is 0, as C reads it."""
     value, rest = strtol(text, base)
     return None if rest else value
 
 
 def atoi(text: str) -> int:
-    """The number at the start of *text* in 64 bits, wrapped to 32 as the C library does; 0 for none."""
+    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0 for none."""
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

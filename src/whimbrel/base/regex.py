@@ -1,6 +1,8 @@
-"""Regular expressions as httpd has them: PCRE, bytewise, `.` matches newlines, `$` only the very end (2.4; 2.2 as PCRE has them by default).
+"""Regular expressions as httpd has them: PCRE, bytewise, `.` matches newlines, `$` only the very end (2.4;
+2.2 as PCRE has them by default).
 
-Python's `re` runs the many patterns on which it and PCRE agree (it starts and searches several times faster); everything else goes to PCRE itself.
+Python's `re` runs the many patterns on which it and PCRE agree (it starts and searches several times faster);
+everything else goes to PCRE itself.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class Regex:
         return f"Regex({self.pattern!r}{', i' if self.ignore_case else ''})"
 
 
-# Literals, classes without POSIX names, groups, plain quantifiers, anchors and the common escapes mean the same in both.
+# Literals, classes without POSIX names, groups, greedy quantifiers, anchors and the common escapes mean the
+# same in both.
 _COMMON = compile(
     r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> _]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
     r"(?<![*+?(|}])[*+?](?:\?(?!\?))?(?![*+?])|(?<=[^*+?(|{}^])\{\d+(?:,\d*)?\}(?![+?*{])|"
@@ -58,7 +61,7 @@ def _plain(pattern: str) -> bool:
     return pattern.isascii() and _COMMON.fullmatch(pattern) is not None
 
 
-# What the PCRE 5 of 2.2 does not know: (?<name>...), (?'name'...), (?|...).
+# Unknown to the PCRE 5 of 2.2: (?<name>...), (?'name'...), (?|...).
 _NOT_IN_22 = compile(r"""(?<!\\)\(\?(?:<(?![=!])|'|\|)""")
 
 _DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\$", re.DOTALL)
@@ -71,9 +74,9 @@ def without_end(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Regex:
-    """Compile *pattern*; RegexError says what PCRE found wrong.
+    """Compile *pattern*; raise RegexError with PCRE's message.
 
-    *version22*: as 2.2 has them, `.` matches no newline, `$` also matches before a newline at the end.
+    *version22*: as in 2.2, `.` matches no newline, and `$` also matches before a final newline.
     """
     if version22 and _NOT_IN_22.search(pattern):
         raise RegexError("unrecognized character after (?")
@@ -82,15 +85,18 @@ def compile_regex(pattern: str, *, ignore_case: bool = False, version22: bool = 
     return Regex(pattern, ignore_case, _pcre(pattern, ignore_case, version22))
 
 
-# PCRE gives up after ten million steps, and httpd then takes the pattern for not matching.  `re` never gives up, so it only gets searches of which
-# `search_cost` proves that they end within these steps (about a millisecond); every other search is PCRE's.
+# PCRE stops after ten million steps, and httpd then treats the pattern as not matching.  `re` never stops, so
+# it runs only searches for which `search_cost` proves that they end within these steps (about a millisecond);
+# all others run under PCRE.
 _MAX_STEPS: Final = 100_000
 _MIN_LENGTH: Final = 64  # a bound on shorter subjects only would send nearly all of them to PCRE anyway
 _MAX_SUBJECT: Final = 8190  # the longest that a client can send where the limits are not raised
 
 
 def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
-    """The pattern under `re`, with PCRE for subjects above the proven length; None where nothing is proven."""
+    """Return the pattern under `re`, with PCRE for subjects beyond the proven length; None if nothing is
+    proven.
+    """
     flags = re.ASCII | (re.NOFLAG if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else re.NOFLAG)
     text = pattern if version22 else _end_only(pattern)
     try:
@@ -105,7 +111,9 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
 
 
 class _GuardedRe:
-    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer ones."""
+    """A pattern whose steps are bounded: `re` for subjects of at most *length* characters, PCRE for longer
+    ones.
+    """
 
     __slots__ = ("_length", "_make", "_quick", "_sure", "groupindex", "groups", "search")
 
@@ -128,15 +136,15 @@ _ESCAPE_CLASS_END = compile(r"(\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|
 
 
 def _end_only(pattern: str, end: str = r"\Z") -> str:
-    """The pattern with `$` for the very end only, outside classes and escapes."""
+    """Return the pattern with `$` for the very end only, outside classes and escapes."""
     return _ESCAPE_CLASS_END.sub(lambda m: m.group(1) or end, pattern)
 
 
 class _Pcre:
     """A PCRE pattern over the bytes of one-character-per-byte text.
 
-    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's interpreter, which is what httpd uses,
-    searches again under httpd's limit.
+    Compiled code searches first.  Where its stack of 32 kB or its match limit does not suffice, PCRE's
+    interpreter, which is what httpd uses, searches again under httpd's limit.
     """
 
     __slots__ = ("_gives_up", "_interpret", "_make", "_search", "groupindex", "groups")
@@ -202,7 +210,7 @@ def _pcre(pattern: str, ignore_case: bool, version22: bool) -> Any:
         compiled = pcre2.compile(_COMPILED_LIMIT + text, flags, jit=False)
     except (pcre2.PatternError, pcre2.LibraryError) as problem:
         raise RegexError(str(problem)) from None
-    with suppress(pcre2.LibraryError):  # such as (*NO_JIT)
+    with suppress(pcre2.LibraryError):  # for example (*NO_JIT)
         compiled.jit_compile()
     return _Pcre(compiled, partial(pcre2.compile, _HEAP_LIMIT + text, flags, jit=False), pcre2.LibraryError)
 

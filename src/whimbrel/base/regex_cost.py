@@ -1,7 +1,8 @@
-"""Proven upper bounds on the steps that a backtracking matcher takes, as a polynomial in the length of the subject.
+"""Proven upper bounds on the steps that a backtracking matcher takes, as a polynomial in the length of the
+subject.
 
-The proof covers literals, classes, groups, alternatives, bounded repetitions, and unbounded repetitions of single characters.
-A pattern with anything else, such as a repeated group, has no bound here.
+The proof covers literals, classes, groups, alternatives, bounded repetitions, and unbounded repetitions of
+single characters. A pattern with anything else, such as a repeated group, has no bound here.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Polynomial(NamedTuple):
         return Polynomial(self.factor * other.factor, self.degree + other.degree)
 
     def longest(self, steps: int) -> int:
-        """The greatest length for which the value is at most *steps*, at most 1 << 20."""
+        """Return the greatest length for which the value is at most *steps*, at most 1 << 20."""
         if not self.degree:
             return 1 << 20 if self.factor <= steps else 0
         length = int((steps / self.factor) ** (1 / self.degree)) if self.factor <= steps else 0
@@ -57,7 +58,9 @@ ONE: Final = Polynomial(1, 0)
 
 
 class _Bound(NamedTuple):
-    """`cost`: steps of one attempt; `ways`: how often the rest is tried; `first`: what the next character can be, `_END` for none."""
+    """`cost`: steps of one attempt; `ways`: number of attempts at the rest; `first`: possible next
+    characters, `_END` for none.
+    """
 
     cost: Polynomial
     paths: Polynomial
@@ -99,7 +102,7 @@ class _Proof:
         self.any = _ANY if flags & re.DOTALL else _ANY ^ _NEWLINE
 
     def sequence(self, items: Any, follow: int) -> _Bound:
-        """The bound of *items* in a row; *follow* is what can come next."""
+        """Return the bound of the sequence *items*; *follow* is what may come next."""
         cost, walks = ONE, ONE
         for name, value in reversed(list(items)):
             bound = self.item(str(name), value, follow)
@@ -168,7 +171,7 @@ class _Proof:
         return _Bound(cost, walks, bound.first if least else bound.first | follow)
 
     def characters(self, name: str, value: Any) -> int:
-        """The set of characters that one item matches."""
+        """Return the set of characters that one item matches."""
         if name == "ANY":
             return self.any
         if name != "IN":
@@ -198,7 +201,9 @@ class _Proof:
 
 
 def _single(body: Any) -> tuple[str, Any] | None:
-    """The name and value of the item of one character that is all of *body*, which `re` repeats without recursion; None where it is more."""
+    """Return the name and value of the item of one character that is all of *body*, which `re` repeats
+    without recursion; None where it is more.
+    """
     if len(body) != 1:
         return None
     name, value = str(body[0][0]), body[0][1]

@@ -1,4 +1,6 @@
-"""Addresses as they are written in Listen, <VirtualHost> and NameVirtualHost: APR's apr_parse_addr_port and what httpd makes of it."""
+"""Addresses as they are written in Listen, <VirtualHost> and NameVirtualHost: APR's apr_parse_addr_port and
+what httpd makes of it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def _port(digits: str) -> int:
 
 
 def _is_ipv6(host: str) -> bool:
-    import socket  # takes its time, and plain addresses do without
+    import socket  # imported late: it is slow, and numeric addresses do without
 
     try:
         socket.inet_pton(socket.AF_INET6, host)
@@ -64,7 +66,7 @@ def _is_ipv6(host: str) -> bool:
 
 
 def resolved(host: str) -> list[str]:
-    """The addresses of *host* in canonical form, each once; OSError where there is none."""
+    """Return the addresses of *host* in canonical form, each once; raise OSError if it has none."""
     if _IPV4.fullmatch(host):
         return [host]
     import ipaddress
@@ -93,9 +95,9 @@ def _anywhere(port: int) -> Address:
 
 
 def virtual_addresses(text: str, default_port: int, *, old: bool) -> list[Address]:
-    """The addresses of one word of <VirtualHost> or NameVirtualHost; a port of 0 means any.
+    """Return the addresses of one argument of <VirtualHost> or NameVirtualHost; port 0 means any.
 
-    Raises ConfigError in httpd's words, Unresolved for a name without address (httpd then ignores the word).
+    Raise ConfigError with httpd's message; Unresolved for a name without address, which httpd ignores.
     """
     body, wild_port = text, False
     if text == ANY:

@@ -1,4 +1,4 @@
-"""What ``-t`` says: a configuration read and checked, and nothing started."""
+"""``-t``: read and check a configuration, start nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from whimbrel.registry.module import Module
 
 
 def check(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> tuple[int, str]:
-    """The exit code and the text of ``-t``, times and process numbers left out; lines without a last line end."""
+    """Return the exit code and the text of ``-t``, times and process numbers left out; lines without a last
+    line end.
+    """
     configuration = new_configuration(replace(options, check_only=True), modules, dialect)
     status, last = _outcome(configuration)
     return status, "\n".join(

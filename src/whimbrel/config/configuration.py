@@ -30,19 +30,23 @@ if TYPE_CHECKING:
     from whimbrel.config.vhosts import VirtualHostTable
 
 AUTHENTICATION: Final = (
-    "authentication"  # declared where some line, or a .htaccess file, may have passwords asked for
+    "authentication"  # declared where some line, or a .htaccess file, may have passwords requested
 )
-STREAM_TAGS: Final = "http2 tags"  # declared where some line looks at the number of an HTTP/2 stream
+STREAM_TAGS: Final = "http2 tags"  # declared if a directive reads the number of an HTTP/2 stream
 
 
 class Configuration:
-    """Everything that reading produced.  After `load` nothing in it changes.
+    """The result of reading a configuration.  Nothing in it changes after `load`.
 
-    *tree* holds the directives as they were executed (Include and the <If...> of reading are already replaced by what they let through);
-    *unimplemented* are directives of loaded modules that have no behaviour here, with their module's source; *handlers* are names of handlers,
-    each with the line that sets it (see handlers.py); *available* maps the base name of a module file without suffix (``mod_dir``) to the module
-    that LoadModule takes from it; *declared* are names that lines have made, by group; *known_folders* are document roots that were found to be
-    there; *shows_lines* is set where a module answers requests with lines of *tree*.
+    Attributes:
+        tree: the directives as executed; Include and the conditional blocks of reading are replaced by
+            their contents.
+        unimplemented: directives of loaded modules without behaviour here, with their module's source.
+        handlers: names of handlers, each with the directive that sets it (see handlers.py).
+        available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
+        declared_names: names that directives define, by group.
+        known_directories: document roots that exist.
+        keeps_tree: True if a module shows directives of `tree` in responses.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -73,7 +77,7 @@ class Configuration:
 
     @property
     def program(self) -> str:
-        """The program's name in messages, as the recorded servers were called."""
+        """Return the program's name in messages, as the recorded servers were called."""
         return self.options.program or ("httpd" if self.version is Versions.V22 else "apache2")
 
     def set_root(self, path: str) -> None:
@@ -81,11 +85,11 @@ class Configuration:
         self.root = self.spec.root = path
 
     def servers(self) -> list[Server]:
-        """The main server, then the virtual hosts in the order of their definition."""
+        """Return the main server, then the virtual hosts in the order of their definition."""
         return [self.main, *self.virtual_hosts]
 
     def release_tree(self) -> None:
-        """Let go of *tree*, which a server has no use for once it is ready: what is made next takes its room."""
+        """Release *tree*, which a server does not need once it is ready, unless `keeps_tree` is set."""
         if self.keeps_tree:
             return
         waiting, self.tree = self.tree, []
@@ -95,7 +99,7 @@ class Configuration:
             node.children = ()
 
     def declare(self, group: str, name: str) -> None:
-        """Note a name that a line makes (a filter, an alias), for lines that look for it."""
+        """Record a name that a directive defines (a filter, an alias), for directives that look it up."""
         self.declared_names.setdefault(group, set()).add(name)
 
     def provider(self, group: str, name: str) -> Any:
@@ -115,15 +119,15 @@ class Configuration:
         cause: str = "",
         logged: tuple[str, str] | None = None,
     ) -> None:
-        """Note a message of start-up; httpd prints it at once, Whimbrel's callers print the list.
+        """Record a start-up message; httpd prints it at once, callers here print the list.
 
-        *cause* is an error of the system in APR's wording, ``(2)No such file or directory``, which stands before the code.  *logged* is what the
-        error log says instead: (code, text).
+        *cause* is a system error in APR's wording, ``(2)No such file or directory``, printed before the code.
+        *logged* is (code, text) for the error log if it differs.
         """
         self.messages.append(StartMessage(text, code, level, module, place, cause, logged))
 
     def main_logs(self, level: str) -> bool:
-        """Whether the main server's LogLevel, as set so far, lets messages of *level* through."""
+        """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""
         record = self.main.records.get(CoreServerConfig)
         levels = {} if record is None or record.log_level is UNSET else record.log_level
         own: int = levels.get("", LEVELS.index("warn"))

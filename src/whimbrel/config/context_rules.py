@@ -1,4 +1,4 @@
-"""Where a directive stands, in the terms in which the catalogue refuses places."""
+"""The context of a directive, in the terms of the catalogue's rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from whimbrel.directives.command import Command
 
 
 def context_of(command: Command) -> DirectiveContext:
-    """Where *command* stands.  A directive that is executed while the file is read has no sections around it yet."""
+    """Return the context of *command*.  A directive that is executed on reading has no sections around it
+    yet.
+    """
     parent = command.node.parent
     known = parent is not None and command.within(parent.name) is not None
     sections = command.node.sections() if known else ()

@@ -1,6 +1,6 @@
-"""The core's own settings, which the configuration reader, the section walks and the request engine need to know.
+"""The core's own records, read by the configuration reader, the walks and the engine.
 
-The directives that fill them are in modules/core/.  Manual: mod/core.html.
+The directives that set them are in modules/core/.  Manual: mod/core.html.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ ETAG_DIGEST = 16
 
 @dataclass(slots=True)
 class Options:
-    """Options as httpd keeps them: a value, and what +/- words added and removed."""
+    """Options as httpd stores them: a value, and what +/- arguments added and removed."""
 
     value: int = OPT_UNSET
     added: int = 0
     removed: int = 0
 
     def over(self, base: Options) -> Options:
-        """These options laid over *base* (core_merge: a section with only +/- words changes, one with plain words replaces)."""
+        """Return these options merged on *base* (core_merge: a section with +/- arguments alone changes,
+        others replace).
+        """
         if self.value & OPT_UNSET:
             value = (base.value & ~self.removed) | self.added
             if base.value & _SSI == _SSI and self.value & _SSI == OPT_INCLUDES:
@@ -58,10 +60,11 @@ def _options(base: Options, over: Options) -> Options:
 
 @dataclass(frozen=True, slots=True)
 class EtagBits:
-    """FileETag as httpd keeps it: what plain words named, and what +/- words added and removed (bits of ETAG_...).
+    """FileETag as httpd stores it: plain arguments, and what +/- arguments added and removed (bits of
+    ETAG_...).
 
-    *inner* says which lines these are: 0 the server's, 1 those of folders, 2 of files, 3 of locations.  httpd merges the lines of each kind among
-    themselves before it lays the result over the kinds before; *below* is what those came to.
+    *inner* is the kind of its lines: 0 server, 1 directories, 2 files, 3 locations. httpd merges the lines of
+    each kind with each other before it merges the result on the kinds before; *below* is their result.
     """
 
     bits: int = 0
@@ -72,13 +75,15 @@ class EtagBits:
 
     @property
     def value(self) -> int:
-        """What the setting comes to; 0 means the dialect's default."""
+        """Return the result of the setting; 0 means the dialect's default."""
         bits = self.bits if self.bits or self.below is None else self.below.value
         bits = (bits & ~self.removed) | self.added
         return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
 
     def over(self, base: EtagBits) -> EtagBits:
-        """This setting laid over *base*: plain words replace what that says, signed words change it (core_merge_dir_configs)."""
+        """Return this setting merged on *base*: plain arguments replace, signed ones change it
+        (core_merge_dir_configs).
+        """
         if not base or not self:
             return self or base
         if self.inner != base.inner:
@@ -100,7 +105,7 @@ def _etag(base: EtagBits, over: EtagBits) -> EtagBits:
 
 
 def merge_levels(base: dict[str, int], over: dict[str, int]) -> dict[str, int]:
-    """A level for all modules ("") takes back what was set for single ones."""
+    """Return a level for all modules ("") takes back what was set for single ones."""
     return over if "" in over else {**base, **over}
 
 
@@ -113,7 +118,7 @@ class CoreDirConfig:
     """Per-directory settings of the core.  Paths and texts are as written; flags are bool."""
 
     options: Options = setting(merge=_options, make=Options)
-    override: int = setting(-1)  # bits of Where; UNSET means what the dialect says
+    override: int = setting(-1)  # bits of Context; UNSET means the dialect's default
     override_options: int = setting(
         OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
     )  # Options that AllowOverride Options=... admits
@@ -121,13 +126,13 @@ class CoreDirConfig:
     nonfatal: int = setting(0)  # AllowOverride Nonfatal= bits
     files: list[Any] = setting(make=list, merge=appended)  # nested <Files> sections, in order
     ifs: list[Any] = setting(make=list, merge=appended)  # nested <If> sections, in order
-    handler: str | None = setting(None)  # SetHandler; "" after `none`
+    handler: str | None = setting(None)  # SetHandler; "" for `none`
     handler_expr: Any = setting(None)  # a request.expressions.Template
-    forced_type: str | None = setting(None)  # ForceType (2.2: core), "none" kept as written
+    forced_type: str | None = setting(None)  # ForceType (2.2: core); "none" is stored as written
     default_type: str | None = setting(None)
     missing_type_checker: str = setting(
         ""
-    )  # a line without behaviour that would look for types, from a .htaccess file
+    )  # an unimplemented directive of a .htaccess file that would determine types
     error_documents: dict[int, Any] = setting(make=dict, merge=overlaid)  # status -> ErrorDocument
     accept_path_info: int = setting(2)  # 0 Off, 1 On, 2 Default
     hostname_lookups: int = setting(0)  # 0 Off, 1 On, 2 Double
@@ -135,7 +140,7 @@ class CoreDirConfig:
     use_canonical_name: int = setting(0)  # 0 Off, 1 On, 2 DNS
     use_canonical_port: bool = setting(False)
     server_signature: int = setting(0)  # 0 Off, 1 On, 2 EMail
-    add_default_charset: str | None = setting(None)  # None or Off: none; On is iso-8859-1
+    add_default_charset: str | None = setting(None)  # None or Off: none; On: iso-8859-1
     etag: EtagBits = setting(merge=_etag, make=EtagBits)  # FileETag
     limit_body: int = setting(-1)  # LimitRequestBody; -1: default
     limit_xml_body: int = setting(1000000)
@@ -143,7 +148,7 @@ class CoreDirConfig:
     enable_sendfile: bool | None = setting(None)
     decode_slashes: bool = setting(False)  # AllowEncodedSlashes On; NoDecode sets encoded_slashes only
     encoded_slashes: bool = setting(False)
-    max_ranges: int = setting(200)  # -1: unlimited, 0: none
+    max_ranges: int = setting(200)  # -1: unlimited; 0: none
     max_overlaps: int = setting(20)
     max_reversals: int = setting(20)
     log_level: dict[str, int] = setting(make=dict, merge=merge_levels)  # module name or "" -> level number

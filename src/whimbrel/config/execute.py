@@ -30,10 +30,10 @@ _NONFATAL_UNKNOWN = int(Context.NONFATAL_UNKNOWN)
 
 
 class CommandContext(Command):
-    """The one command object of a walk; its fields follow the directive that is being executed.
+    """The command object of a walk through a tree; its fields follow the directive that is being executed.
 
-    *layer* is the section whose records `folder` gives; *allowed* holds the bits of `override` as a plain integer; *override_list* are the
-    names of AllowOverrideList in lower case, None without one.
+    *layer* has the records that `dir_config` returns; *allowed* are the bits of `override` as an integer;
+    *override_list* are the names of AllowOverrideList in lower case, None without one.
     """
 
     def __init__(
@@ -118,7 +118,9 @@ class CommandContext(Command):
 
     # sections ---------------------------------------------------------------------------------
     def execute_in(self, layer: Layer, path: str, allowed: int | None = None) -> None:
-        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what may stand there (None: as outside)."""
+        """Execute the children of the section that is being executed; *path* is its argument, *allowed* what
+        may stand there (None: as outside).
+        """
         outer = self.layer, self.path, self.allowed
         self.layer, self.path = layer, path
         if allowed is not None:
@@ -157,7 +159,7 @@ class CommandContext(Command):
                 raise
 
     def invoke_all(self, node: Node, rows: Rows, *, later: bool = False) -> None:
-        """Execute *node* by every module that declares it; *later* leaves out those that were executed on reading."""
+        """Execute *node* by every module that declares it; *later* omits those that execute it on reading."""
         for row in rows:
             if not (later and row.exec_on_read):
                 self.node, self.place, self.name, self.row = node, node.place, row.name, row
@@ -204,7 +206,7 @@ class CommandContext(Command):
     def _without_behaviour(self, row: BoundDirective, node: Node) -> None:
         """Judge a line that has no behaviour here, and remember it."""
         from whimbrel.config.unimplemented_lines import (
-            record,  # only configurations that have such lines need it
+            record,  # imported late: only configurations with such directives need it
         )
 
         if row.line is not None:
@@ -216,14 +218,18 @@ class CommandContext(Command):
         return self.override_list is not None and row.name.lower() in self.override_list
 
     def _not_allowed(self, row: BoundDirective, node: Node) -> str:
-        """2.4 names the section around the directive; while a file is read there is none yet."""
+        """Return the message; 2.4 names the section around the directive, which has none while a file is
+        read.
+        """
         if self._names_context and node.parent is not None and not row.exec_on_read:
             return f"{row.name} not allowed in {node.parent.name}> context"
         return f"{row.name} not allowed here"
 
 
 def root_relative(root: str, path: str) -> str:
-    """*path* taken from *root* and made canonical: ``.``, ``..`` and doubled slashes go, what climbs out of ``/`` stays there."""
+    """Return *path* relative to *root* in canonical form: without ``.``, ``..`` and doubled slashes; ``..``
+    does not leave ``/``.
+    """
     if "//" not in path and "/." not in path and path[:1] not in (".", ""):
         return path if path[0] == "/" else f"{root.rstrip('/')}/{path}"
     joined = path if path[:1] == "/" else f"{root}/{path}"
@@ -246,7 +252,7 @@ def working_directory() -> str:
 
 
 def state_of(command: Command) -> CommandContext:
-    """The walk behind *command*, for containers that make layers and servers."""
+    """Return the walk behind *command*, for containers that make layers and servers."""
     if not isinstance(command, CommandContext):
         raise TypeError("not a command of a configuration")
     return command

@@ -1,8 +1,9 @@
-"""The handlers that a configuration names: each is implemented by a loaded module, stops the start, or gives a warning.
+"""Handlers that a configuration names: each is implemented by a loaded module, stops the start, or gives a
+warning.
 
-A file whose handler is not run is sent as it is, with the text of the program in it.  httpd does that where no loaded module implements the handler;
-where one does, Whimbrel refuses to start as long as it lacks the handler.  Where a name is known only when a request is answered, the core's guard
-(modules/core/handler.py) refuses the request.
+A file whose handler is not run is sent as it is, with the text of the program in it.  httpd does that if no
+loaded module implements the handler. If one does and has no behaviour here, the start is refused.  For a name
+that only a request determines, the core's guard (modules/core/handler.py) refuses the request.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ _NEVER_RUN = frozenset(("", "none", "default-handler"))
 
 
 def version_text(dialect: Dialect) -> str:
-    """The version of httpd as the catalogue has it: "2.2" or "2.4"."""
+    """Return the version of httpd as the catalogue has it: "2.2" or "2.4"."""
     return "{}.{}".format(*dialect.version)
 
 
 def note_handler(state: CommandContext, written: str, *, is_type: bool = False) -> None:
     """Note a name that the present directive gives, with ``%`` or ``$`` where a request computes the rest.
 
-    *is_type*: *written* is a media type, which matters if it is a handler's name too.  Raises ConfigError in a .htaccess file whose handler a loaded
-    module implements and Whimbrel does not.
+    *is_type*: *written* is a media type, which matters if it is a handler's name too.  Raises ConfigError in
+    a .htaccess file whose handler a loaded module implements and Whimbrel does not.
     """
     name = (_COMPUTED.split(written)[0] + "*" if _COMPUTED.search(written) else written).lower()
     if name in _NEVER_RUN or name == "*" or (is_type and not modules_of(name, version_text(state.dialect))):
@@ -42,13 +43,17 @@ def note_handler(state: CommandContext, written: str, *, is_type: bool = False) 
 
 
 def lacking_module(configuration: Configuration, name: str) -> str:
-    """The file of a loaded module that implements the handler *name* and has no behaviour here; "" where there is none, or another has."""
+    """Return the file of a loaded module that implements the handler *name* and has no behaviour here; "" if
+    there is none, or another module has it.
+    """
     loaded = _loaded(configuration, name)
     return "" if not loaded or any(file in configuration.available for file in loaded) else loaded[0]
 
 
 def is_implemented(configuration: Configuration, name: str) -> bool:
-    """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name is not known yet."""
+    """True if a loaded module, or an Action, takes files with the handler *name*, or if the rest of the name
+    is not known yet.
+    """
     return (
         name.endswith("*")
         or bool(_loaded(configuration, name))
@@ -64,6 +69,6 @@ def _loaded(configuration: Configuration, name: str) -> list[str]:
 
 
 def unimplemented_words(configuration: Configuration, name: str) -> str:
-    """The warning about a handler that no loaded module implements."""
+    """Return the warning about a handler that no loaded module implements."""
     owners = modules_of(name, version_text(configuration.dialect))
     return f'no loaded module implements the handler "{name}"{f" of {owners[0]}" if owners else ""}: its files are sent as they are'

@@ -1,6 +1,7 @@
-"""Reading .htaccess files, and remembering what they said until they change.
+"""Read .htaccess files and cache the results until they change.
 
-A file is parsed under what AllowOverride admits where it stands: the same file under another override is another layer.
+A file is executed under the AllowOverride of its directory: the same file under another override is another
+layer.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ ALL: Final = int(Context.OR_ALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What may stand in a .htaccess file: class bits with the Nonfatal ones, the Options of ``Options=``, the names of AllowOverrideList."""
+    """The directives that a .htaccess file may have: class bits with the Nonfatal ones, the Options of
+    ``Options=``, the names of AllowOverrideList.
+    """
 
     bits: int
     options: int
@@ -33,14 +36,16 @@ class Override:
 
     @property
     def nothing(self) -> bool:
-        """Whether the file needs no reading at all."""
+        """Return True if the file needs no reading at all."""
         return not self.bits and not self.names
 
 
 def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
-    """The override in force where *core* (merged and filled) applies; -1, no AllowOverride anywhere, means what the dialect says.
+    """Return the override that *core* (merged, with defaults) sets; -1, no AllowOverride anywhere, means the
+    dialect's default.
 
-    2.2 then admits everything; 2.4 reads the file and admits nothing in it, which OR_UNSET stands for; the guide ignores the file.
+    2.2 then admits everything. 2.4 reads the file and admits nothing in it, which OR_UNSET stands for. The
+    guide ignores the file.
     """
     bits = core.override
     if bits == -1:
@@ -58,9 +63,11 @@ def override_of(configuration: Configuration, core: CoreDirConfig) -> Override:
 class HtaccessError(Exception):
     """A .htaccess file that ends the request.
 
-    *log* is httpd's text for the error log (not yet escaped), with *code* (AH number, may be "") and *level*; *cause* is the system's error in APR's
-    wording, which stands before the client.  *status* is the answer: 500 for a file with an error, 403 for one that can't be read; *note* is what
-    httpd puts into the request's ``error-notes``.
+    Attributes:
+        log, code, level: httpd's error-log text (not yet escaped), the AH number or "", the level.
+        cause: the system's error in APR's wording, printed before the client.
+        status: 500 for a file with an error, 403 for an unreadable file.
+        note: httpd's ``error-notes`` of the request.
     """
 
     def __init__(
@@ -79,7 +86,9 @@ class HtaccessError(Exception):
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file said: a layer, or an error; *messages* are log lines without a client, written each time httpd would parse the file."""
+    """The result for one file: a layer, or an error; *messages* are log lines without client, written each
+    time httpd would parse the file.
+    """
 
     layer: Layer | None
     error: HtaccessError | None = None
@@ -90,7 +99,9 @@ ABSENT: Final = Parsed(None)
 
 
 def parse(configuration: Configuration, server: Server, path: str, data: bytes, override: Override) -> Parsed:
-    """The layer of a file with this content; *path* names it in messages and gives setters their folder."""
+    """Return the layer of a file with this content; *path* names it in messages and gives setters their
+    directory.
+    """
     layer = Layer(SectionKind.HTACCESS, SourceLocation(path, 0))
     view = _View(configuration)
     state = CommandContext(view, server, layer, override.bits)
@@ -111,7 +122,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
 
 
 class _View(Configuration):
-    """The configuration as a .htaccess file sees it: everything is shared, but its messages and its tree are its own."""
+    """The configuration as a .htaccess file sees it: shared, except for messages and tree."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.__dict__.update(configuration.__dict__)
@@ -128,9 +139,11 @@ class _CachedFile:
 
 
 class HtaccessCache:
-    """Parsed .htaccess files by path; each look-up asks the file system whether the file is still the same.
+    """Key: path and override; value: the parsed file; valid while its stat signature is unchanged, which each
+    lookup checks.
 
-    One cache belongs to one configuration.  Layers keep their identity as long as the file doesn't change, so plans that hold them stay valid.
+    One cache belongs to one configuration.  A layer keeps its identity as long as the file is unchanged, so
+    plans that contain it stay valid.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -138,7 +151,9 @@ class HtaccessCache:
         self._cached: dict[str, _CachedFile] = {}
 
     def get(self, path: str, override: Override, server: Server) -> Parsed:
-        """What *path* says under *override*; `ABSENT` where there is no such file or nothing is admitted.  Never raises."""
+        """Return the result for *path* under *override*; `ABSENT` if there is no such file or nothing is
+        admitted.  Never raise.
+        """
         if override.nothing:
             return ABSENT
         try:
@@ -166,7 +181,7 @@ class HtaccessCache:
             return _CachedFile(None, {}, failure=self._unreadable(path, problem))
 
     def _unreadable(self, path: str, problem: OSError) -> Parsed:
-        """The answer to a file that is there and can't be read: 403, so that what it protects stays protected."""
+        """Return the result for a file that cannot be read: 403, so that its directory stays protected."""
         text = f"{path} pcfg_openfile: unable to check htaccess file, ensure it is readable"
         if self.configuration.dialect.messages_24:
             text += f" and that '{os.path.dirname(path)}/' is executable"

@@ -1,7 +1,7 @@
 """Include: the files that an argument names, in httpd's order.
 
-A folder stands for everything in it, sorted by bytes, folders within it included.  Wildcards may stand in any part of the path in 2.4, only in the
-last one in 2.2.  Manual: mod/core.html#include.
+A directory stands for everything in it, sorted by bytes, directories within it included.  Wildcards may stand
+in any part of the path in 2.4, only in the last one in 2.2.  Manual: mod/core.html#include.
 """
 
 from __future__ import annotations
@@ -88,9 +88,11 @@ def error_text(problem: OSError) -> str:
 
 
 class Finder:
-    """The files that the argument of Include or IncludeOptional stands for; *old* are the rules and words of 2.2.
+    """The files that the argument of Include or IncludeOptional stands for; *old* selects the rules and
+    messages of 2.2.
 
-    Each file is given before the next folder is looked at, as httpd reads it before it goes on.  Raises ConfigError without a place.
+    Each file is yielded before the next directory is read, as httpd reads it before it goes on.  Raise
+    ConfigError without a location.
     """
 
     def __init__(self, *, old: bool, optional: bool = False) -> None:
@@ -98,7 +100,9 @@ class Finder:
         self._prefix, self._what = ("", "config ") if old else ("Include/IncludeOptional: ", "")
 
     def files(self, path: str) -> Iterator[str]:
-        """The files of *path* (absolute) in their order; a plain name comes back whether it is there or not."""
+        """Yield the files of *path* (absolute) in order; a name without wildcards is yielded whether it
+        exists or not.
+        """
         if not has_wildcards(path):
             return self._plain(path, 0)
         return self._wild_22(path) if self.old else self._wild("/", path.lstrip("/"))
@@ -156,7 +160,7 @@ class Finder:
 
 
 class Includer:
-    """One Include or IncludeOptional line at work."""
+    """Execution of one Include or IncludeOptional line."""
 
     def __init__(
         self, reader: Reader, *, optional: bool, line: int = 0, included_from: SourceLocation | None = None
@@ -172,7 +176,9 @@ class Includer:
             self.read_file(file)
 
     def read_main(self, path: str, may_miss: bool) -> None:
-        """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c gave lines."""
+        """Read the configuration file itself; *may_miss*: 2.2 does without the default file where -C or -c
+        gave lines.
+        """
         if (
             may_miss
             and path == root_relative(self.configuration.root, DEFAULT_FILE)
@@ -204,7 +210,9 @@ class NotRegular(OSError):
 
 
 def read_regular(path: str) -> bytes:
-    """The bytes of a configuration file; NotRegular (EBADF) for a folder, device, pipe or socket other than /dev/null."""
+    """Return the bytes of a configuration file; NotRegular (EBADF) for a directory, device, pipe or socket
+    other than /dev/null.
+    """
     try:
         with open(to_bytes(path), "rb", opener=_without_waiting) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode) or path == "/dev/null":
@@ -215,7 +223,7 @@ def read_regular(path: str) -> bytes:
 
 
 def _without_waiting(path: str | bytes, flags: int) -> int:
-    """Open a pipe that nobody writes to at once, instead of never."""
+    """Open a pipe without blocking until a writer opens it."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -1,4 +1,6 @@
-"""Reading a whole configuration, in httpd's order: modules that are built in, -C lines, the file, -c lines, execution, virtual hosts, checks."""
+"""Reading a whole configuration, in httpd's order: modules that are built in, -C lines, the file, -c lines,
+execution, virtual hosts, checks.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,17 @@ from whimbrel.registry.module import Module
 
 
 def load(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
-    """Read, execute and complete a configuration; raises ConfigError or StartError with what httpd would print.
+    """Read, execute and complete a configuration; raises ConfigError or StartError with what httpd would
+    print.
 
-    A caller that wants the messages printed before an error calls `new_configuration`, `read` and `complete` itself.
+    A caller that wants the messages printed before an error calls `new_configuration`, `read` and `complete`
+    itself.
     """
     return complete(read(new_configuration(options, modules, dialect)))
 
 
 def new_configuration(options: LoadOptions, modules: Mapping[str, Module], dialect: Dialect) -> Configuration:
-    """A configuration with the modules that the recorded binary of this dialect has built in."""
+    """Return a configuration with the modules that the recorded binary of this dialect has built in."""
     known = catalogue_of(dialect)
     configuration = Configuration(options, dialect, modules)
     for row in known.static_modules:
@@ -47,7 +51,9 @@ def catalogue_of(dialect: Dialect) -> Catalogue:
 
 
 def add_module(configuration: Configuration, row: ModuleEntry) -> None:
-    """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has no behaviour yet."""
+    """Load the module of *row*: its file's tables where there is one, and the catalogue's rows for what has
+    no behaviour yet.
+    """
     module = configuration.available.get(row.file)
     if module is None or not known_in(module.versions, configuration.version):
         module = Module(name=row.identifier, source=row.source)
@@ -58,7 +64,7 @@ def add_module(configuration: Configuration, row: ModuleEntry) -> None:
 
 
 def load_module(configuration: Configuration, name: str, path: str) -> None:
-    """LoadModule: raises ConfigError in the words of mod_so and of the dynamic linker."""
+    """LoadModule: raise ConfigError with the messages of mod_so and of the dynamic linker."""
     old = not configuration.dialect.messages_24
     absolute = root_relative(configuration.root, path)
     if any(name == known for known, _module in configuration.loaded_by_directive):
@@ -95,7 +101,9 @@ NO_MODULE = "a library that is no module of httpd's own, for which there is noth
 
 
 def no_library(path: str) -> str:
-    """What the dynamic linker says of a file that is no library, "" of one; a name without folder (then *path* is "") it looks for elsewhere."""
+    """Return the dynamic linker's message for a file that is no library, else ""; a name without directory
+    (*path* is "") is searched elsewhere.
+    """
     try:
         with open(to_bytes(path), "rb") as file:
             head = file.read(64)
@@ -107,7 +115,9 @@ def no_library(path: str) -> str:
 
 
 def _built_in(configuration: Configuration, name: str) -> bool:
-    """Whether *name* is compiled in: mod_so can't be loaded again, what only some builds have built in is accepted."""
+    """Return True if *name* is compiled in: mod_so cannot be loaded again, what only some builds have built
+    in is accepted.
+    """
     row = catalogue_of(configuration.dialect).module(name)
     if row is None or not row.is_static or row.source != f"mod_{name.removesuffix('_module')}.c":
         return False
@@ -131,7 +141,7 @@ def read(configuration: Configuration) -> Configuration:
 
 
 def read_lines(reader: Reader, lines: Iterable[str]) -> None:
-    """Read the texts of -C or -c, each a line of its own."""
+    """Read the arguments of -C or -c, each as one line."""
     scanned = iter([(0, 0, number, line.strip()) for number, line in enumerate(lines, 1)])
     reader.read(Source(COMMAND_LINE, scanned), reader.configuration.tree)
 
@@ -172,7 +182,9 @@ def complete(configuration: Configuration) -> Configuration:
 
 
 def ordered(sections: Sequence[Section]) -> list[Section]:
-    """<Directory> sections in the order of merging: by the number of path components, those of expressions last; equals in file order."""
+    """Return <Directory> sections in the order of merging: by number of path components, regular expressions
+    last; otherwise in file order.
+    """
     return sorted(
         sections, key=lambda section: (section.regex is not None, 0 if section.regex else section.components)
     )
@@ -180,7 +192,9 @@ def ordered(sections: Sequence[Section]) -> list[Section]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Room for sections nested thousands of levels deep, which httpd takes as well; the collector, which finds nothing in a growing tree, rests."""
+    """Raise the recursion limit for sections nested thousands of levels deep, as httpd accepts them; the
+    garbage collector is off meanwhile.
+    """
     before, collecting = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(before, 2_000_000))
     gc.disable()

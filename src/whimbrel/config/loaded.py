@@ -1,6 +1,7 @@
-"""The modules that a configuration has loaded, and the one look-up that every line makes: a directive's name to its table rows.
+"""The loaded modules, and the lookup of a directive's table rows by name.
 
-As in httpd the module that was loaded last is asked first, and every module that declares the name executes it.
+As in httpd, the module that was loaded last comes first, and every module that declares the name executes the
+directive.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ _BOTH = Versions.BOTH
 
 
 def known_in(versions: Versions, version: Versions) -> bool:
-    """Whether something of *versions* is there in *version*; most is in both, and operations on flags take their time."""
+    """Return True if something of *versions* is there in *version*; most is in both, and operations on flags
+    take their time.
+    """
     return versions is _BOTH or bool(versions & version)
 
 
 class BoundDirective:
-    """A directive's row as execution needs it: plain integers, the record it fills, the module it belongs to.
+    """A directive's row, prepared for execution: integers, the record that it sets, its module.
 
-    *line* is set for a directive without behaviour: it judges all setter calls of one line at once.
+    *line* is set for a directive without behaviour: it checks all setter calls of one line.
     """
 
     __slots__ = (
@@ -60,7 +63,7 @@ class BoundDirective:
     def without_behaviour(
         cls, row: CatalogueRow, module: Module, line: Callable[[Any, list[list[str]]], None]
     ) -> BoundDirective:
-        """The row of a directive that only the catalogue knows."""
+        """Return the row of a directive that only the catalogue knows."""
         bound = cls.__new__(cls)
         bound.name, bound.args, bound.help, bound.apply, bound.where = (
             row.name,
@@ -100,7 +103,7 @@ class LoadedModules:
 
     @property
     def identifiers(self) -> frozenset[str]:
-        """The identifiers (``dir_module``) of all loaded modules."""
+        """Return the identifiers (``dir_module``) of all loaded modules."""
         if self._identifiers is None:
             self._identifiers = frozenset(module.name for module in self.modules)
         return self._identifiers
@@ -120,7 +123,9 @@ class LoadedModules:
         self._identifiers = None
 
     def rows(self, name: str) -> Rows | None:
-        """The rows for a directive as it is written, those of the module loaded last first; None when nobody declares it."""
+        """Return the rows for a directive as written, those of the module loaded last first; None if no
+        module declares it.
+        """
         try:
             return self._by_spelling[name]
         except KeyError:
@@ -131,7 +136,7 @@ class LoadedModules:
         return self._providers.get((group, name))
 
     def providers(self, group: str) -> dict[str, Any]:
-        """All providers of a group by name, those loaded last winning."""
+        """Return all providers of a group by name; those loaded last win."""
         return {name: value for (of, name), value in self._providers.items() if of == group}
 
     def __contains__(self, module: str) -> bool:

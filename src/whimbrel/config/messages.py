@@ -1,7 +1,8 @@
-"""Errors and start-up messages as httpd prints them.
+"""Errors and start-up messages in httpd's format.
 
-An error in a line's meaning is two lines (``AH00526: Syntax error on line N of FILE:``, then the reason).  An error met while files are still being
-read is one line with the program's name and every file on the way, outermost first.
+An error in a directive's arguments is two lines (``AH00526: Syntax error on line N of FILE:``, then the
+reason).  An error while files are read is one line with the program's name and every file on the way,
+outermost first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ _ESCAPES = {"\b": "\\b", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\
 
 
 def escaped(text: str) -> str:
-    """ap_escape_errorlog_item: control characters, backslashes and bytes above 126 made visible."""
+    """Return *text* with control characters, backslashes and bytes above 126 made visible
+    (ap_escape_errorlog_item).
+    """
     return text if text.isascii() and text.isprintable() and "\\" not in text else "".join(map(_shown, text))
 
 
@@ -27,7 +30,9 @@ def _shown(char: str) -> str:
 
 
 def format_error(error: ConfigError | StartError, dialect: Dialect, program: str = "") -> str:
-    """The text that httpd prints for *error*, without a line end; *program* is the name it calls itself."""
+    """Return the text that httpd prints for *error*, without a line end; *program* is the name it calls
+    itself.
+    """
     if isinstance(error, StartError):
         return "\n".join(escaped(line) for line in error.lines)
     name = program or ("apache2" if dialect.messages_24 else "httpd")
@@ -58,9 +63,10 @@ def _chain(place: SourceLocation | None) -> str:
 
 
 def format_message(message: StartMessage, dialect: Dialect, *, time: str = "", process: str = "") -> str:
-    """One line of start-up as on standard error; *time* is the text between brackets, *process* ``pid N:tid N``.
+    """Return one start-up line as on standard error; *time* is the text between brackets, *process* ``pid
+    N:tid N``.
 
-    Messages of level ``startup`` have no head at all.
+    Messages of level ``startup`` have no prefix.
     """
     code = f"{message.code}: " if message.code and dialect.messages_24 else ""
     body = escaped((f"{message.cause}: " if message.cause else "") + code + message.text)

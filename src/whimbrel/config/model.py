@@ -1,4 +1,6 @@
-"""What a read configuration is: servers, sections, layers.  Compiled once, never changed while requests are answered."""
+"""A configuration after reading: servers, sections, layers.  Compiled once, unchanged while requests are
+served.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _NO_RECORDS: Final[Mapping[type[Any], Any]] = MappingProxyType({})
 
 
 class SectionKind(Enum):
-    """The containers whose settings are laid over the server's, named as they are written."""
+    """The containers whose settings are merged into the server's, as they are written."""
 
     DIRECTORY = "<Directory"
     DIRECTORY_MATCH = "<DirectoryMatch"
@@ -39,9 +41,10 @@ class SectionKind(Enum):
 
 @dataclass(slots=True, eq=False)
 class Layer:
-    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity: layers are keys of plans.
+    """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity:
+    layers are keys of plans.
 
-    *prepared* makes the records that don't begin empty.
+    *prepared* makes the records that do not begin empty.
     """
 
     kind: SectionKind
@@ -50,7 +53,7 @@ class Layer:
     prepared: Mapping[type[Any], Callable[[], Any]] | None = None
 
     def record(self, kind: type[R]) -> R:
-        """The record of *kind*, made when the layer has none yet."""
+        """Return the record of *kind*, created if the layer has none."""
         found = self.records.get(kind)
         if found is None:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
@@ -61,12 +64,13 @@ class Layer:
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """One <Directory>, <Files>, <Location> or <If> section and how it is matched.
+    """One <Directory>, <Files>, <Location> or <If> section and how it matches.
 
-    *pattern* is the path as httpd keeps it (a directory without regular expression ends in ``/``); *regex* is set for the Match and ``~`` forms;
-    *fnmatch* says that the pattern has wildcards; *components* counts the slashes of a directory pattern and orders sections.
-    For IF and ELSE_IF *condition* is the expression's text and *test* what
-    it was compiled to.
+    Attributes:
+        pattern: the path as httpd stores it (a directory without regular expression ends in ``/``).
+        regex: set for the Match and ``~`` forms; `fnmatch`: True if the pattern has wildcards.
+        components: number of slashes of a directory pattern, which orders sections.
+        condition, test: for IF and ELSE_IF the expression's text and its compiled form.
     """
 
     kind: SectionKind
@@ -84,7 +88,9 @@ ANY, DEFAULT = "*", "_default_"  # hosts of an Address that stand for any
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One address of a <VirtualHost> or Listen: *host* is an IP address, or "*" for any, or "_default_"; *port* 0 means any."""
+    """One address of a <VirtualHost> or Listen: *host* is an IP address, ``*`` for any, or ``_default_``;
+    port 0 means any.
+    """
 
     host: str
     port: int
@@ -93,12 +99,16 @@ class Address:
 
 @dataclass(slots=True, eq=False)
 class Server:
-    """One server: the main one, or a <VirtualHost>.
+    """One server: the main server or a <VirtualHost>.
 
-    *records* are the modules' per-server records (merged with the main server's once the configuration is complete), *defaults* the
-    per-directory settings that stand outside all sections, *directories* the <Directory> sections in httpd's order of merging, *locations*
-    the <Location> sections in file order.  What a server has nothing of takes no room: there are configurations of ten
-    thousand servers.
+    A server without own settings takes little memory: there are configurations of ten thousand servers.
+
+    Attributes:
+        records: per-server records of the modules, merged with the main server's once the configuration
+            is complete.
+        defaults: per-directory settings outside all sections.
+        directories: <Directory> sections in httpd's order of merging.
+        locations: <Location> sections in file order.
     """
 
     place: SourceLocation | None = None
@@ -121,7 +131,7 @@ class Server:
     _passed_on: dict[type[Any], Any] | None = None
 
     def record(self, kind: type[R]) -> R:
-        """The per-server record of *kind* as set so far; made when there is none."""
+        """Return the per-server record of *kind* as set so far; created if there is none."""
         found = self.records.get(kind)
         if found is None:
             found = self.records[kind] = kind()
@@ -140,12 +150,12 @@ class Server:
         setattr(self, name, sections)
 
     def config(self, kind: type[R]) -> R:
-        """The merged record with defaults filled in; for use once the configuration is complete."""
+        """Return the merged record with defaults filled in; for use once the configuration is complete."""
         found = self._filled.get(kind)
         if found is None:
             base, outer = self.records.get(kind), self._outer
             if outer is not None and base is outer.records.get(kind):
-                found = outer.config(kind)  # thousands of hosts have nothing of their own
+                found = outer.config(kind)  # thousands of hosts may set nothing
             else:
                 found = with_defaults(kind() if base is None else base)
             self._filled = {**self._filled, kind: found}
@@ -153,7 +163,7 @@ class Server:
         return config
 
     def value(self, kind: type[Any], name: str) -> Any:
-        """One field of the merged record, its default where nothing sets it."""
+        """Return one field of the merged record, its default if no layer sets it."""
         record = self._filled.get(kind) or self.records.get(kind)
         found = UNSET if record is None else getattr(record, name)
         return default_of(kind, name) if found is UNSET else found
@@ -177,7 +187,7 @@ class Server:
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
-        """This main server's per-directory record as all virtual hosts have it that set nothing of their own in it."""
+        """Return this main server's per-directory record as all virtual hosts have it that set nothing in it."""
         if self._passed_on is None:
             self._passed_on = {}
         found = self._passed_on.get(kind)
@@ -187,7 +197,7 @@ class Server:
         return found
 
     def _for_all_hosts(self) -> dict[type[Any], Any]:
-        """All of them, for the hosts that set nothing at all: one and the same."""
+        """Return all merged records of hosts that set nothing: they share one object."""
         wanted = self.defaults.records
         if self._passed_on is None or len(self._passed_on) < len(wanted):
             for kind in wanted:
@@ -196,7 +206,9 @@ class Server:
 
 
 def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
-    """The first server with each per-server record of *kind*: of ten thousand hosts most have the main server's."""
+    """Return the first server with each per-server record of *kind*: of ten thousand hosts most have the main
+    server's.
+    """
     first: dict[int, Server] = {}
     for server in servers:
         first.setdefault(id(server.records.get(kind)), server)
@@ -204,13 +216,13 @@ def unique_by(servers: Iterable[Server], kind: type[Any]) -> list[Server]:
 
 
 def confs(servers: Iterable[Server], kind: type[R]) -> list[R]:
-    """The merged records of all *servers*, each once, in the order of the first server that has it."""
+    """Return the merged records of all *servers*, each once, in the order of the first server that has it."""
     return [server.config(kind) for server in unique_by(servers, kind)]
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One Listen line: *address* "" for any IPv4 and IPv6 address."""
+    """One Listen line: *address* is "" for any IPv4 and IPv6 address."""
 
     address: str
     port: int
@@ -219,7 +231,9 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class LogSink:
-    """Where log lines go: a file (*target* absolute), a program (*piped*; *shell* says that /bin/sh -c runs it), or syslog."""
+    """Destination of log lines: a file (*target* absolute), a program (*piped*; *shell*: run by /bin/sh -c),
+    or syslog.
+    """
 
     target: str
     piped: bool = False
@@ -229,9 +243,9 @@ class LogSink:
 
 @dataclass(slots=True)
 class ServerSpec:
-    """What the server needs of a configuration, and nothing else.
+    """The settings that the server processes need.
 
-    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" when unset.
+    Paths are absolute; times are seconds; *user* and *group* are as written (``#33`` allowed), "" if unset.
     """
 
     root: str
@@ -256,7 +270,7 @@ class ServerSpec:
 
 @dataclass(slots=True, eq=False)
 class Included:
-    """One configuration file that was read: for DUMP_INCLUDES, with the place of the Include line."""
+    """One configuration file that was read, with the location of its Include line: for DUMP_INCLUDES."""
 
     path: str
     line: int
@@ -265,9 +279,10 @@ class Included:
 
 @dataclass(slots=True, eq=False)
 class StartMessage:
-    """A message of start-up, in the error log's terms; *cause* is a system error in APR's wording, printed before the code.
+    """A start-up message in the error log's terms; *cause* is a system error in APR's wording, printed before
+    the code.
 
-    *logged* is (code, text) of a warning that the error log has in other words than the console.
+    *logged* is (code, text) for the error log, if it differs from the console.
     """
 
     text: str
@@ -305,7 +320,7 @@ Tree = list[Node]
 
 
 def all_nodes(tree: Tree) -> Iterator[Node]:
-    """Every directive of the tree, containers before what they hold."""
+    """Iterate over all directives of the tree, containers before their contents."""
     stack = list(reversed(tree))
     while stack:
         node = stack.pop()

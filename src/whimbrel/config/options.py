@@ -1,4 +1,4 @@
-"""What a caller asks for when it has a configuration read: httpd's command line, as far as it concerns reading."""
+"""Options for reading a configuration: those of httpd's command line that concern reading."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
-    """httpd's ``-d -f -D -C -c -t`` and the surroundings that ``${NAME}`` and relative paths see.
+    """httpd's ``-d -f -D -C -c -t`` and the environment of ``${NAME}`` and relative paths.
 
-    All text has one character per byte.  *file* is absolute or taken from the server root as it stands after the -C lines; *check_only* is
-    ``-t``, *check_roots* is False for ``-T``, which looks at no DocumentRoot, *verbose* is ``-e debug``; *program* is the name in messages
-    (``apache2:``), "" for the one that the dialect's recordings show.
+    All text has one character per byte.
+
+    Attributes:
+        file: absolute, or relative to the server root after the -C lines.
+        check_only: ``-t``; `check_roots` is False for ``-T``, which checks no DocumentRoot.
+        verbose: ``-e debug``.
+        program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
     server_root: str

@@ -1,7 +1,8 @@
-"""From files to a tree of directives: httpd's ap_build_config.
+"""Read files into a tree of directives: httpd's ap_build_config.
 
-Directives that are marked EXEC_ON_READ (Include, LoadModule, Define, <IfModule> ...) are executed where they stand, while the file is being read; all
-others become nodes.  Every file, and every <If...> of reading that is true, matches its closing tags on its own.
+Directives with EXEC_ON_READ (Include, LoadModule, Define, <IfModule> ...) are executed while the file is
+read; all others become nodes.  Closing tags match within one file, and within one conditional block of
+reading.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ R = TypeVar("R")
 
 
 class Source:
-    """A text that is being read; `lines` gives its lines one after the other, whoever asks.
+    """A text that is being read; `lines` yields its lines one by one.
 
-    *path*, *number* are those of the line taken last, *executed* is the place of the directive that was last executed while reading.
-    `push` puts further lines in front of those still to come (a macro's).
+    *path* and *number* are those of the last line, *executed* is the location of the last directive executed
+    on reading. `push` puts lines (a macro's) in front of the remaining ones.
     """
 
     __slots__ = ("_feeds", "executed", "included_from", "lines", "number", "path")
@@ -49,7 +50,7 @@ class Source:
         self._feeds.append((path, iter([(0, 0, number, text) for number, text in enumerate(lines, 1)])))
 
     def raw_lines(self) -> Iterator[str]:
-        """The lines of the present text as they are, blank ones and comments too."""
+        """Return the lines of the present text as they are, blank ones and comments too."""
         for _start, _end, number, text in self._feeds[-1][1]:
             self.number = number
             yield text
@@ -71,11 +72,15 @@ class Source:
 
 
 class LineTooLong(ConfigError):
-    """A line beyond the limit of 2.4; its place is that of the last directive that was executed while the file was read."""
+    """A line beyond the limit of 2.4; its place is that of the last directive that was executed while the
+    file was read.
+    """
 
 
 def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
-    """The same lines; LineTooLong at one of more than *limit* bytes, its line end counted and joined lines taken together."""
+    """Return the same lines; LineTooLong at one of more than *limit* bytes, its line end counted and joined
+    lines taken together.
+    """
     for line in scanned:
         start, end, number, _text = line
         if end - start > limit:
@@ -86,7 +91,9 @@ def short_enough(scanned: Lines, source: str, path: str, limit: int) -> Lines:
 
 
 class Reader:
-    """Reads texts into one tree.  *state* is what EXEC_ON_READ directives see; it also holds the configuration."""
+    """Reads texts into one tree.  *state* is the command object of EXEC_ON_READ directives; it has the
+    configuration.
+    """
 
     def __init__(self, state: CommandContext) -> None:
         self.state = state
@@ -105,7 +112,9 @@ class Reader:
         state.reader = self
 
     def lines(self, data: bytes, path: str, limit: int = MAX_LINE) -> Lines:
-        """The lines of a file; 2.4 refuses those of more than *limit* bytes, 2.2 cuts all at its own limit."""
+        """Return the lines of a file; 2.4 refuses lines of more than *limit* bytes, 2.2 splits them at its
+        own limit.
+        """
         text = as_text(data)
         if self.rules.limit is None and len(text) <= limit and plain(text):
             return numbered(text)
@@ -117,7 +126,7 @@ class Reader:
         )
 
     def memory(self, kind: type[R]) -> R:
-        """What directives of reading remember while this reader reads: one object of each kind."""
+        """Return the object of *kind* in which directives store state while this reader reads."""
         found = self._memory.get(kind)
         if found is None:
             found = self._memory[kind] = kind()
@@ -125,7 +134,9 @@ class Reader:
         return memory
 
     def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
-        """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see `messages.format_error`."""
+        """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see
+        `messages.format_error`.
+        """
         outer, self.source = self.source, source
         try:
             left = self._block(source, nodes, parent)
@@ -140,14 +151,16 @@ class Reader:
             raise ConfigError("\n".join(open_ones), left[-1].place, bare=True)
 
     def block(self, container: str) -> None:
-        """Go on with what *container* (``<IfModule``) holds, up to its closing tag: the true case of a container of reading."""
+        """Read the contents of *container* (``<IfModule``) up to its closing tag: the true case of a
+        conditional block.
+        """
         self._enter = f"{container[1:]}>".lower()
 
     def _block(self, source: Source, nodes: list[Node], parent: Node | None) -> list[Node]:
-        """Read all lines; returns the sections that are still open at the end, innermost first.
+        """Read all lines; return the sections that are open at the end, innermost first.
 
-        Inside a container of reading closing tags match only what was opened inside it, so each has its own list of open sections; what an
-        unclosed one leaves open is forgotten, as httpd does.
+        Inside a conditional block closing tags match only sections opened in it, so each block has its own
+        list of open sections. Sections left open in a block are dropped, as httpd does.
         """
         via, rows_of = source.included_from, self.configuration.modules.rows
         opened: list[tuple[Node, list[Node], Node | None]] = []
@@ -219,11 +232,13 @@ class Reader:
         self.read(source, self._nodes, self._parent)
 
     def current(self) -> tuple[list[Node], Node | None]:
-        """The list that is being filled and the section it belongs to."""
+        """Return the list that is being filled and the section it belongs to."""
         return self._nodes, self._parent
 
     def soak(self, container: str) -> None:
-        """Skip to the closing tag of *container*: the false case.  Only nesting is looked at, in the words of ap_soak_end_container."""
+        """Skip to the closing tag of *container*: the false case.  Only nesting is checked, with the messages
+        of ap_soak_end_container.
+        """
         waiting = [container]
         for _number, line in self.source.lines:
             if line[0] != "<" and line[0] not in "\"'":
@@ -259,7 +274,7 @@ class Reader:
 
 
 def reading(command: Command) -> Reader:
-    """The reader that executes *command*; only directives marked EXEC_ON_READ have one."""
+    """Return the reader that executes *command*; only directives marked EXEC_ON_READ have one."""
     if not isinstance(command, CommandContext) or command.reader is None:
         raise TypeError("not while the configuration is being read")
     reader: Reader = command.reader

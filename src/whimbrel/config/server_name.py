@@ -1,4 +1,4 @@
-"""Server names that a configuration leaves out, found as httpd finds them (ap_get_local_host, ap_fini_vhost_config)."""
+"""Default server names, as httpd determines them (ap_get_local_host, ap_fini_vhost_config)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whimbrel.config.model import ANY, DEFAULT, Server, VirtualHostSource
 
 
 def name_server(configuration: VirtualHostSource, server: Server) -> None:
-    """Give a virtual host without ServerName the one that httpd finds for it."""
+    """Set the name of a virtual host without ServerName, as httpd determines it."""
     if server.name:
         return
     if any(address.host in (ANY, DEFAULT) for address in server.addresses):
@@ -33,7 +33,7 @@ def name_server(configuration: VirtualHostSource, server: Server) -> None:
 
 
 def name_main_server(configuration: Configuration) -> None:
-    """Give the main server a name where the configuration has none, and say so (ap_get_local_host)."""
+    """Set the name of a main server without ServerName, with httpd's warning (ap_get_local_host)."""
     if configuration.main.name or configuration.main.named:
         return
     name = local_host_name()
@@ -51,7 +51,7 @@ def name_main_server(configuration: Configuration) -> None:
 
 
 def local_host_name() -> str:
-    """The machine's name with its domain, or its address, or 127.0.0.1."""
+    """Return the machine's name with its domain, or its address, or 127.0.0.1."""
     import socket
 
     own = socket.gethostname()

@@ -1,7 +1,8 @@
-"""Directives that have no behaviour here: judged in httpd's words, remembered, and kept from being passed over in silence.
+"""Directives without behaviour: validated with httpd's messages; the server refuses to start if one is used.
 
--t lets a right line pass, a start is refused with one message.  What can be left out without changing an answer (catalogue/ignorable.tsv says
-why) only gives a warning.  A .htaccess file can't stop a start, so there such a line ends the request, as an unknown directive would.
+-t accepts a valid line. A directive that can be omitted without changing a response (catalogue/ignorable.tsv
+gives the reason) only causes a warning.  A .htaccess file cannot stop a start, so such a line ends the
+request there, as an unknown directive does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ LineCheck = Callable[[CommandContext, list[list[str]]], None]
 
 
 def make_checker(row: CatalogueRow, version: str) -> LineCheck:
-    """What looks at one line of *row*: all setter calls that it makes, at once.  Raises ConfigError in httpd's words."""
+    """Return the function that checks one line of *row*: all setter calls of it.  It raises ConfigError with
+    httpd's message.
+    """
     container, name = row.name[0] == "<", row.name.lower()
 
     def check(state: CommandContext, calls: list[list[str]]) -> None:
@@ -63,7 +66,7 @@ def _run_checks(
 
 
 def _inside(state: CommandContext, name: str) -> None:
-    """Execute what a container holds."""
+    """Execute the contents of a container."""
     if name in ("<proxy", "<proxymatch"):
         pattern = getword(state.node.args.rpartition(">")[0])[0]
         state.execute_in(
@@ -74,7 +77,7 @@ def _inside(state: CommandContext, name: str) -> None:
 
 
 def check_context(state: CommandContext, version: str) -> CheckContext:
-    """What rules may look at, at the present directive."""
+    """Return the values that rules may read, for the present directive."""
     configuration = state.configuration
     sections = tuple(name.lower() for name in state.node.sections())
     return CheckContext(
@@ -114,7 +117,7 @@ def _expression_error(state: CommandContext, text: str, string: bool) -> str:
 
 
 def warn_before(configuration: Configuration) -> None:
-    """What modules without behaviour say once everything is read and nothing is executed yet."""
+    """Emit the warnings of modules without behaviour, after reading and before execution."""
     modules = configuration.modules
     for module in modules.modules:
         message = before(module.source, modules.identifiers)
@@ -129,7 +132,9 @@ def warn_before(configuration: Configuration) -> None:
 
 
 def refuse_start(configuration: Configuration) -> None:
-    """Stop a start on directives without behaviour: StartError with one message; warnings for those that can be left out."""
+    """Raise StartError with one message if directives without behaviour are used; warn about those that can
+    be omitted.
+    """
     refused = []
     for node, source in configuration.unimplemented:
         why = ignorable_reason(source, node.name, node.args, configuration.available)

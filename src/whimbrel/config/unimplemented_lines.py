@@ -25,7 +25,9 @@ _VARIABLES = {
 
 
 def variable(state: ConfigurationCommand, name: str) -> ExprVariable | None:
-    """A variable that a loaded module without behaviour brings: the expression is right, and a start is refused."""
+    """Return a variable that a loaded module without behaviour brings: the expression is right, and a start
+    is refused.
+    """
     for module, (source, names) in _VARIABLES.items():
         if state.loaded(module) and any(
             name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
@@ -36,12 +38,15 @@ def variable(state: ConfigurationCommand, name: str) -> ExprVariable | None:
     return None
 
 
-# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as that, and is refused there.
+# Directives of .htaccess that matter only where no other module knows a file's type: a request gets as far as
+# that, and is refused there.
 _CHECKED_LATE = {("mod_lua.c", "LuaHookTypeChecker")}
 
 
 def record(state: ConfigurationCommand, name: str, source: str) -> None:
-    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be left out."""
+    """Remember that the present directive has no behaviour; in a .htaccess file ConfigError unless it can be
+    left out.
+    """
     if not state.in_htaccess:
         state.configuration.unimplemented.append((state.node, source))
     elif (source, name) in _CHECKED_LATE:

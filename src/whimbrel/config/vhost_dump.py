@@ -1,4 +1,4 @@
-"""The text of -S (-t -D DUMP_VHOSTS): which server answers where."""
+"""The text of -S (-t -D DUMP_VHOSTS): the virtual hosts by address."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which server answers: by the address and port of the connection, then by the name in the request.
+"""Virtual host selection: by the address and port of the connection, then by the name in the request.
 
-`Hosts` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and warnings agree; look-ups are indexed.
-Manual: vhosts/details.html.
+`VirtualHostTable` is built as httpd's ap_fini_vhost_config builds its tables, so that order, defaults and
+warnings agree; lookups are indexed. Manual: vhosts/details.html.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from whimbrel.config.model import ANY, DEFAULT, Address, Server, VirtualHostSour
 from whimbrel.config.server_name import name_server
 
 _BUCKETS = 256
-INDEX_THRESHOLD = 100  # names of one address from which on they are looked through before the first request
+# number of names of one address from which on the index is built before the first request
+INDEX_THRESHOLD = 100
 MAX_FOUND = 1024  # addresses whose servers are remembered: a wildcard may listen on all of 127.0.0.0/8
 
 
 @dataclass(slots=True, eq=False)
 class AddressChain:
-    """The servers of one address and port: *server* answers unless a name matches; *names* in the order in which they are tried."""
+    """The servers of one address and port: *server* is the default, *names* are tried in order."""
 
     address: Address
     server: Server | None
@@ -31,7 +32,9 @@ class AddressChain:
 
 
 class NameChain:
-    """The servers that may answer on one connection: *server* unless the name or path of the request picks another."""
+    """The servers of one connection: *server* is the default; the name or path of a request may select
+    another.
+    """
 
     __slots__ = ("_exact", "_paths", "_ranks", "_virtual", "_wild", "server")
 
@@ -40,7 +43,7 @@ class NameChain:
         self._exact: dict[str, Server] = {}
         self._ranks: dict[
             str, int
-        ] = {}  # of the names, where there are some with wildcards to be compared with
+        ] = {}  # ranks of exact names, needed if there are wildcard names
         self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
         self._virtual: dict[str, Server] = {}
         self._paths: list[tuple[str, Server]] = []
@@ -63,7 +66,9 @@ class NameChain:
             self._paths.append((server.path, server))
 
     def by_name(self, host: str) -> Server | None:
-        """The first server that has *host* (no port) as its ServerName or ServerAlias, or as its address in <VirtualHost>; None if none has."""
+        """Return the first server with *host* (no port) as ServerName, ServerAlias or address in
+        <VirtualHost>; None if there is none.
+        """
         host = lower(host)
         if self._wild:
             rank = self._ranks.get(host, 1 << 60)
@@ -85,7 +90,7 @@ class NameChain:
 
     @property
     def named(self) -> bool:
-        """Whether names matter here at all."""
+        """Return True if names matter here at all."""
         return bool(self._exact)
 
 
@@ -104,8 +109,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 class VirtualHostTable:
     """The tables of one configuration.
 
-    *buckets* holds the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* those of ``*`` and ``_default_``, the one
-    that is found first in front.
+    *buckets* has the chains of addresses in the order of httpd's hash table, which -S shows; *defaults* are
+    the chains of ``*`` and ``_default_``, first match first.
     """
 
     def __init__(self, configuration: VirtualHostSource) -> None:
@@ -128,13 +133,13 @@ class VirtualHostTable:
             chain.names.reverse()
 
     def chains(self) -> Iterator[AddressChain]:
-        """The chains of addresses, in the order of -S."""
+        """Return the chains of addresses, in the order of -S."""
         for bucket in sorted(self.buckets):
             yield from self.buckets[bucket]
 
     # look-up ----------------------------------------------------------------------------------
     def find(self, address: str, port: int) -> NameChain:
-        """Who may answer on a connection to *address* (as text, without brackets) and *port*."""
+        """Return the servers for connections to *address* (text without brackets) and *port*."""
         key = (address, port)
         found = self._found.get(key)
         if found is None:
@@ -147,7 +152,9 @@ class VirtualHostTable:
         return found
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
-        """The servers of a chain as connections to *port* see them, made once however many addresses the machine has."""
+        """Return the servers of a chain for connections to *port*, built once for all addresses of the
+        machine.
+        """
         key = (id(chain), port)
         found = self._of_chain.get(key)
         if found is None:
@@ -160,7 +167,7 @@ class VirtualHostTable:
         return found
 
     def prepare(self, port: int) -> None:
-        """Make what connections to *port* will ask for where that looks at very many servers: all processes share what is there before the fork."""
+        """Build the indexes of large chains for *port*, so that all processes share them after the fork."""
         for chain in (*self.defaults, *self.chains()):
             if len(chain.names) >= INDEX_THRESHOLD and chain.address.port in (0, port):
                 self._candidates(chain, port)
@@ -264,7 +271,7 @@ class VirtualHostTable:
             chain.address, chain.server = address, server
 
     def _add_name_22(self, chain: AddressChain, server: Server, address: Address) -> bool:
-        """Add a name where NameVirtualHost made the chain; False where it is a plain address."""
+        """Add a name to a chain of NameVirtualHost; return False if the chain is a plain address."""
         if not chain.names and chain.server is not None:
             return False
         self._add_name(chain, server, address)
@@ -294,8 +301,10 @@ class VirtualHostTable:
 
 
 def bucket_of(address: str) -> int:
-    """Where httpd's hash table keeps an address: the four (IPv6: the last four) bytes folded into one."""
-    import socket  # takes its time, and most configurations have no addresses to look at
+    """Return the bucket of an address in httpd's hash table: the four (IPv6: the last four) bytes, folded
+    into one.
+    """
+    import socket  # imported late: it is slow, and most configurations have no such addresses
 
     if address == DEFAULT:
         address = "255.255.255.255"

@@ -1,4 +1,4 @@
-"""What a setter sees while its directive is executed: httpd's cmd_parms."""
+"""The command object that setters receive: httpd's cmd_parms."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ R = TypeVar("R")
 class Command(Protocol):
     """One directive in execution.
 
-    *name* is spelled as in the module's table; *override* holds the bits of Where that are allowed here; *methods* is the mask of <Limit> (-1: all);
-    *path* is the argument of the section around it, "" at server level (cmd_parms.path).
+    Attributes:
+        name: as spelled in the module's table.
+        override: the bits of Context that are allowed here.
+        methods: the mask of <Limit> (-1: all).
+        path: the argument of the section around it, "" at server level (cmd_parms.path).
     """
 
     name: str
@@ -35,31 +38,41 @@ class Command(Protocol):
     in_virtual_host: bool
 
     def dir_config(self, kind: type[R]) -> R:
-        """The record of *kind* in the section that is being read; made when it isn't there yet."""
+        """Return the record of *kind* in the present section, created if it has none."""
 
     def server_config(self, kind: type[R]) -> R:
-        """The record of *kind* of the server (main or virtual) that is being read."""
+        """Return the record of *kind* of the server (main or virtual) that is being read."""
 
     def main_server(self, kind: type[R]) -> R:
-        """The record of *kind* of the main server."""
+        """Return the record of *kind* of the main server."""
 
     def server_path(self, path: str) -> str:
-        """The absolute path of *path*, taken from the server root; raises ConfigError("Invalid file path ...") where httpd does."""
+        """Return the absolute path of *path*, taken from the server root; raises ConfigError("Invalid file
+        path ...") where httpd does.
+        """
 
     def regex(self, pattern: str, *, ignore_case: bool = False) -> Regex:
-        """The compiled expression; raises whimbrel.base.regex.RegexError."""
+        """Return the compiled expression; raises whimbrel.base.regex.RegexError."""
 
     def provider(self, group: str, name: str) -> Any:
-        """What a loaded module registered under *group* and *name*, or None."""
+        """Return the object that a loaded module registered under *group* and *name*, or None."""
 
     def loaded(self, module: str) -> bool:
-        """Whether the module with this identifier (``dir_module``) or source (``mod_dir.c``) is loaded."""
+        """Return True if the module with this identifier (``dir_module``) or source (``mod_dir.c``) is
+        loaded.
+        """
 
     def within(self, *containers: str) -> Node | None:
-        """The innermost enclosing container whose name (``<Directory``, lower case compared) is one of these."""
+        """Return the innermost enclosing container whose name (``<Directory``, lower case compared) is one of
+        these.
+        """
 
     def execute(self, nodes: Sequence[Node], *, methods: int | None = None) -> None:
-        """Execute *nodes* (a container's children) where this command stands, under another <Limit> mask if given."""
+        """Execute *nodes* (a container's children) where this command stands, under another <Limit> mask if
+        given.
+        """
 
     def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:
-        """A start-up message in the error log's format; *code* is the AH number, printed under dialects that have them."""
+        """A start-up message in the error log's format; *code* is the AH number, printed under dialects that
+        have them.
+        """

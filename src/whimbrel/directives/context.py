@@ -1,4 +1,4 @@
-"""Where a directive may stand: httpd's req_override bits."""
+"""Contexts in which a directive may stand: httpd's req_override bits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntFlag
 
 
 class Context(IntFlag):
-    """Where a directive may stand: httpd's req_override bits."""
+    """Contexts in which a directive may stand: httpd's req_override bits."""
 
     NONE = 0
     OR_LIMIT = 1

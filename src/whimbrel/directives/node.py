@@ -1,4 +1,4 @@
-"""A configuration directive as httpd keeps it before it is executed: httpd's ap_directive_t."""
+"""A configuration directive before it is executed: httpd's ap_directive_t."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One directive with its raw arguments; a container's name begins with ``<`` and its args still end in ``>``.
+    """One directive with its unparsed arguments; a container's name begins with ``<`` and its args end in
+    ``>``.
 
-    Most directives hold no others: only a container that is being read has a list of its own.
+    Most directives have no children: only a container that is being read has a list of its own.
     """
 
     name: str
@@ -23,14 +24,16 @@ class Node:
     _within: tuple[str, ...] | None = field(default=None, repr=False)
 
     def enclosing(self) -> Iterator[Node]:
-        """The containers around this directive, innermost first."""
+        """Return the containers around this directive, innermost first."""
         node = self.parent
         while node is not None:
             yield node
             node = node.parent
 
     def sections(self) -> tuple[str, ...]:
-        """The names of the containers around this directive, innermost first, each name once: short however deep the directive stands."""
+        """Return the names of the containers around this directive, innermost first, each name once: short
+        however deep the directive stands.
+        """
         outer = self.parent
         if outer is None:
             return ()

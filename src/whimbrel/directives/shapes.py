@@ -1,8 +1,8 @@
 """Argument shapes: from the text after a directive's name to the calls of its setter.
 
-Words are httpd's (see `words`).  An empty quoted word is a word, but where a shape needs one it counts as missing, and a
-list of words ends at it.  The ``>`` of a container gets no special treatment: it is part of the last word (or a word of its own), and the setter
-looks for it.
+Arguments are split as httpd does (see tokens.py).  An empty quoted argument counts as missing where a shape
+needs one, and ends a list of arguments.  The ``>`` of a container is part of the last argument (or one of its
+own); the setter handles it.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from whimbrel.directives.tokens import getword
 
 _ONE = compile(
     r"""([^ \t\n\v\f\r"'\\]+)|"([^"\\]+)\""""
-)  # a word that needs no care, or one in quotes that does not either
-MAX_ARGV = 64  # httpd drops the words after this many
+)  # an argument without special characters, or a quoted one
+MAX_ARGV = 64  # httpd drops the arguments beyond this number
 
 
 def shape(
     args: Args, text: str, *, name: str, help: str = "", iterate_needs_one: bool = True
 ) -> list[list[str]]:
-    """The setter calls that one line makes, as lists of words; see `Args` for what each shape hands over.
+    """Return the setter calls of one line, as lists of arguments; see `Args` for the shapes.
 
-    *name* and *help* are those of the table: they are part of the message of the ConfigError that a wrong number of words raises.  Words that
-    were not given are left out.  *iterate_needs_one* is False for 2.2, where an empty list of words makes no call and is no error.
+    *name* and *help* are those of the table: they are part of the ConfigError for a wrong number of
+    arguments. Absent arguments are omitted.  *iterate_needs_one* is False for 2.2, where an empty list makes
+    no call and is no error.
     """
     if args is Args.ITERATE and not iterate_needs_one:
         return [[word] for word in _until_empty(text)]
     if args is Args.TAKE1 and (plain := _ONE.fullmatch(text)) is not None:
-        return [[plain[plain.lastindex or 0]]]  # one word, as most lines have
+        return [[plain[plain.lastindex or 0]]]  # one argument, as in most lines
     calls = _SHAPES[args](text)
     if calls is None:
         raise ConfigError(f"{name} {_WANTS[args]}" + (f", {help}" if help and args is not Args.FLAG else ""))
@@ -53,7 +54,7 @@ _WANTS = {
 
 
 def _exactly(text: str, most: int) -> tuple[list[str], str]:
-    """Up to *most* words and the text that is left."""
+    """Return up to *most* arguments and the remaining text."""
     found: list[str] = []
     while len(found) < most and text:
         word, text = getword(text)
@@ -62,7 +63,7 @@ def _exactly(text: str, most: int) -> tuple[list[str], str]:
 
 
 def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
-    """Between *needed* and *most* words; those that are needed must not be empty."""
+    """Return between *needed* and *most* arguments; the needed ones must not be empty."""
 
     def calls(text: str) -> list[list[str]] | None:
         found, left = _exactly(text, most)
@@ -72,19 +73,19 @@ def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
 
 
 def _take12(text: str) -> list[list[str]] | None:
-    """An empty second word counts as not given."""
+    """Return one or two arguments; an empty second one counts as absent."""
     found = _take(1, 2)(text)
     return [call[:1] if call[-1] == "" else call for call in found] if found else None
 
 
 def _take13(text: str) -> list[list[str]] | None:
-    """One or three words; httpd lets two pass when the second is empty."""
+    """Return one or three arguments; httpd accepts two if the second is empty."""
     found = _take(1, 3)(text)
     return None if found and len(found[0]) == 2 and found[0][1] else found
 
 
 def _take_argv(text: str) -> list[list[str]]:
-    """A last empty word is not handed over."""
+    """Return all arguments; an empty last one is omitted."""
     found, left = _exactly(text, MAX_ARGV)
     return [found[:-1] if found and not found[-1] and not left else found]
 

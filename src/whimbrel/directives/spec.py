@@ -1,6 +1,7 @@
-"""What a directive looks like: its arguments, where it may stand, what it sets.
+"""Description of a directive: its arguments, its contexts, the record that it sets.
 
-Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF and OR_*.
+Names follow httpd's developer manual: the argument shapes of AP_INIT_*, the contexts RSRC_CONF, ACCESS_CONF
+and OR_*.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ C = TypeVar("C")
 
 
 class Args(Enum):
-    """How the text after the name reaches the setter; the value says what httpd wants in its messages."""
+    """Argument shapes; the value is httpd's text in messages."""
 
     RAW_ARGS = "raw"  # one call: [the text after the name, unsplit]
     TAKE1 = "one argument"
@@ -29,9 +30,9 @@ class Args(Enum):
     TAKE13 = "one or three arguments"
     TAKE23 = "two or three arguments"
     TAKE123 = "one, two or three arguments"
-    TAKE_ARGV = "all words"  # one call with every word
-    ITERATE = "one or more"  # one call for each word
-    ITERATE2 = "two or more"  # one call for each word after the first: [first, word]
+    TAKE_ARGV = "all words"  # one call with all arguments
+    ITERATE = "one or more"  # one call for each argument
+    ITERATE2 = "two or more"  # one call for each argument after the first: [first, argument]
     FLAG = "On or Off"  # one call: ["on"] or ["off"]
     NO_ARGS = "none"  # one call: []
 
@@ -58,9 +59,11 @@ class ConfigScope(Enum):
 class Directive(Generic[C]):
     """One row of a module's directive table.
 
-    *name* is spelled as in httpd's table (messages echo it); containers begin with ``<``.  *apply* gets the command, the record that
-    *record* names and the words as *args* shapes them; it raises ConfigError(reason) to refuse them.  *help* is httpd's own text: -L prints it and
-    argument errors end in it.
+    Attributes:
+        name: as spelled in httpd's table (messages repeat it); containers begin with ``<``.
+        apply: the setter: gets the command, the record that `record` selects, and the arguments in the
+            shape of `args`; raises ConfigError(reason) to refuse them.
+        help: httpd's own text: -L prints it and argument errors end in it.
     """
 
     name: str

@@ -1,6 +1,8 @@
-"""httpd's word rules: how the text after a directive's name becomes words, and how ``${NAME}`` is expanded before that.
+"""httpd's tokenizer: split the text after a directive's name into arguments, and expand ``${NAME}`` before
+that.
 
-Sources: manual, configuring.html ("Syntax") and mod/core.html#define; the rest is what the running servers do.  2.2 and 2.4 split words alike.
+Sources: manual, configuring.html ("Syntax") and mod/core.html#define; the rest is observed on running
+servers.  2.2 and 2.4 split alike.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ _QUOTING = compile(r"""["'\\]""")
 
 
 def getword(text: str) -> tuple[str, str]:
-    """The first word of *text* and the rest, blanks skipped.  An empty word with an empty rest is the end, or a last ``""``."""
+    """Return the first argument of *text* and the rest without leading blanks.  An empty argument with an
+    empty rest is the end, or a last ``""``.
+    """
     word, at = plain.getword(text)
     return word, text[at:]
 
 
 def words(text: str) -> list[str]:
-    """All words of *text*; quoted empty words count."""
+    """Return all arguments of *text*; quoted empty ones count."""
     if not _QUOTING.search(text):
         return _WORDS.findall(text)
     found, at = [], skip_blanks(text)
@@ -36,7 +40,9 @@ Lookup = Callable[[str], "str | None"]
 
 
 def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Lookup:
-    """What ``${NAME}`` finds: variables of Define (keys in lower case, found in any case), then the environment in exact case."""
+    """The values of ``${NAME}``: variables of Define (keys in lower case, matched without case), then the
+    environment (matched with case).
+    """
 
     def lookup(name: str) -> str | None:
         value = defined.get(name.lower())
@@ -46,11 +52,11 @@ def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Loo
 
 
 def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = None) -> str:
-    """*text* with every ``${NAME}`` replaced by what *lookup* finds; values are not expanded again.
+    """Return *text* with every ``${NAME}`` replaced by the result of *lookup*; values are not expanded again.
 
-    This comes before the words are split, so quotes and backslashes protect nothing.  A name reaches to the first ``}``.  An unknown name stays as it
-    is written, and *undefined* is told: 2.4 then warns `undefined_warning`, 2.2 says nothing.  Names with a colon are rewrite maps
-    and never reported.
+    This precedes splitting, so quotes and backslashes protect nothing.  A name ends at the first ``}``.  An
+    unknown name stays as written and is passed to *undefined*: 2.4 then warns with `undefined_warning`, 2.2
+    does not.  Names with a colon are rewrite maps and are not reported.
     """
     pieces, done = [], 0
     while (start := text.find("${", done)) >= 0 and (end := text.find("}", start + 2)) >= 0:
@@ -64,5 +70,5 @@ def expand(text: str, lookup: Lookup, undefined: Callable[[str], None] | None = 
 
 
 def undefined_warning(name: str) -> str:
-    """The warning of 2.4 (module core, level warn) about a variable that nothing defines."""
+    """Return the warning of 2.4 (module core, level warn) about an undefined variable."""
     return f"AH00111: Config variable ${{{name}}} is not defined"

@@ -1,4 +1,4 @@
-"""Running `async def` code without a task while nothing in it really waits."""
+"""Run coroutines without a task as long as they do not suspend."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ T = TypeVar("T")
 
 
 def run_until_suspended(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
-    """The result of *work* when it needs no waiting, else an awaitable that gives it.
+    """Return the result of *work* if it does not suspend, else an awaitable of the result.
 
-    The part up to the first wait runs outside any task: code that asks for the current task must not come before it.
+    The part up to the first suspension runs outside any task, so code that needs the current task must come
+    later.
     """
     try:
         waiting = work.send(None)
@@ -24,7 +25,7 @@ def run_until_suspended(work: Coroutine[Any, Any, T]) -> T | Awaitable[T]:
 
 @types.coroutine
 def yield_to_loop() -> Generator[None, None, None]:
-    """Let others have their turn of the loop before a long piece of work goes on."""
+    """Yield one tick to other tasks before a long piece of work continues."""
     yield
 
 

@@ -1,6 +1,7 @@
 """The engine: one configuration that answers requests.  It owns no socket.
 
-`respond` gives an answer at once where nothing has to be waited for, else an awaitable of one; what was kept is found in `kept`.
+`respond` returns a response, or an awaitable of one where the engine has to wait; cached responses are in
+`response_cache`.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ if TYPE_CHECKING:
 MAX_LOG_LINES: Final = (
     256  # lines of the error log that one request remembers; with more its response is not cached
 )
-MAX_SEEN: Final = 16384  # request lines that are remembered to have come once
+MAX_SEEN: Final = 16384  # request lines that have occurred once
 
 
 def _merge_trailers(r: Request) -> None:
-    """MergeTrailers: the fields behind a body join those of the head, when it is too late for anything but the log."""
+    """MergeTrailers: merge the trailer fields into those of the head; only logs read them at this point."""
     if r.body_in.trailers is not None and r.server_conf(CoreServerConfig).merge_trailers:
         r.headers_in = r.headers_in.copy()
         for name, value in r.body_in.trailers:
@@ -82,7 +83,7 @@ class Engine:
         self.log_lines = LineCache()
         self.validated_fields: set[tuple[str, str]] = (
             set()
-        )  # fields of answers that are known to be in order (see finish.py)
+        )  # response fields that passed validation (see output/headers.py)
         self.head_templates: BoundedDict[tuple[Any, ...], HeadTemplate] = BoundedDict(MAX_TEMPLATES)
         self.status_lines: dict[tuple[int, bool], bytes] = {}  # and the beginnings of heads
         self._server_field: str | None = None
@@ -90,13 +91,15 @@ class Engine:
 
     # answering ------------------------------------------------------------------------------------------------------------------------------------
     def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
-        """Write the log lines of one more use of a kept answer: for *head*, or for one that is its own to the byte."""
+        """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
+        head's.
+        """
         log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
 
     def respond(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Response | Awaitable[Response]:
-        """The answer to one request; never raises for anything that a client sent."""
+        """Return the response to one request; no input of a client makes it raise."""
         return run_until_suspended(self.answer(connection, head, body))
 
     async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
@@ -146,7 +149,7 @@ class Engine:
         return await finalize(r) if answer is None else answer
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
-        """Log why the body of *r* could not be read; the status to answer with."""
+        """Log why the body of *r* could not be read; return the status of the response."""
         r.body_in.refused(problem)
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
@@ -155,7 +158,9 @@ class Engine:
         return problem.status
 
     def log_timeout(self, connection: Connection) -> None:
-        """A client has sent only a piece of a request line: it gets no answer, and 2.4 logs a 408 where it was the connection's first."""
+        """A client has sent only a piece of a request line: it gets no response, and 2.4 logs a 408 where it
+        was the connection's first.
+        """
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
@@ -164,7 +169,9 @@ class Engine:
             fn(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
-        """The response to *r* is out (see `Answer.sent`): log it, and keep it when that may be."""
+        """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
+        cacheable.
+        """
         first = r
         while first.prev is not None:
             first = first.prev
@@ -174,7 +181,7 @@ class Engine:
         if r.assbackwards and r.proto >= (
             1,
             0,
-        ):  # head and body are the script's own (nph-): nobody measures the body
+        ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
         fields: Any = first.headers_in
@@ -200,10 +207,10 @@ class Engine:
             self.response_cache.store(head, response, *self._log_writers(first.server))
 
     def _admit(self, r: Request) -> bool:
-        """Whether the answer to *r* may be asked for again.
+        """Return True if the response to *r* is admitted to the cache.
 
-        One that depends on its query, or an error, has to be asked for a second time to be thought so: most of those that never come again are of
-        these kinds, and to keep an answer costs more than a tenth of making it.
+        A response that depends on its query, and an error, are admitted on their second occurrence. Most of
+        them occur once, and storing one costs more than a tenth of building it.
         """
         if r.status == 200 and (r.untracked_args is None or not r.deps.on_query):
             return True
@@ -216,7 +223,7 @@ class Engine:
         return False
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
-        """The access logs of a server, and the request fields, in lower case, that they tell."""
+        """Return the access logs of a server, and the request fields in them, in lower case."""
         found = self._access_logs.get(id(server))
         if found is None:
             provider = self.configuration.provider("log", "writers")
@@ -233,7 +240,9 @@ class Engine:
         return self._sorted(server)[0]
 
     def regex_directories(self, server: Server) -> list[Section]:
-        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd sorts them."""
+        """The <Directory> sections with one: by the slashes of the expression, then in file order, as httpd
+        sorts them.
+        """
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
@@ -275,15 +284,15 @@ class Engine:
 
     # what the server calls itself -----------------------------------------------------------------------------------------------------------------
     def construct_url(self, r: Request, uri: str) -> str:
-        """The absolute URL of *uri* on this server."""
+        """Return the absolute URL of *uri* on this server."""
         return identity.construct_url(r, uri)
 
     def signature(self, r: Request) -> str:
-        """The last lines of a generated page."""
+        """Return the last lines of a generated page."""
         return identity.signature(r)
 
     def server_field(self, r: Request) -> str:
-        """The value of the Server field."""
+        """Return the value of the Server field."""
         if self._server_field is None:
             self._server_field = identity.server_tokens(r)
         return self._server_field

@@ -1,4 +1,6 @@
-"""The variables of a request, one of which no other request may have the same: it is made when somebody asks for it (UNIQUE_ID)."""
+"""Environment variables of a request, with one whose value is unique to the request and built at its first
+read (UNIQUE_ID).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ IdFactory = Callable[[int, str], str]  # the value of a request by its second an
 
 
 class LazyEnv(dict[str, str]):
-    """`Request.env` with a variable `OWN` that *give* makes when it is asked for; the answer is then for this request alone (`FileView.own`).
+    """`Request.env` with a variable `OWN` that *give* builds at the first read; the response is then
+    uncacheable (`Dependencies.is_per_request`).
 
-    Names are found without regard to case, as in APR's tables; the keys of the dict itself are those that are there already.
+    Lookups ignore case, as in APR's tables; the keys of the dict are the names as set.
     """
 
     __slots__ = ("_address", "_files", "_give", "_known", "_second")
@@ -42,7 +45,7 @@ class LazyEnv(dict[str, str]):
         )
 
     def _with_id(self) -> LazyEnv:
-        """All variables, the own one among them."""
+        """Return all variables, `OWN` included."""
         self._files.is_per_request = True
         if not self._known:
             self._known = True
@@ -53,7 +56,7 @@ class LazyEnv(dict[str, str]):
         return dict.__getitem__(self._with_id(), UNIQUE_ID_NAME)
 
     def for_request(self, files: Dependencies, second: int) -> LazyEnv:
-        """These variables for another request to which the same answer is given."""
+        """Return these variables for another request that gets the same response."""
         return LazyEnv(
             {name: value for name, value in dict.items(self) if name != UNIQUE_ID_NAME},
             files,
@@ -63,7 +66,7 @@ class LazyEnv(dict[str, str]):
         )
 
     def over(self, beneath: Mapping[str, str]) -> LazyEnv:
-        """*beneath*, and these variables in the place of those that have the same names."""
+        """Return *beneath*, overridden by these variables."""
         return LazyEnv(
             {**beneath, **dict(dict.items(self))},
             self._files,
@@ -108,7 +111,7 @@ class LazyEnv(dict[str, str]):
         return dict.pop(self, name, *default)
 
     def copy(self) -> LazyEnv:
-        """The same for a sub-request, whose own variable is this one's."""
+        """Return a copy for a sub-request, which has the same unique value."""
         return LazyEnv(
             dict(dict.items(self)),
             self._files,

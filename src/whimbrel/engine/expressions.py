@@ -1,7 +1,7 @@
-"""Expressions of a configuration: read for a directive, evaluated for a request.
+"""Expressions of a configuration: compiled for a directive, evaluated for a request.
 
-`read_condition` and `read_string` raise ConfigError in the directive's own words.  `holds` and `Template.text` raise EvalError after they have logged
-it; each user says then what becomes of the request.
+`read_condition` and `read_string` raise ConfigError with the directive's message.  `evaluate` and
+`StringExpression.text` log an EvalError and raise it; the caller decides about the request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REMOTE_HOST_NOTE: Final = (
-    "remote-host"  # the connection's note with the client's name, for whoever looked it up
+    "remote-host"  # note of the connection with the client's host name, once it is known
 )
 
 
@@ -41,7 +41,7 @@ class RequestView:
         self.module = module
 
     def client(self) -> str:
-        """The client's address, which the answer then depends on."""
+        """Return the client's address, which the response then depends on."""
         r = self.request
         r.deps.on_client = True
         address: str = r.connection.useragent_ip or r.connection.client_ip
@@ -56,11 +56,11 @@ class RequestView:
         return now
 
     def remote_host(self) -> str:
-        """The client's name where this connection has looked it up, else its address."""
+        """Return the client's host name if this connection has looked it up, else its address."""
         r = self.request
         name: str | None = r.connection.notes.get(REMOTE_HOST_NOTE)
         if name:
-            r.set_uncacheable()  # another connection of the same client may not have looked
+            r.set_uncacheable()  # another connection of the same client may have no name yet
         return name or self.client()
 
     def remote_ident(self) -> str:
@@ -102,7 +102,7 @@ class RequestView:
         return found
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
-        """The status of a sub-request for a URL path, or for a file, and whether it found a file."""
+        """Return the status of a sub-request for a URL path or a file, and True if a file exists."""
         r, engine = self.request, self.request.engine
         lookup = engine.lookup_file if by_file else engine.lookup_uri
         sub: Request = _run_sync(lambda: lookup(r, target))
@@ -113,12 +113,12 @@ class RequestView:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of *work*, which hardly ever has to wait; where it does it is done once more on a thread of its own."""
+    """Return the result of *work*, which rarely suspends; if it does, it runs again on a thread of its own."""
     found = run_until_suspended(work())
     if not hasattr(found, "__await__"):
         done: T = found
         return done
-    import asyncio  # costs 40 ms, and -t evaluates nothing
+    import asyncio  # imported late: it costs 40 ms, and -t evaluates nothing
     import threading
 
     found.close()  # type: ignore[union-attr]
@@ -131,7 +131,7 @@ def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 # Reading --------------------------------------------------------------------------------------------------------------------------------------------
 class StringExpression:
-    """A string of a configuration.  *fixed* is its text where nothing in it depends on the request, else None."""
+    """A string of a configuration.  *fixed* is its text if no part depends on the request, else None."""
 
     __slots__ = ("fixed", "reads", "string")
 
@@ -139,7 +139,9 @@ class StringExpression:
         self.string, self.fixed, self.reads = string, string.fixed, reads_of(string.reads)
 
     def text(self, r: Request, module: str = "core", found: Match | None = EMPTY_MATCH) -> str:
-        """The string for this request, *found* giving ``$0`` to ``$9``; raises EvalError, logged in the name of *module*."""
+        """Return the string for this request; *found* gives ``$0`` to ``$9``.  Raise EvalError, logged under
+        *module*.
+        """
         if self.fixed is not None:
             return self.fixed
         try:
@@ -150,7 +152,7 @@ class StringExpression:
 
 
 def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
-    """The condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
+    """Return the condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
     try:
         return compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
@@ -160,7 +162,7 @@ def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
 
 
 def read_string(cmd: Command, text: str, refusal: str) -> StringExpression:
-    """The string expression *text* of a directive; raises ConfigError like `read_condition`."""
+    """Return the string expression *text* of a directive; raises ConfigError like `read_condition`."""
     try:
         return StringExpression(
             compile_string(
@@ -175,12 +177,15 @@ def read_string(cmd: Command, text: str, refusal: str) -> StringExpression:
 
 
 def literal(text: str) -> StringExpression:
-    """A string that is its own text."""
+    """Return the text of a string without variables."""
     return StringExpression(StringExpr(text, text, frozenset(), ""))
 
 
 def reads_of(names: frozenset[str]) -> Reads:
-    """What an expression depends on, in the terms of hooks.  What an evaluation really asked for is noted with the request: time, client, files."""
+    """Return what an expression depends on, as `Reads` of a hook.
+
+    An evaluation records what it read in the request: time, client, files.
+    """
     reads = Reads.HEAD
     if CLIENT in names:
         reads |= Reads.CLIENT
@@ -193,9 +198,10 @@ def reads_of(names: frozenset[str]) -> Reads:
 
 # Asking ---------------------------------------------------------------------------------------------------------------------------------------------
 def evaluate(r: Request, condition: CompiledCondition, module: str = "core", *, varies: bool = True) -> bool:
-    """Whether *condition* holds; the answer's Vary field names the fields it asked for, where it *varies* by that.
+    """Return True if *condition* is true; the Vary field of the response names the fields that were read, if
+    *varies*.
 
-    Raises EvalError, logged in the name of *module*.
+    Raise EvalError, logged under *module*.
     """
     return evaluate_match(r, condition, module, varies=varies)[0]
 
@@ -207,7 +213,7 @@ def evaluate_match(
     found: Match | None = EMPTY_MATCH,
     varies: bool = True,
 ) -> tuple[bool, Match | None]:
-    """`holds`, and the last match (*found* where the condition makes none), for ``$0`` to ``$9`` in what follows."""
+    """Return `evaluate` and the last match (*found* if the condition has none), which gives ``$0`` to ``$9``."""
     evaluation = Evaluation(RequestView(r, module), found)
     try:
         result = condition.test(evaluation)

@@ -1,4 +1,6 @@
-"""What a server calls itself: Server field, signature, self-referential URLs (ServerTokens, ServerSignature, UseCanonicalName)."""
+"""Identity of the server: Server field, signature, self-referential URLs (ServerTokens, ServerSignature,
+UseCanonicalName).
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,12 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def server_tokens(r: Request) -> str:
-    """The product as ServerTokens wants it told; ServerTokens is the main server's."""
+    """Return the product tokens for ServerTokens, which is the main server's."""
     return _TOKENS.get(r.engine.main.config(CoreServerConfig).server_tokens.lower(), FULL)
 
 
 def server_name(r: Request) -> str:
-    """The host name for URLs that point back here (ap_get_server_name)."""
+    """Return the host name for URLs that point back here (ap_get_server_name)."""
     core = r.dir_config(CoreDirConfig)
     if core.use_canonical_name == 0 and r.hostname:
         return r.hostname
@@ -46,8 +48,10 @@ def server_name(r: Request) -> str:
 
 @lru_cache(maxsize=256)
 def local_name(address: str) -> str:
-    """The host name of one of this machine's own addresses (UseCanonicalName DNS); looked up once, the address where there is none."""
-    import socket  # takes its time, and a check of a configuration looks nothing up
+    """Return the host name of a local address (UseCanonicalName DNS), looked up once; the address if it has
+    none.
+    """
+    import socket  # imported late: it is slow, and -t resolves nothing
 
     try:
         return socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
@@ -56,12 +60,12 @@ def local_name(address: str) -> str:
 
 
 def scheme(r: Request) -> str:
-    """``http``, unless ServerName says otherwise."""
+    """Return ``http``, or the scheme of ServerName."""
     return r.server.scheme or "http"
 
 
 def server_port(r: Request) -> int:
-    """The port for URLs that point back here (ap_get_server_port)."""
+    """Return the port for URLs that point back here (ap_get_server_port)."""
     core = r.dir_config(CoreDirConfig)
     default = DEFAULT_PORTS.get(scheme(r), 80)
     physical = r.connection.local_port if core.use_canonical_port else 0
@@ -71,7 +75,7 @@ def server_port(r: Request) -> int:
 
 
 def construct_url(r: Request, uri: str) -> str:
-    """The absolute URL of *uri* on this server (ap_construct_url)."""
+    """Return the absolute URL of *uri* on this server (ap_construct_url)."""
     known: dict[Any, str] | None = r.plan.notes.get(_ORIGINS)
     if known is None or len(known) >= MAX_ORIGINS:
         known = r.plan.notes[_ORIGINS] = {}
@@ -88,7 +92,7 @@ def construct_url(r: Request, uri: str) -> str:
 
 
 def signature(r: Request) -> str:
-    """The last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
+    """Return the last lines of a generated page (ap_psignature); "" under ServerSignature Off."""
     mode = r.dir_config(CoreDirConfig).server_signature
     if not mode:
         return ""

@@ -13,7 +13,7 @@ def head_limits(server: CoreServerConfig) -> HeadLimits:
 
 
 def head_rules(server: CoreServerConfig, configuration: Configuration) -> ParserOptions:
-    """HttpProtocolOptions, RegisterHttpMethod, and the dialect's own reading."""
+    """Return the parser options: HttpProtocolOptions, RegisterHttpMethod, and the dialect's."""
     return ParserOptions(
         strict=server.strict_http,
         allow09=server.allow_http09,

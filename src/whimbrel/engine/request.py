@@ -1,4 +1,4 @@
-"""The request as the phases see it: httpd's request_rec, with its names where they are the field's own."""
+"""The request as the phases see it: httpd's request_rec."""
 
 from __future__ import annotations
 
@@ -117,10 +117,16 @@ class RequestEngine(Protocol):
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 
-    Texts hold one character per byte.  *uri* is the decoded path, *args* the query without ``?`` or None, *unparsed_uri* the target as
-    sent; *filename* is absolute, *info* its stat result or None, *path_info* what follows the file in the URL.  *status* is what will be sent.
-    *headers_out* goes with successful answers, *err_headers_out* with all.  *main* is the request that a sub-request belongs to, *prev* the
-    one that was redirected here.
+    Texts have one character per byte.
+
+    Attributes:
+        uri: the decoded path; `args`: the query without ``?``, or None; `unparsed_uri`: the target as sent.
+        filename: the absolute path; `finfo`: its stat result or None; `path_info`: what follows the file
+            in the URL.
+        status: the status of the response.
+        headers_out: fields of successful responses; `err_headers_out`: fields of all responses.
+        main: the request that a sub-request belongs to; `prev`: the request that was redirected here;
+            `next`: the target of the redirect.
     """
 
     __slots__ = (
@@ -206,11 +212,11 @@ class Request:
         self.header_only = False
         self.allowed = 0  # mask of methods for the Allow field
         self.protocol, self.proto = "HTTP/1.1", (1, 1)
-        self.assbackwards = False  # HTTP/0.9: no head in the answer
+        self.assbackwards = False  # HTTP/0.9: no head in the response
         self.untracked_target, self.uri = "", ""
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
-        self.port = 0  # the port of the target or Host, 0 for none
+        self.port = 0  # port of the target or Host; 0 for none
         self.proxy = False
         self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()
@@ -219,14 +225,14 @@ class Request:
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
-        self.close = False  # the connection ends after this request, whether the answer says so or not
+        self.close = False  # the connection ends after this request, whether the response announces it or not
         self.filename: str | None = None
         self.canonical_filename: str | None = None
         self.finfo: os.stat_result | None = None
         self.path_info: str | None = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
         self.context: tuple[str, str] | None = (
-            None  # URL path and folder that Alias and its like put together (CONTEXT_PREFIX)
+            None  # URL path and directory that Alias and its like put together (CONTEXT_PREFIX)
         )
         self.document_root: str | None = None  # in the place of DocumentRoot, for this request
         self.user: str | None = None
@@ -241,15 +247,15 @@ class Request:
         self.mtime: int | None = None  # last modification, microseconds since the epoch
         self.no_cache = self.no_local_copy = False
         self.body: list[Part] = []  # what the handler wrote
-        self.stream: Stream | None = None  # what it goes on writing; `body`, if any, comes behind it
+        self.stream: Stream | None = None  # what the handler goes on writing; `body` follows it
         self.chunked = False
         self.body_factory: Callable[[], bytes] | None = (
-            None  # where only the body of the answer changes: what makes it anew, b"" if it can't
+            None  # rebuilds the body of a response whose head does not change; b"" if that fails
         )
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
         self.head_bytes = 0  # what went out beside the body, less what of that was lost: see Answer.sent
-        self.is_committed = False  # this request's own answer is sent, whatever it was redirected to
+        self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch
         self.main: Request | None = None
@@ -258,16 +264,16 @@ class Request:
         self.deps = Dependencies() if files is None else files
         self.log_lines: list[
             LogLine
-        ] = []  # error-log lines written for this request, to repeat with a kept answer
+        ] = []  # error-log lines written for this request, to repeat with a cached response
         self.log_id = ""  # given by the first of them
-        self.directory_walk: Any = None  # the section walk's own notes
+        self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
-    # The query, and what it is part of: who asks for one of these makes the answer one for this query alone.  Those who only hand them on, or say why
-    # nothing depends on it, take the `unasked_` ones.
+    # The query and the values that contain it are tracked: reading one makes the response depend on the
+    # query. Code that passes them on without depending on them reads the `untracked_` attributes.
     @property
     def args(self) -> str | None:
-        """The query without ``?``, None without one."""
+        """Return the query without ``?``, None without one."""
         self.deps.on_query = True
         return self.untracked_args
 
@@ -277,7 +283,7 @@ class Request:
 
     @property
     def unparsed_uri(self) -> str:
-        """The target as sent."""
+        """Return the target as sent."""
         self.deps.on_query = True
         return self.untracked_target
 
@@ -287,7 +293,7 @@ class Request:
 
     @property
     def the_request(self) -> str | None:
-        """The request line; None where it could not be read."""
+        """Return the request line; None where it could not be read."""
         self.deps.on_query = True
         return self.untracked_line
 
@@ -296,26 +302,26 @@ class Request:
         self.untracked_line = line
 
     def dir_config(self, kind: type[C]) -> C:
-        """The merged per-directory record of *kind*, defaults filled in."""
+        """Return the merged per-directory record of *kind*, defaults filled in."""
         return self.plan.dir_config(kind)
 
     def server_conf(self, kind: type[C]) -> C:
-        """The merged per-server record of *kind*, defaults filled in."""
+        """Return the merged per-server record of *kind*, defaults filled in."""
         return self.server.config(kind)
 
     @property
     def initial(self) -> bool:
-        """Whether this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
+        """Return True if this is neither a sub-request nor the target of a redirect (ap_is_initial_req)."""
         return self.main is None and self.prev is None
 
     def write(self, data: str | bytes) -> None:
-        """Add to the answer's body."""
+        """Add to the response's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
     def add_filter(self, change: Any) -> None:
-        """Let *change* work on the answer when its body is there: a function of the request, or one whose result is waited for.
+        """Add an output filter: a function of the request that may return an awaitable.
 
-        Its ``setup`` method, where it has one, is told at once, before the handler runs.
+        Its ``setup`` method, if it has one, is called now, before the handler runs.
         """
         self.output_filters.append(change)
         setup = getattr(change, "setup", None)
@@ -324,18 +330,20 @@ class Request:
 
     @property
     def may_cache(self) -> bool:
-        """Whether the finished answer may be kept."""
+        """Return True if the finished response may be cached."""
         return not (self.deps.is_uncacheable or self.deps.is_per_request)
 
     def drop_stream(self) -> None:
-        """Nobody will read what the handler goes on writing; a stream with a ``drop`` method is told."""
+        """Drop the stream, as its bytes will not be read; call its ``drop`` method if it has one."""
         stream, self.stream = self.stream, None
         drop_stream(stream)
 
     def client_in(self, addresses: Container[str]) -> bool:
-        """Whether the client's address, as mod_remoteip may have corrected it, is one of *addresses*: an object that stays the same.
+        """Return True if the client's address, as mod_remoteip may have corrected it, is one of *addresses*:
+        an object that stays the same.
 
-        The answer then depends on this alone, not on the address: it is given to all clients of whom the same is true.
+        The response then depends on this alone, not on the address: it is given to all clients of whom the
+        same is true.
         """
         connection, files = self.connection, self.deps
         if connection.useragent_ip:
@@ -346,7 +354,7 @@ class Request:
         return connection.client_ip in addresses
 
     def set_uncacheable(self) -> None:
-        """Say that this answer depended on something that can't be noted: it will not be kept."""
+        """Say that this response depended on something that cannot be noted: it will not be cached."""
         self.deps.is_uncacheable = True
 
     def log(
@@ -359,7 +367,7 @@ class Request:
         cause: str = "",
         source: str = "",
     ) -> None:
-        """Write an error-log line about this request (see LogLine); *source* is looked up where it is not given."""
+        """Write an error-log line about this request (see LogLine); *source* is looked up if it is empty."""
         levels = self.plan.levels
         limit = levels.get(module)
         if LEVELS[level] <= (levels.get("", DEFAULT_LEVEL) if limit is None else limit):

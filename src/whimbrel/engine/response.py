@@ -1,4 +1,4 @@
-"""What the engine hands to whoever sends it."""
+"""Response of the engine, for the protocol that sends it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATE_BYTES: Final = 29  # of an HTTP date
 
 
 class Framing(Enum):
-    """How the end of a body is told."""
+    """How the end of a body is marked."""
 
     LENGTH = "Content-Length, or no body"
     CHUNKED = "chunks"
@@ -23,11 +23,12 @@ class Framing(Enum):
 
 
 class Response:
-    """One finished answer.
+    """One finished response.
 
-    The head is *before*, the value of Date, *after*; an answer to HTTP/0.9 has neither.  The body is *parts*, or what *stream* gives; the
-    sender closes the files in it.  *begun* is when the request came, seconds since the epoch.  After sending call `sent` with the size of the
-    body: it writes the access log.
+    The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  The body
+    is `parts`, or the bytes of `stream`; the sender closes the files in it.  `received_at` is the time of the
+    request in seconds since the epoch.  After sending, call `on_sent` with the size of the body, which writes
+    the access log.
     """
 
     __slots__ = (
@@ -57,12 +58,13 @@ class Response:
         self.received_at = request.time
 
     def head(self, date: bytes) -> bytes:
-        """The head with *date*, the value of the Date field."""
+        """Return the head with *date*, the value of the Date field."""
         return self.head_prefix + date + self.head_suffix if self.head_prefix else b""
 
     def on_sent(self, count: int, more: int = 0) -> None:
-        """Say that the answer is out, or can't be sent any further: the last phase, log_transaction, runs.
+        """Say that the response is out, or cannot be sent any further: the last phase, log_transaction, runs.
 
-        The body has *count* bytes; *more* went out beside head and body (marks of chunks), or fewer where it is negative.
+        The body has *count* bytes; *more* went out beside head and body (marks of chunks), or fewer where it
+        is negative.
         """
         self.request.engine.on_response_sent(self.request, count, self, more)

@@ -1,4 +1,4 @@
-"""What the engine needs of the world: implemented by server/ for real, by tests and tools with stand-ins."""
+"""The runtime that an engine needs: implemented by server/, and by testing/ in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 class ScoreboardRow(dict[str, Any]):
-    """A row that is the same object for as long as it says the same; *shown* is what mod_status has made of it."""
+    """A row that is the same object as long as its contents are; *shown* is the text that mod_status built of
+    it.
+    """
 
     __slots__ = ("shown",)
 
@@ -21,7 +23,7 @@ class ScoreboardRow(dict[str, Any]):
 
 
 class Scoreboard(Protocol):
-    """What workers are doing, for mod_status; rows are dictionaries."""
+    """The states of the workers, for mod_status; rows are dictionaries."""
 
     def rows(self) -> list[dict[str, Any]]: ...
 
@@ -29,7 +31,7 @@ class Scoreboard(Protocol):
 
 
 class NoScoreboard:
-    """A scoreboard on which nothing happens: of tests and tools, and of a worker until it has its own."""
+    """An empty scoreboard: for tests and tools, and for a worker before it has its own."""
 
     def rows(self) -> list[dict[str, Any]]:
         """No worker."""
@@ -48,19 +50,21 @@ class Runtime(Protocol):
     scoreboard: Scoreboard
 
     def now(self) -> float:
-        """The time in seconds since the epoch."""
+        """Return the time in seconds since the epoch."""
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
         """Append *data* (whole lines) to a log; never raises."""
 
     def log_appender(self, sink: LogSink) -> Callable[[bytes], None]:
-        """A quick way to append whole lines to an open log, for turns of the loop in which something was written there before."""
+        """Return a function that appends whole lines to an open log, for use in ticks in which a line was
+        already written there.
+        """
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 
     async def reverse_lookup(self, address: str) -> str | None:
-        """The host name of an IP address (reverse look-up), or None."""
+        """Return the host name of an IP address (reverse lookup), or None."""
 
     async def resolve(self, name: str) -> list[str]:
         """The IP addresses of a host name."""

@@ -1,6 +1,6 @@
-"""Long work in slices: between two of them other clients have their turn of the loop.
+"""Long work in slices: after each slice other clients get a tick.
 
-All long work of a worker takes turns: one slice in each turn of the loop, whatever the number of requests that need many.
+All long work of a worker is queued: one slice runs in each tick, however many requests have long work.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from whimbrel.engine.coroutines import yield_to_loop
 
 SLICE: Final = 0.00025  # seconds
 MAX_SHORT: Final = 16  # steps
-MAX_LARGE: Final = 2  # pieces of work with a large result that are under way in one worker; the others wait
+# pieces of work with a large result that run at the same time in one worker; others wait
+MAX_LARGE: Final = 2
 
 
 class Turns:
-    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a large result."""
+    """The queue in which long work waits for its next slice of *length* seconds; *large* admits work with a
+    large result.
+    """
 
     __slots__ = ("_scheduled", "_waiting", "large", "length")
 
@@ -54,7 +57,7 @@ class Turns:
 
 
 class Slices:
-    """One piece of long work, which calls `pause` after each small step."""
+    """One piece of long work, which awaits `pause` after each small step."""
 
     __slots__ = ("_end", "_steps", "_turns")
 
@@ -63,7 +66,7 @@ class Slices:
         self._end = perf_counter() + turns.length
 
     async def pause(self) -> None:
-        """Let others have their turn if the slice is over; work of `MAX_SHORT` steps is not long."""
+        """Yield to others if the slice is over; work of up to `MAX_SHORT` steps is not sliced."""
         self._steps += 1
         if self._steps > MAX_SHORT and perf_counter() >= self._end:
             await self._turns.next()
@@ -71,7 +74,7 @@ class Slices:
 
 
 async def names_in(path: bytes, slices: Slices) -> list[bytes]:
-    """The names in a directory as the system gives them; raises OSError."""
+    """Return the names in a directory as the system gives them; raises OSError."""
     names = []
     with os.scandir(path) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Request methods as httpd numbers them: <Limit> keeps a bit for each, HEAD shares GET's."""
+"""Request methods as httpd numbers them: <Limit> has a bit for each; HEAD has GET's number."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Methods:
         self._numbers["HEAD"] = 0
 
     def number(self, name: str) -> int:
-        """The number of the method, INVALID where nobody registered it; names are exact."""
+        """Return the number of the method, INVALID if it is not registered; names are case-sensitive."""
         return self._numbers.get(name, INVALID)
 
     def register(self, name: str) -> int:
-        """The number of *name*, which is added when it is new; INVALID when there is no room left."""
+        """Return the number of *name*, which is added when it is new; INVALID when there is no room left."""
         known = self._numbers.get(name)
         if known is not None:
             return known
@@ -63,7 +63,7 @@ class Methods:
         return number
 
     def bit(self, name: str) -> int:
-        """The bit of the method in a <Limit> mask."""
+        """Return the bit of the method in a <Limit> mask."""
         return 1 << self.number(name)
 
     def known(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a module is: settings records, a directive table, hook makers, providers.  Nothing registers itself."""
+"""A module as a table: settings records, directives, hook makers, providers.  Nothing registers itself."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ S = TypeVar("S")
 
 
 class Reads(Flag):
-    """What a hook's result depends on besides the merged settings; decides which answers may be kept."""
+    """What a hook's result depends on besides the merged settings; decides whether the response can be
+    cached.
+    """
 
     NOTHING = 0
     HEAD = auto()  # method, target, Host and the other fields of the request head
-    CLIENT = auto()  # address of the client (not its port); not where only Request.among is asked about it
-    FILES = auto()  # files on disk, each asked through Request.files, which notes them
+    CLIENT = auto()  # address of the client (not its port); not set if only Request.client_in reads it
+    FILES = auto()  # files on disk, read through Request.deps, which records them
     TIME = auto()  # the clock, beyond the Date field and the log's time
-    UNCACHEABLE = auto()  # anything else: a back end, a name look-up, a program, the scoreboard
+    UNCACHEABLE = auto()  # anything else: a back end, a name lookup, a program, the scoreboard
 
 
 class Scope(Protocol):
-    """What a hook maker sees: one merged configuration.
+    """One merged configuration, as hook makers see it.
 
-    `folder` and `server` give filled records (no UNSET).  A maker runs once for each distinct merged configuration.
+    `dir_config` and `server_config` return records with defaults (no UNSET).  A maker runs once for each
+    distinct merged configuration.
     """
 
     dialect: Dialect
@@ -42,19 +45,23 @@ class Scope(Protocol):
     def server_config(self, kind: type[S]) -> S: ...
 
     def provider(self, group: str, name: str) -> Any:
-        """The object registered under *group* and *name* by a loaded module, or None."""
+        """Return the object registered under *group* and *name* by a loaded module, or None."""
 
     def loaded(self, module: str) -> bool:
-        """Whether the module with that identifier (authz_core_module) is loaded."""
+        """Return True if the module with that identifier (authz_core_module) is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledHook:
-    """A hook ready to run for one merged configuration.
+    """A hook compiled for one merged configuration.
 
-    *waits*: fn is `async def`, or gives something to be waited for where it has no answer at once.  The rest spares calls: *answer* is what fn
-    answers to every request; fn declines for methods whose numbers are not in the mask *methods*, and for handlers that *handlers* doesn't name.
-    *needs_file*: fn declines, and leaves all as it is, where the request has no file (`info`), handler or encoding, and its connection no notes.
+    Attributes:
+        is_async: fn is a coroutine function, or may return an awaitable. The following attributes save calls.
+        constant: the status that fn returns for every request.
+        methods: mask of method numbers; fn declines all others.
+        handlers: names of handlers; fn declines all others.
+        needs_file: fn declines and changes nothing if the request has no file (`finfo`), handler or
+            encoding, and its connection no notes.
     """
 
     fn: HookFn
@@ -70,7 +77,9 @@ HookMaker = Callable[[Scope], CompiledHook | None]
 
 
 def lazy_maker(file: str, name: str) -> HookMaker:
-    """The hook maker *name* of the Python module *file*, which is imported when it is to make its hook: reading a configuration needs none."""
+    """Return a hook maker that imports *name* from the Python module *file* when it first runs: reading a
+    configuration needs no hook.
+    """
 
     def make(scope: Scope) -> CompiledHook | None:
         found: HookMaker = getattr(import_module(file), name)
@@ -81,7 +90,7 @@ def lazy_maker(file: str, name: str) -> HookMaker:
 
 
 class Order(IntEnum):
-    """httpd's APR_HOOK_*; equal orders keep the load order."""
+    """httpd's APR_HOOK_*; equal orders are in load order."""
 
     REALLY_FIRST = -10
     FIRST = 0
@@ -92,7 +101,8 @@ class Order(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """*make* runs once for each distinct merged configuration; None: nothing to do there, no cost.
+    """A hook: *make* runs once for each distinct merged configuration; it returns None if the hook is
+    inactive there.
 
     *before* and *after* name modules by their source (``mod_alias.c``).
     """
@@ -106,7 +116,9 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Something other modules look up by group and name: ("authz", "ip"), ("authn", "file"), ("log_item", "h")."""
+    """Something other modules look up by group and name: ("authz", "ip"), ("authn", "file"), ("log_item",
+    "h").
+    """
 
     group: str
     name: str
@@ -120,7 +132,7 @@ class CompletedConfig(Protocol):
     dialect: Dialect
 
     def servers(self) -> Iterable[Any]:
-        """The main server first, then the virtual hosts in file order."""
+        """Return the main server first, then the virtual hosts in file order."""
 
     def loaded(self, module: str) -> bool: ...
 
@@ -139,9 +151,12 @@ class CompletedConfig(Protocol):
 class Module:
     """One httpd module.
 
-    *name* is httpd's identifier (``dir_module``), *source* the file that -l and <IfModule> name (``mod_dir.c``).  *check_config* steps
-    run once the configuration is complete, *post_config* steps after them and not under -t; both raise ConfigError or StartError.
-    *guarded* names directives that are accepted but stop a start, since they have no behaviour here yet.
+    Attributes:
+        name: httpd's identifier (``dir_module``).
+        source: the file that -l and <IfModule> name (``mod_dir.c``).
+        check_config: steps that run once the configuration is complete.
+        post_config: steps that follow them, except under -t; both raise ConfigError or StartError.
+        unimplemented: directives that are accepted but stop a start, as they have no behaviour here.
     """
 
     name: str

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 
-# What a hook answers: an HTTP status (from 100 on), or one of httpd's three words.
+# A hook's result: an HTTP status (from 100 on), or OK, DECLINED or DONE.
 HookStatus = int
 OK: Final = 0
 DECLINED: Final = -1
 DONE: Final = -2
 
-# The argument is a whimbrel.engine.request.Request, which comes later in the layers.
+# The argument is a whimbrel.engine.request.Request, which is a higher layer.
 HookFn = (
     Callable[[Any], HookStatus]
     | Callable[[Any], Awaitable[HookStatus]]
@@ -32,7 +32,7 @@ class RunMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase; *index* orders them."""
+    """One phase; *index* gives the order."""
 
     index: int
     name: str

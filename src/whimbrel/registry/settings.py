@@ -1,7 +1,8 @@
-"""Settings records and their merge.
+"""Configuration records and their merge.
 
-A module keeps two records, one per server and one per folder, as httpd does.  A record is a slotted dataclass whose fields are made by
-`setting`; a field left UNSET takes the value of the layer below.  UNSET is never a legal value.
+A module has two records, one per server and one per directory, as in httpd.  A record is a slotted dataclass
+whose fields are made by `setting`. A field left UNSET takes the value of the layer below; UNSET is never a
+legal value.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class _Unset:
 
 
 UNSET: Final[Any] = _Unset()
-SPECIALIZE_THRESHOLD: Final = 200  # uses of a kind of record from which on functions of its own pay
+SPECIALIZE_THRESHOLD: Final = 200  # uses of a record type after which generated functions pay off
 R = TypeVar("R")
 MergeField = Callable[[Any, Any], Any]
 
@@ -30,10 +31,11 @@ MergeField = Callable[[Any, Any], Any]
 def setting(
     default: Any = None, *, merge: MergeField | None = None, make: Callable[[], Any] | None = None
 ) -> Any:
-    """A field of a settings record.
+    """Return a field of a configuration record.
 
-    *default* (or *make*, for mutable ones) is the value where no layer sets it; *merge(base, over)* combines two set
-    values, by default the inner one wins.  *merge* returns a new object, it never changes its arguments.
+    *default* (or *make*, for mutable values) is the value if no layer sets it; *merge(base, over)* combines
+    two set values; by default the inner one wins.  *merge* returns a new object and never changes its
+    arguments.
     """
     return field(default=UNSET, metadata={"default": default, "make": make, "merge": merge})
 
@@ -67,13 +69,15 @@ def _defaults(kind: Any) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
 
 
 def default_of(kind: Any, name: str) -> Any:
-    """The value of a field that no layer sets."""
+    """Return the value of a field that no layer sets."""
     default, make = _defaults(kind)[name]
     return default if make is None else make()
 
 
 class _Specialized:
-    """`merge` and `filled` for one kind of record; ones of its own, without loops, once it has been asked for many times (thousands of hosts)."""
+    """`merge` and `with_defaults` for one record type; generated functions without loops after many uses
+    (thousands of hosts).
+    """
 
     __slots__ = ("_count", "_kind", "with_defaults", "merge")
 
@@ -83,7 +87,7 @@ class _Specialized:
         self.with_defaults: Callable[[Any], Any] | None = None
 
     def count(self) -> None:
-        """It was asked for once more."""
+        """It was requested once more."""
         self._count += 1
         if self._count == SPECIALIZE_THRESHOLD:
             self.merge, self.with_defaults = _generate(self._kind)
@@ -95,7 +99,7 @@ def _specialized(kind: Any) -> _Specialized:
 
 
 def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
-    """The two functions as code that names every field."""
+    """Return the two functions as code that names every field."""
     merging, filling = (
         ["def merge(base, over):", " out = new(kind)"],
         ["def filled(record):", " out = new(kind)"],
@@ -122,7 +126,9 @@ def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any
 
 
 def merge(base: R, over: R) -> R:
-    """A new record: *over* laid on *base*, field by field; a record's own ``merge_onto(base)`` method replaces the rule."""
+    """Return *over* merged on *base*, field by field; a record's ``merge_onto(base)`` method replaces the
+    rule.
+    """
     merge_onto = getattr(over, "merge_onto", None)
     if merge_onto is not None:
         merged: R = merge_onto(base)
@@ -145,7 +151,7 @@ def merge(base: R, over: R) -> R:
 
 
 def with_defaults(record: R) -> R:
-    """A copy with the defaults in place of UNSET: what hooks read."""
+    """Return a copy with the defaults in place of UNSET: what hooks read."""
     kind: Any = type(record)
     specialized = _specialized(kind)
     if specialized.with_defaults is not None:

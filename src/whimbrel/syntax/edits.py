@@ -1,7 +1,8 @@
-"""Changes to a file as byte ranges of its source.
+"""Edits of a file as byte ranges of its source.
 
-An edit replaces a range (an empty range inserts).  Edits that make sense only together form a `Group`, which is applied whole or not at all.  Ranges
-may touch but not overlap; insertions at one place keep the order in which they are given.
+An edit replaces a range (an empty range inserts).  Dependent edits form a `Group`, which is applied
+completely or not at all.  Ranges may touch but not overlap; insertions at one position stay in the given
+order.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Group:
 
 
 class EditError(Exception):
-    """Edits that can't be applied; nothing was changed."""
+    """Edits that cannot be applied; the source is unchanged."""
 
 
 class RangeError(EditError):
@@ -53,7 +54,7 @@ class OverlapError(EditError):
 
 
 def apply(data: bytes, groups: Iterable[Group]) -> bytes:
-    """*data* with all *groups* applied; raises OverlapError or RangeError, and then has applied none."""
+    """Return *data* with all *groups* applied; raise OverlapError or RangeError if one cannot be applied."""
     ordered = _ordered(groups)
     pieces, done = [], 0
     for index, (edit, group) in enumerate(ordered):
@@ -67,7 +68,9 @@ def apply(data: bytes, groups: Iterable[Group]) -> bytes:
 
 
 def choose(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
-    """The groups that can be applied together, earlier ones first, and those left out because they clash with one of them or themselves."""
+    """Return the groups that can be applied together, earlier ones first, and those that overlap with one of
+    them or themselves.
+    """
     chosen: list[Group] = []
     refused: list[Group] = []
     for group in groups:
@@ -76,7 +79,9 @@ def choose(groups: Sequence[Group]) -> tuple[list[Group], list[Group]]:
 
 
 def _ordered(groups: Iterable[Group]) -> list[tuple[Edit, Group]]:
-    """All edits by place; at one place insertions come before the replacement (sorting is stable)."""
+    """Return all edits by position; insertions precede the replacement at the same position (sorting is
+    stable).
+    """
     return sorted(
         ((edit, group) for group in groups for edit in group.edits),
         key=lambda pair: (pair[0].start, pair[0].end),

@@ -1,8 +1,8 @@
-"""Formatting of configuration files: indentation, case of names, blank lines; nothing that has a meaning changes.
+"""Formatting of configuration files: indentation, case of names, blank lines; the meaning is unchanged.
 
-Only white space before a line, blank lines, white space at a line's end and the case of names are touched.  What a backslash joins, text inside
-sections of other languages (<Perl>, <LuaHook...>) and text that is no configuration stay as they are, byte for byte.  `formatted` reads its own
-result under the rules of both versions and raises rather than give one that says something else.
+Only white space before and after a line, blank lines and the case of names change. Lines joined by
+backslashes, sections in other languages (<Perl>, <LuaHook...>) and text that is no configuration stay byte
+for byte.  `formatted` parses its result under the rules of both versions and raises if the meaning differs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TEXTUAL = ("macro",)  # names in there may be a macro's parameters
 
 
 class NotTheSame(Exception):
-    """Formatting would change what the file says; it should stay as it is."""
+    """Formatting would change the meaning of the file; it must stay as it is."""
 
 
 def formatted(data: bytes, spelling: Spelling, *, indent: int = 4) -> bytes:
@@ -45,7 +45,7 @@ def _same(before: bytes, after: bytes) -> bool:
 
 
 def _directives(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
-    """The names, in lower case, and arguments of the lines that count."""
+    """Return the names, in lower case, and arguments of the lines that count."""
     for _start, _end, _number, text in scan(as_text(data), rules):
         if text and text[0] != "#":
             name, args = split_name(text)
@@ -53,13 +53,15 @@ def _directives(data: bytes, rules: LineRules) -> Iterator[tuple[str, str]]:
 
 
 class _Formatter:
-    """One file on its way out; *ended* says whether the last line has a line end."""
+    """One file being formatted; *ended* is True if the last line has a line end."""
 
     def __init__(self, document: Document, spelling: Spelling, indent: int) -> None:
         self.document, self.spelling, self.indent = document, spelling, indent
 
     def lines(self) -> Iterator[bytes]:
-        """The pieces of the result: at most one blank line in a row, none at the beginning and the end of the file or of a section."""
+        """Return the pieces of the result: at most one blank line in a row, none at the beginning or end of
+        the file or of a section.
+        """
         blank, first, last = False, True, b""
         for piece, depth, plain in self._pieces():
             if isinstance(piece, Blank):
@@ -104,7 +106,7 @@ class _Formatter:
         )
 
     def _respelled(self, piece: Directive | Section | Close, source: bytes) -> bytes:
-        """The line with the name as it is usually spelled."""
+        """Return the line with the usual spelling of its name."""
         known = self.spelling(piece.name if isinstance(piece, Directive) else f"<{piece.name}")
         if known is None:
             return source
@@ -119,12 +121,12 @@ class _Formatter:
 
 
 def _foreign(section: Section) -> bool:
-    """Whether the section holds another language, or never ends."""
+    """Return True if the section contains another language, or is not closed."""
     return section.close is None or section.name.lower().startswith(FOREIGN)
 
 
 def _trimmed(line: bytes) -> bytes:
-    """The line without white space before its line end, unless a backslash would come to stand there."""
+    """Return the line without trailing white space, unless a backslash would then end it."""
     body = line.rstrip(b"\r\n")
     tail = line[len(body) :]
     plain = body.rstrip(b" \t")

@@ -1,7 +1,8 @@
 """Logical lines: what httpd hands from a file to its parser, one at a time.
 
-A physical line ends in a newline (a carriage return before it is white space).  A backslash right before the line end joins the next line; white
-space around the joined text is dropped; a NUL hides the rest of its physical line.  A byte order mark is text like any other.
+A physical line ends in a newline (a carriage return before it is white space).  A backslash right before the
+line end joins the next line; white space around the joined text is dropped; a NUL hides the rest of its
+physical line.  A byte order mark is text like any other.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from whimbrel.syntax.words import WHITE, getword
 
 @dataclass(frozen=True, slots=True)
 class LineRules:
-    """How one version of httpd reads lines.
+    """Line rules of one version of httpd.
 
-    *doubled_ends*: a backslash that follows another one joins nothing, and one of the two is dropped.  *limit*: the greatest number of bytes of a
-    logical line (line end included); what exceeds it is the next line, with the next number; None is no limit.  *drops_unfinished*: a line
-    that the end of the file cuts off after a joining backslash is not read at all.
+    Attributes:
+        doubled_ends: a backslash after another one does not join, and one of the two is dropped.
+        limit: maximum bytes of a logical line, line end included; the excess is the next line, with the
+            next number; None: no limit.
+        drops_unfinished: a line that ends with the file after a joining backslash is not read.
     """
 
     doubled_ends: bool
@@ -35,7 +38,8 @@ V24_LINES = LineRules(doubled_ends=False, limit=None, drops_unfinished=False)
 
 @dataclass(slots=True)
 class LogicalLine:
-    """Bytes *start* to *end* (line ends included); *number* is what httpd reports: that of the last physical line read, counted from 1.
+    """Bytes *start* to *end* (line ends included); *number* is what httpd reports: that of the last physical
+    line read, counted from 1.
 
     *text* is joined and trimmed, one character per byte; it is empty for a blank line.
     """
@@ -55,13 +59,13 @@ _NAME = compile(
 
 
 def logical_lines(data: bytes, rules: LineRules = V24_LINES) -> Iterator[LogicalLine]:
-    """The lines of a file in httpd's order, blank lines and comments included."""
+    """Return the lines of a file in httpd's order, blank lines and comments included."""
     for start, end, number, text in scan(as_text(data), rules):
         yield LogicalLine(start, end, number, text)
 
 
 def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
-    """The same lines as plain tuples, for those who need them fast.  Bytes after the last one belong to no line."""
+    """Yield the same lines as tuples, which is faster.  Bytes after the last line belong to no line."""
     size, limit = len(source), rules.limit or len(source)
     position = number = 0
     unusual = _next_unusual(source, 0)
@@ -82,12 +86,12 @@ def scan(source: str, rules: LineRules) -> Iterator[Scanned]:
 
 
 def plain(source: str) -> bool:
-    """Whether every line of *source* stands for itself: none is joined to the next one, none is cut."""
+    """Return True if every physical line of *source* is a logical line: none is joined, none is cut."""
     return _UNUSUAL.search(source) is None
 
 
 def numbered(source: str) -> Iterator[Scanned]:
-    """The lines of a plain *source* for those who ask for numbers and texts alone: `scan` without the positions, all 0."""
+    """Yield the lines of a `plain` source with numbers and texts; the positions are 0."""
     return zip(repeat(0), repeat(0), count(1), [line.strip(WHITE) for line in source.split("\n")])
 
 
@@ -97,7 +101,9 @@ def _next_unusual(source: str, at: int) -> int:
 
 
 def origin(source: str, start: int, rules: LineRules) -> tuple[str, list[int]]:
-    """The text of the logical line that begins at *start*, where in *source* each character comes from, and (one more) where the last one ends."""
+    """Return the text of the logical line that begins at *start*, the position of each character in *source*,
+    and the end of the last one.
+    """
     places: list[int] = []
     end, _, joined = _slow_line(source, start, 0, rules, places)
     indent = len(joined) - len(joined.lstrip(WHITE))
@@ -111,9 +117,10 @@ def origin(source: str, start: int, rules: LineRules) -> tuple[str, list[int]]:
 def _slow_line(
     source: str, position: int, number: int, rules: LineRules, places: list[int] | None = None
 ) -> tuple[int, int, str]:
-    """One line with all rules applied: its end, its number (0: the file ends and there is no line) and its text.
+    """Read one line with all rules; return its end, its number (0: no line before the end of the file) and
+    its text.
 
-    *places*, where given, gets the position of every character.
+    *places*, if given, receives the position of every character.
     """
     pieces: list[str] = []
     length = 0
@@ -137,9 +144,9 @@ def _slow_line(
 
 
 def _joins(chunk: str, rules: LineRules) -> tuple[str, bool]:
-    """What remains of a physical line, and whether a backslash joins the next one to it.
+    """Return the rest of a physical line, and True if a backslash joins the next one to it.
 
-    2.4 looks at all that it has collected: on an empty line a backslash left over before it joins once more.
+    2.4 examines all text collected so far: on an empty line a backslash left over before it joins again.
     """
     body = _without_line_end(chunk)
     if body == chunk or not body.endswith("\\"):
@@ -152,11 +159,11 @@ def _without_line_end(text: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """A line's first word and the rest of it, as httpd looks them up.
+    """Return a line's first word and the rest, as httpd looks them up.
 
-    Words are httpd's, so the name may be quoted (``""`` gives an empty name, a line that httpd passes over).  One ``>`` at the end of the name is
-    cut off, and a section without arguments (``<Else>``) gets ``>`` as arguments; where the second character is a slash (closing tags)
-    the name stays as it is.
+    Words are httpd's, so the name may be quoted (``""`` gives an empty name, a line that httpd ignores). One
+    ``>`` at the end of the name is removed, and a section without arguments (``<Else>``) gets ``>`` as
+    arguments; a name whose second character is a slash (closing tags) is unchanged.
     """
     plain = _NAME.match(text)
     if plain:

@@ -1,6 +1,7 @@
-"""Where the parts of a line stand in the source, for edits that change a name or a word and leave the rest alone.
+"""Positions of a line's parts in the source, for edits that change a name or an argument alone.
 
-A backslash at a line end lets a word, even a name, consist of pieces; a range then reaches from the first byte to the last one.
+A backslash at a line end may divide an argument, or even a name; a range then extends from the first byte to
+the last.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ Named = Directive | Section | Close
 
 
 def name_range(document: Document, node: Named) -> Range:
-    """The first word of the line as it is written: its quotes and the ``<`` of a section included, ``>`` where it is glued (``<Else>``)."""
+    """Return the range of the first word as written: with quotes and the ``<`` of a section, and with ``>``
+    if it is adjacent (``<Else>``).
+    """
     text, places = _line(document, node)
     end = len(text[: getword(text)[1]].rstrip(WHITE))
     return _between(places, 0, end)
 
 
 def args_range(document: Document, node: Named, start: int = 0, end: int | None = None) -> Range:
-    """Characters *start* to *end* of the node's args (all of them unless given).
+    """Return the range of characters *start* to *end* of the node's args (by default all).
 
-    Where the line has no arguments this is the empty range after the name, so that an insertion there needs a blank of its own.
+    Without arguments this is the empty range after the name, so an insertion there needs a leading blank.
     """
     text, places = _line(document, node)
     first = getword(text)[1]
@@ -38,7 +41,9 @@ def _line(document: Document, node: Named) -> tuple[str, list[int]]:
 
 
 def _between(places: list[int], start: int, end: int) -> Range:
-    """From the byte of the first character to the end of the last; an empty stretch lies before its character."""
+    """From the byte of the first character to the end of the last; an empty stretch lies before its
+    character.
+    """
     if start == end:
         return places[start], places[start]
     return places[start], places[end] if end == len(places) - 1 else places[end - 1] + 1

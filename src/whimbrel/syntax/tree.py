@@ -1,10 +1,11 @@
 """The lossless tree of a configuration file.
 
-It knows lines, sections and comments, but no directive: arguments stay one text, since quoting depends on the directive.  Every byte belongs to
-exactly one piece, the pieces follow each other without gaps, and no input raises: what httpd couldn't read is `Broken`.
+It knows lines, sections and comments, but no directive: arguments stay one text, since quoting depends on the
+directive.  Every byte belongs to exactly one piece, the pieces follow each other without gaps, and no input
+raises: what httpd couldn't read is `Broken`.
 
-Where httpd would stop at a closing tag of the wrong name, the tree goes on: the tag closes the nearest section of that name, and the sections
-in between stay unclosed.
+Where httpd would stop at a closing tag of the wrong name, the tree goes on: the tag closes the nearest
+section of that name, and the sections in between stay unclosed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Comment(Piece):
 
 @dataclass(slots=True, eq=False)
 class Malformed(Piece):
-    """Text that is no directive and no section: a stray closing tag, a tag without ``>``, a line that the end of the file cuts off."""
+    """Text that is no directive and no section: a stray closing tag, a tag without ``>``, a line that the end
+    of the file cuts off.
+    """
 
     reason: str
 
@@ -63,10 +66,11 @@ class Close(Piece):
 
 @dataclass(slots=True, eq=False)
 class Section(Piece):
-    """A container, from its opening line to its closing tag; *number* is that of the opening line, *body* where that line ends.
+    """A container, from its opening line to its closing tag; *number* is that of the opening line, *body* the
+    end of that line.
 
-    *name* as written, without ``<``; *args* as httpd hands them on, ``>`` and what follows it included.  *close* is None where the
-    section was never closed.
+    *name* as written, without ``<``; *args* as httpd passes them, with ``>`` and what follows it. *close* is
+    None if the section is not closed.
     """
 
     name: str
@@ -77,7 +81,7 @@ class Section(Piece):
 
 
 Node = Blank | Comment | Directive | Section | Malformed
-Bytes = bytes  # `Document.bytes` hides the name of its own type
+Bytes = bytes  # `Document.bytes` hides the built-in name
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +93,7 @@ class Document:
     rules: LineRules
 
     def source(self, piece: Piece) -> Bytes:
-        """The bytes of a node, its children included."""
+        """Return the bytes of a node, its children included."""
         return self.bytes[piece.start : piece.end]
 
     def walk(self) -> Iterator[Node]:
@@ -97,7 +101,7 @@ class Document:
         return walk(self.children)
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """The byte ranges of all logical lines in order; joined, they are the source."""
+        """Return the byte ranges of all logical lines in order; joined, they are the source."""
         waiting: list[Node | Close] = [*reversed(self.children)]
         while waiting:
             node = waiting.pop()
@@ -120,14 +124,16 @@ def walk(nodes: list[Node]) -> Iterator[Node]:
 
 
 def parse(data: bytes, rules: LineRules = V24_LINES) -> Document:
-    """The tree of one file.  Included files are not followed."""
+    """Return the tree of one file.  Included files are not followed."""
     with _uncollected():
         return _parse(data, rules)
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Hold the cyclic garbage collector back: a tree has no cycles, and going over its growing mass again and again doubles the time."""
+    """Hold the cyclic garbage collector back: a tree has no cycles, and going over its growing mass again and
+    again doubles the time.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -164,7 +170,7 @@ def _parse(data: bytes, rules: LineRules) -> Document:
 
 
 def _folded(name: str) -> bytes:
-    """The key under which names agree: only the letters of ASCII have a case."""
+    """Return the key under which names agree: only the letters of ASCII have a case."""
     return to_bytes(name).lower()
 
 
@@ -194,7 +200,7 @@ class _Builder:
         self.add = section.children.append
 
     def leave(self, close: Close) -> None:
-        """Close the nearest section of that name; those inside it end where the tag begins."""
+        """Close the innermost section of that name; sections inside it end where the tag begins."""
         wanted = _folded(close.name)
         while True:
             section = self.open.pop()

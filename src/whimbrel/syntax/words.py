@@ -1,7 +1,7 @@
-"""One word of a configuration line, as httpd reads it: quotes, backslashes, white space.
+"""One argument of a configuration line, as httpd reads it: quotes, backslashes, white space.
 
-Both versions read words alike.  White space is what C's isspace() calls so: blank, tab, newline, vertical tab, form feed, carriage return, and
-nothing of Latin-1 (str.split would also end words at a no-break space).
+Both versions read arguments alike.  White space is that of C's isspace(): blank, tab, newline, vertical tab,
+form feed, carriage return, and nothing of Latin-1 (str.split would also split at a no-break space).
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ _BRACE = compile(r"\\\\|[{}]|[^\\{}]+|\\", re.DOTALL)
 _BARE = compile(r"[^ \t\n\v\f\r]+")
 _PLAIN = compile(
     r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)"""
-)  # a word that needs no care
+)  # a word without special characters
 _QUOTED = {quote: compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
 _ESCAPED = {"": compile(r"\\(\\)"), '"': compile(r'\\([\\"])'), "'": compile(r"\\([\\'])")}
 
 
 def getword(text: str, at: int = 0) -> tuple[str, int]:
-    """The word that begins at or after *at*, without its quotes, and where the next one begins.
+    """Return the word that begins at or after *at*, without its quotes, and the start of the next one.
 
-    At the end of the text both the word is empty and the position is the length of the text; a quoted empty word is empty too, so only the
-    position tells them apart from each other.  A quote opens only at the beginning of a word and ends the word where it closes, glued text being
-    the next word; without its partner it runs to the end.  Two backslashes are one, and inside quotes a backslash hides that quote.
+    At the end of the text the word is empty and the position is the length of the text. A quoted empty word
+    is empty too, so only the position distinguishes them.  A quote opens only at the beginning of a word and
+    ends the word where it closes; adjacent text is the next word. An unclosed quote extends to the end.  Two
+    backslashes are one, and inside quotes a backslash escapes that quote.
     """
     plain = _PLAIN.match(text, at)
     if plain:
@@ -44,9 +45,8 @@ def getword(text: str, at: int = 0) -> tuple[str, int]:
 
 
 def getword_braced(text: str) -> tuple[str, str]:
-    """The first word and the rest, like `getword`, but a word in braces (of 2.4: ProxyHCExpr) runs to the matching brace and loses both.
-
-    Braces nest; two backslashes are one, a single one hides nothing.
+    """Return the first word and the rest, like `getword`, but a word in braces (2.4: ProxyHCExpr) extends to
+    the matching brace and loses both.
     """
     start = skip_blanks(text)
     if text[start : start + 1] != "{":
@@ -66,12 +66,14 @@ def _closing_brace(text: str, at: int) -> int:
 
 
 def unescaped(word: str, quote: str = "") -> str:
-    """*word* with each pair of backslashes, and each backslash before *quote*, reduced to its second character."""
+    """Return *word* with each pair of backslashes, and each backslash before *quote*, reduced to its second
+    character.
+    """
     return _ESCAPED[quote].sub(r"\1", word) if "\\" in word else word
 
 
 def skip_blanks(text: str, at: int = 0) -> int:
-    """The first position from *at* on that holds no white space."""
+    """Return the first position from *at* on without white space."""
     return _end(_BLANKS, text, at)
 
 

@@ -1,4 +1,6 @@
-"""Our data classes do what those of the standard library do: every expectation comes from the same class made by `dataclasses`."""
+"""Our data classes do what those of the standard library do: every expectation comes from the same class made
+by `dataclasses`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Networks: what APR accepts and refuses (config-args and config-full recordings), and lists of them against a plain reference."""
+"""Networks: what APR accepts and refuses (config-args and config-full recordings), and lists of them against
+a plain reference.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Numbers, letters and blanks as C has them in the locale of httpd, which is "C": strtol(3), isspace(3), toupper(3)."""
+"""Numbers, letters and blanks as C has them in the locale of httpd, which is "C": strtol(3), isspace(3),
+toupper(3).
+"""
 
 from __future__ import annotations
 

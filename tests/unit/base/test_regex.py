@@ -1,4 +1,6 @@
-"""Expressions as httpd has them.  What matches was asked of the running server where the two versions differ; times are bounds, not measurements."""
+"""Expressions as httpd has them.  What matches was asked of the running server where the two versions differ;
+times are bounds, not measurements.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Handlers without behaviour: the start is refused, a .htaccess file gives 500; a file is sent only where httpd sends it, with a warning."""
+"""Handlers without behaviour: the start is refused, a .htaccess file gives 500; a file is sent only where
+httpd sends it, with a warning.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-""".htaccess files: what is admitted, what is said, and when the file is read again.  Expected texts are the servers' own."""
+""".htaccess files: what is admitted, what is said, and when the file is read again.  Expected texts are the
+servers' own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Include: which files, in which order, and what is said.  Expected texts are 2.4.71's and 2.2.34's (@ is the server root)."""
+"""Include: which files, in which order, and what is said.  Expected texts are 2.4.71's and 2.2.34's (@ is the
+server root).
+"""
 
 from __future__ import annotations
 

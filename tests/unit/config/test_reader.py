@@ -1,4 +1,6 @@
-"""Reading files into a tree.  Every expected text is what 2.4.71 or 2.2.34 said to the same lines (@ is the server root)."""
+"""Reading files into a tree.  Every expected text is what 2.4.71 or 2.2.34 said to the same lines (@ is the
+server root).
+"""
 
 from __future__ import annotations
 

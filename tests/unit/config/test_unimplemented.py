@@ -1,4 +1,6 @@
-"""Directives without behaviour: judged under -t, refused at a start, left out only where a reason is on the list."""
+"""Directives without behaviour: judged under -t, refused at a start, left out only where a reason is on the
+list.
+"""
 
 from __future__ import annotations
 

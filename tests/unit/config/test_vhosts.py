@@ -1,4 +1,6 @@
-"""Virtual hosts: look-ups by address and name, and the text of -S.  Expected values: vhosts/details.html and recorded dumps."""
+"""Virtual hosts: look-ups by address and name, and the text of -S.  Expected values: vhosts/details.html and
+recorded dumps.
+"""
 
 from __future__ import annotations
 

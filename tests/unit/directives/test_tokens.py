@@ -1,4 +1,6 @@
-"""Words and ``${NAME}``.  Expected values: what 2.4.71 and 2.2.34 echo ("Illegal option WORD", "Could not parse expression")."""
+"""Words and ``${NAME}``.  Expected values: what 2.4.71 and 2.2.34 echo ("Illegal option WORD", "Could not
+parse expression").
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A variable that no other request has is made when somebody asks for it, once for a request and all that belongs to it."""
+"""A variable that no other request has is made when somebody asks for it, once for a request and all that
+belongs to it.
+"""
 
 from __future__ import annotations
 

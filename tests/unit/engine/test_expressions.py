@@ -1,4 +1,6 @@
-"""Expressions in directives, through an engine; statuses, fields and log lines are those of the running httpd 2.4.71."""
+"""Expressions in directives, through an engine; statuses, fields and log lines are those of the running httpd
+2.4.71.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ from whimbrel.engine.response import Response
 from whimbrel.engine.time_slices import MAX_SHORT, Slices, Turns, names_in
 from whimbrel.http.syntax.head import InputState, read_head
 
-LONGEST = 0.004  # seconds of processor time that 19 of 20 turns of the loop may take: a slice and its last step, on a slow machine
+# seconds of processor time that 19 of 20 turns of the loop may take: a slice and its last step, on a slow
+# machine
+LONGEST = 0.004
 ENTRIES = 3000
 CONF = """LoadModule negotiation_module modules/mod_negotiation.so
 LoadModule speling_module modules/mod_speling.so

@@ -1,4 +1,6 @@
-"""Logical lines.  Expected values: the lines that 2.4.71 and 2.2.34 name in their messages, and the words they echo."""
+"""Logical lines.  Expected values: the lines that 2.4.71 and 2.2.34 name in their messages, and the words
+they echo.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One more use of a kept answer that is sent as any other is: its body is a file."""
+"""Reply from the response cache whose body is a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from whimbrel.engine.response import Response
 
 
 class CachedFileResponse(Response):
-    """See the module; *head* is the request's where it is not the kept one's to the byte, *now* when it came."""
+    """A cached response as the protocols send it: a `Response` whose body is the file.
+
+    *head* is the request's head where its bytes differ from the cached one's; *now* is the time of the
+    request.
+    """
 
     __slots__ = ("_connection", "_engine", "_cached", "_now", "_head")
 

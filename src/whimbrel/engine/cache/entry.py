@@ -1,7 +1,8 @@
-"""Finished answers that are kept: what was asked before is answered again, as long as no file that the answer came from has changed.
+"""Entries of the response cache.
 
-A kept answer is its head with slots (Date, the Keep-Alive count), its body and its events: access-log lines with slots for what differs per
-request, and the error-log lines to repeat.  Where it is found: request/books.py.
+An entry holds the response head with slots (Date, the Keep-Alive count), the body, access-log lines with
+slots for what differs per request, and the error-log lines to repeat. It is valid as long as no file that the
+response depended on has changed. The index is cache/index.py.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE: Final = b", max="
 LENGTH: Final = b"\r\nContent-Length: %d\r\n"
-BASE: Final = 6144  # bytes of an answer's own, of a note of a file, of an error-log line: about
+BASE: Final = 6144  # approximate bytes: of an entry itself, of a dependency, of an error-log line
 NOTE: Final = 300
 EVENT: Final = 400
 # times that a head's bytes are there: key, request, fields, and its line in a log, in which a byte may
@@ -41,26 +42,31 @@ _numbers: Final = count(1)
 
 
 class CachedResponse:
-    """One kept answer.
+    """One entry of the response cache: a response, its log lines and its state within one tick.
 
-    *client* is the only address it holds for, None for all, or for all that are in the same of *lists* as *asker* is; *limit* the number of earlier
-    requests on a connection from which on it does not hold (its head says that the connection stays open).  *any_query*: it holds whatever the
-    query of the request's target is.  *steady*: within one second all its uses by one client have the same log lines, those whose heads are *head*
-    to the byte; *sized*: and where the Keep-Alive count has as many digits.
-
-    *logs* are the access logs that tell of it, until its first use makes *writers* of them.
-
-    *changed* are the fields of the request where they may have been changed: it then holds for the bytes of one head.
-
-    The body is *body*, or all of *file*, whose mark is *stamp*, or what *remade* makes for each use.
-
-    *weight* is about what it takes in memory, in bytes.  *large*: its body is never joined with a head.
-    *number* tells kept answers apart.
-
-    The rest are the server's notes.  In the turn of its loop with the number *turn* the answer has been found to hold, *data* are its bytes (with a
-    *slot* those before the Keep-Alive count, and *tail* those behind; see `counted`), *adders* write
-    its log lines for the client *line_client*.  In the turn *hot* that is so for heads that are not *head* to the byte, and whatever the client;
-    *adds* take the lines that `lines_for` gives.
+    Attributes:
+        client: the only client address that it is valid for; None for all addresses.
+        first_client, address_lists: the client that it was built for; the entry is valid for clients that
+            are in the same of these lists.
+        max_served: number of earlier requests on a connection from which on it is not valid, as its head
+            announces a persistent connection.
+        any_query: True if it is valid for every query.
+        head: the request head; `changed` are the request's fields if a module may have changed them (then
+            the entry is valid for these bytes alone).
+        body, file, stamp, remade: the body; or the path of a file with its signature; or a function that
+            builds the body for each use.
+        dependencies: the files that it depends on.
+        logs, writers: access logs until the first use; then a sink and a line function of each.
+        is_log_line_stable: True if all uses by one client within one second log the same line;
+            `log_shows_size`: as long as the Keep-Alive count keeps its number of digits.
+        weight: approximate size in memory, in bytes.
+        large: True if the body is written apart from the head.
+        number: unique number of the entry.
+        validated_tick: last tick in which the dependencies were checked.
+        ready_tick, data, tail, adders, line_client: in that tick the entry is valid, `data` and `tail`
+            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client`.
+        ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
+            the lines of `render_logs`.
     """
 
     __slots__ = (
@@ -163,7 +169,7 @@ class CachedResponse:
         self.line_digits = 0
         self.ready_tick = self.ready_tick_any_head = (
             self.validated_tick
-        ) = -2  # none: the turn of those who have no loop is -1
+        ) = -2  # no tick; callers without a loop pass -1
         self.date = self.data = self.tail = self.clock_fields_date = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
@@ -173,7 +179,9 @@ class CachedResponse:
         self.adds: tuple[Callable[[bytes], None], ...] = ()
 
     def is_valid(self, connection: Connection, tick: int) -> bool:
-        """Whether it may answer a request on *connection*; files are looked at once in each *turn* of a server's loop (-1: always)."""
+        """Return True if the entry may answer a request on *connection*; its files are checked once in each
+        *tick* (-1: always).
+        """
         if connection.served >= self.max_served or (
             self.client is not None and self.client != connection.client_ip
         ):
@@ -193,13 +201,17 @@ class CachedResponse:
         return self.remade is None or self._remake_body(self.remade, connection)
 
     def _same_lists_as_maker(self, client: str) -> bool:
-        """Whether a client is in the same of `lists` as the one that the answer was made for."""
+        """Return True if *client* is in the same of `address_lists` as the client that the response was built
+        for.
+        """
         return all((client in one) is (self.first_client in one) for one in self.address_lists)
 
     def release_request(self, bare: RawHead) -> None:
-        """Let go of what no further use asks for: most of what a request and its head, whose bytes are *bare*, take in memory.
+        """Release what later uses do not read: most of the memory of the request and its head; *bare*
+        replaces the head.
 
-        The head of a body that is made anew, or of a file, is still told by the scoreboard while it is sent.
+        Entries with a file or a rebuilt body retain theirs: the scoreboard shows the head while such a body
+        is sent.
         """
         if self.remade is not None or self.file:
             return
@@ -211,7 +223,9 @@ class CachedResponse:
             r = r.prev
 
     def _prepare(self, logs: tuple[Any, ...]) -> None:
-        """Before the first use: make the writers of access-log lines, which most answers to questions that never come again need not have."""
+        """Build the writers of access-log lines at the first use; most entries are never used, so `__init__`
+        does not.
+        """
         templates = [log.freeze(self.request, any_query=self.any_query) for log in logs]
         self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, templates, strict=True)])
         self.is_log_line_stable = self.is_log_line_stable and all(line.is_stable for line in templates)
@@ -225,7 +239,7 @@ class CachedResponse:
         return chunk(body) + LAST_CHUNK if self.chunked else body
 
     def _remake_body(self, make: Callable[[], bytes], connection: Connection) -> bool:
-        """Make the body anew; whether there is one for this head."""
+        """Rebuild the body; return True if there is one for this head."""
         connection.rendering = self.request.head
         try:
             body = make()
@@ -240,7 +254,7 @@ class CachedResponse:
         return bool(body)
 
     def serialize_head(self, connection: Connection, date: bytes, now: float) -> bytes:
-        """The head as it goes out at *now*, which is *date*."""
+        """Return the head as it goes out at *now*, which is *date*."""
         self.refresh(date, now)
         if self.keepalive_slot is None:
             return b"%b%b%b" % (self.head_prefix, date, self.head_suffix)
@@ -264,11 +278,11 @@ class CachedResponse:
         return b"%b%d%b" % (self.data, self.count(connection), self.tail)
 
     def count(self, connection: Connection) -> int:
-        """The Keep-Alive count that a connection is told now; 0 where there is none."""
+        """Return the Keep-Alive count for *connection*; 0 if the head has none."""
         return 0 if self.keepalive_slot is None else self.keepalive_slot[2] - connection.served
 
     def refresh(self, date: bytes, now: float) -> None:
-        """Make the texts in `after` anew that go with the clock."""
+        """Rebuild the fields of `head_suffix` that depend on the clock."""
         if not self.clock_fields or date == self.clock_fields_date:
             return
         self.head_suffix = b"".join(
@@ -281,7 +295,7 @@ class CachedResponse:
         self.clock_fields_date, self.data = date, b""
 
     def clone_for(self, head: RawHead) -> CachedResponse:
-        """This answer for heads that are *head* to the byte."""
+        """This response for heads that are *head* to the byte."""
         if self.head.raw == head.raw:
             return self
         clone = object.__new__(CachedResponse)
@@ -300,9 +314,11 @@ class CachedResponse:
     def render_logs(
         self, head: bytes, logged: LoggedLines, connection: Connection, now: float
     ) -> tuple[bytes, ...]:
-        """The lines of one use by another *head*, one for each of `writers`; of a *steady* answer.
+        """Return the lines for a hit by another *head*, one for each of `writers`; for entries whose lines
+        are stable.
 
-        *told* are its lines that they tell of: where these are the same, the same client's are the same within one second.
+        *logged* are the field lines of that head that the logs show. They are part of the key: one client's
+        lines within one second depend on nothing else.
         """
         engine = self.request.engine
         recent = engine.log_lines
@@ -326,7 +342,7 @@ class CachedResponse:
     def _pieces(
         self, outlines: tuple[LogTemplate, ...], connection: Connection, now: float, digits: int
     ) -> tuple[bytes, ...]:
-        """The lines for one client, within one second, but for what requests tell of themselves."""
+        """Return the lines for one client and one second, with holes for the logged fields."""
         key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
         found = recent.entries.get(key)
         if found is None:
@@ -336,7 +352,9 @@ class CachedResponse:
         return found
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
-        """The access-log lines of one use by a head that is *head* to the byte; of a *steady* answer."""
+        """Return the access-log lines of a hit by the same head, byte for byte; for entries whose lines are
+        stable.
+        """
         second, client, digits = (
             int(now),
             connection.client_ip,
@@ -349,12 +367,14 @@ class CachedResponse:
         return self.lines
 
     def _digits(self, connection: Connection) -> int:
-        """How many digits `count` has."""
+        """Return the number of digits of `count`."""
         return len(str(self.count(connection)))
 
 
 def keepalive_slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
-    """What of a head behind Date stands before and behind the Keep-Alive count, and where that begins; None where it is not found there."""
+    """Return the parts of *after* before and after the Keep-Alive count, and the count at the first request
+    of a connection; None if the count is not found.
+    """
     if not r.keepalive_max:
         return None
     mark = KEEP_ALIVE + b"%d\r\n" % r.keepalive_max
@@ -367,7 +387,9 @@ def keepalive_slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
 
 
 def _clock_pieces(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str], ...]:
-    """*after* in pieces, those that go with the clock as what makes them; () where there are none."""
+    """Return *after* in pieces, with a function in place of each value that depends on the clock; () if there
+    is none.
+    """
     pieces: list[bytes | Callable[[int], str]] = [after]
     for text, render in r.deps.clock_fields:
         last = pieces.pop()
@@ -379,7 +401,9 @@ def _clock_pieces(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str
 
 
 def has_untracked_clock_field(r: Request, after: bytes) -> bool:
-    """Whether something in the head changes that `Kept` could not find there: another module changed it, or put it elsewhere."""
+    """Return True if a value in the head changes with time but was not found in it, because another module
+    changed or moved it.
+    """
     if r.body_factory is not None and b"\r\nTransfer-Encoding: chunked\r\n" not in after:
         return bool(r.deps.clock_fields or r.keepalive_max) or after.count(b"\r\nContent-Length: ") != 1
     return bool(r.deps.clock_fields) and not _clock_pieces(r, after)
@@ -395,8 +419,11 @@ def log_hit(
     count: int = -1,
     more: int = 0,
 ) -> None:
-    """Write the log lines of one more use of *kept*, for *head* (None: the kept one's own); the body has *count* bytes (-1: all);
-    *more*: see Answer.sent."""
+    """Write the log lines of one hit of *cached*.
+
+    *head* is the request's head, None if its bytes are the cached head's; *count* is the number of body bytes
+    (-1: all); for *more* see `Response.on_sent`.
+    """
     if (
         cached.is_log_line_stable
         and not more

@@ -1,6 +1,6 @@
-"""Descriptors of the files that kept answers are sent from: open from one use to the next, as long as the next is soon.
+"""Cache of file descriptors for sending cached responses.
 
-Whoever holds one asks for no position of its own: sendfile(2) and pread(2) are told where to begin.
+Users never depend on the descriptor's position: sendfile(2) and pread(2) are given an offset.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ MAX_OPEN: Final = 64
 
 
 class FdCache:
-    """At most *most* descriptors, the one that was used longest ago makes room; `sweep` closes those that nobody has used since the last sweep.
+    """Key: path; value: an open descriptor with its stat signature; at most *most*, least recently used first
+    out.
 
-    A file that was removed takes its place on the disk as long as it is open: sweeps follow one another closely.
+    `sweep` closes the descriptors that were not used since the last sweep. Sweeps are frequent, because a
+    deleted file occupies the disk while it is open.
     """
 
     __slots__ = ("_files", "_most", "_used")
@@ -30,9 +32,10 @@ class FdCache:
         return len(self._files)
 
     def get(self, path: bytes, stamp: StatSignature) -> int:
-        """A descriptor of the file at *path*, which was found to be what *stamp* says; -1 where it is something else by now, or can't be opened.
+        """Return a descriptor of the file at *path* if its signature is *stamp*; -1 if it differs or cannot
+        be opened.
 
-        It stays ours: good until the caller gives the loop its turn.
+        The cache owns the descriptor: it is valid until the caller yields to the event loop.
         """
         known = self._files.get(path)
         if known is not None:
@@ -67,7 +70,7 @@ class FdCache:
 
 
 def open_if_unchanged(path: bytes, stamp: StatSignature) -> int:
-    """A descriptor of the file at *path* if that is what *stamp* says, else -1."""
+    """Return a descriptor of the file at *path* if its signature is *stamp*, else -1."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

@@ -1,7 +1,9 @@
-"""Where kept answers are found, on two levels: by the exact bytes of a head, and behind that by its request line and the fields that mattered.
+"""Index of the response cache, on two levels: the exact bytes of a head, then the request line with the
+fields that the response depends on.
 
-Which fields mattered is what was asked of the request's fields while the answer was made (http/asked.py): clients that differ in others, as real ones
-do with every cookie, find the same answer.  So does every query where nobody asked for it (`Request.args`).
+The fields are those that were read while the response was built (http/semantics/tracked_headers.py). Clients
+whose heads differ in other fields, such as cookies, share an entry; so do queries where no code read
+`Request.args`.
 """
 
 from __future__ import annotations
@@ -34,15 +36,15 @@ from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head, HeadLimits
 
 MAX_BODY: Final = 512 * 1024
-MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one answer with what belongs to it
-# of each of the two generations of each of the two levels, in all books together
+MAX_WEIGHT: Final = 2 * MAX_BODY  # bytes of one response with what belongs to it
+# bounds of each of the two generations of each level, for all indexes together
 MAX_BYTES: Final = 8 * 1024 * 1024
 MAX_ENTRIES: Final = 4096
 MAX_INDEXES: Final = 256  # addresses of the server
 MAX_LINES: Final = 4096  # request lines whose fields are known, and their bytes
 MAX_LINE_BYTES: Final = 1024 * 1024
-MAX_FIELDS: Final = 32  # fields that one request line's answers may depend on
-MAX_SETS: Final = 32  # different sets of such fields
+MAX_FIELDS: Final = 32  # fields that responses to one request line may depend on
+MAX_SETS: Final = 32  # number of different key specifications
 MAX_LISTS: Final = (
     64  # lists of addresses, and sets of values of one field; who depends on more depends on all of it
 )
@@ -51,7 +53,7 @@ HTTP_2: Final = (2, 0)
 
 
 class WeightBudget:
-    """What the young generations of one level hold, in all books together."""
+    """Entries and bytes in the young generations of one level, for all indexes together."""
 
     __slots__ = ("bytes", "entries")
 
@@ -69,10 +71,10 @@ class WeightBudget:
 
 
 class ResponseCache:
-    """The kept answers of one engine: one `Book` for each address that it listens on.
+    """The response cache of one engine: one `CacheIndex` for each address that it listens on.
 
-    Bounds hold for all books together.  Of more than `MAX_BOOKS` addresses the one to which no connection was
-    made for longest has no book any more.
+    All bounds are for the whole cache. Beyond `MAX_BOOKS` addresses the index that was used longest ago is
+    dropped.
     """
 
     __slots__ = ("_indexes", "_lines_bytes", "_sets", "_key_spec_count", "by_bytes", "by_key", "seen")
@@ -85,7 +87,7 @@ class ResponseCache:
         self.seen: set[int] = set()  # hashes of heads that came once
 
     def index(self, address: str, port: int) -> CacheIndex:
-        """The answers kept for requests to one of the server's addresses."""
+        """Return the index of one of the server's addresses."""
         found = self._indexes.pop((address, port), None)
         if found is None:
             found = CacheIndex(self)
@@ -95,7 +97,7 @@ class ResponseCache:
         return found
 
     def indexes(self) -> Iterator[CacheIndex]:
-        """All books, those for HTTP/2 among them."""
+        """Iterate over all indexes, including those of HTTP/2."""
         for index in self._indexes.values():
             yield index
             if index.http2 is not index:
@@ -112,7 +114,7 @@ class ResponseCache:
     def key_spec_for(
         self, names: frozenset[str], logged: frozenset[str], lists: Lists, tests: Tests
     ) -> KeySpec:
-        """The one set of these fields."""
+        """Return the one set of these fields."""
         found = self._sets.get((names, logged, lists, tests))
         if found is None:
             if len(self._sets) >= MAX_SETS:
@@ -124,8 +126,8 @@ class ResponseCache:
         return found
 
     def note_line(self, line: bytes) -> None:
-        """A book will remember one more request line: those of all are dropped where that would be too many
-        bytes.
+        """Account for one more request line in an index; drop the lines of all indexes where they exceed the
+        bound in bytes.
         """
         self._lines_bytes += len(line) + raw_head.LINE_COST
         if self._lines_bytes > MAX_LINE_BYTES:
@@ -139,9 +141,10 @@ class ResponseCache:
             index.forget_lines()
 
     def store(self, head: Head, answer: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
-        """Keep *answer* if it depended on nothing but the head, the client's address and files that have been at rest.
+        """Store *answer* if it depends on nothing but the head, the client's address and files that are
+        settled.
 
-        *writers* are its access logs, *told* the request fields in them.
+        *writers* are its access logs, *logged* the request fields in them.
         """
         r = answer.request
         if not _is_cacheable(r, answer) or (head.url is not None and head.url.password is not None):
@@ -150,13 +153,14 @@ class ResponseCache:
             return
         writers, files = tuple(w for w in writers if w.matches(r)), r.deps
         if not r.may_cache:
-            return  # whether a log tells of it goes by what no other request has
+            return  # a log shows a value that is unique to this request
         files.on_query = (
             files.on_query
             or r.prev is not None
             or r.body_factory is not None
             or not is_cacheable_head(head)
-            or r.untracked_args != head.query  # another took its place (DirectoryIndex), which logs tell
+            # another request replaced it (DirectoryIndex), and logs show that one
+            or r.untracked_args != head.query
             or r.env.__class__ not in (dict, LazyEnv)
         )  # a document's variables, QUERY_STRING among them, for logs
         body = b"".join(part for part in answer.parts if isinstance(part, bytes))
@@ -171,19 +175,19 @@ class ResponseCache:
 
 
 class CacheIndex:
-    """The kept answers for one address; bounded in number and bytes.
+    """The cached responses of one address; bounded in number and bytes.
 
-    *http2* holds those to requests of HTTP/2, so that no bytes sent as HTTP/1 find one of them, nor the
+    *http2* is the index of HTTP/2 requests: bytes sent as HTTP/1 never match an entry of HTTP/2, nor the
     reverse.
 
-    Every head in it has a plain form (`has_plain_form`), and no other bytes than a whole head of that form
-    find anything (`FieldSet.sort`): what
-    answers some bytes is what the general path made of the same bytes, or of others that differ in nothing
-    that it looked at.
+    Only complete heads of the plain form (`has_plain_form`) are stored, and only such bytes match
+    (`KeySpec.build_key`). A hit is therefore the response of the general path to the same bytes, or to bytes
+    that differ in nothing that the path read.
 
-    Of each level there are two generations: what was asked since the last change of generation survives the next.  `exact` is the young one of the
-    first level; a head gets there when its bytes come a second time, so that clients whose heads all differ push nothing out.  *near* is a line that
-    `find` has just met for the first time, which is worth nothing, and the key of its head.
+    Each level has two generations: an entry that was used since the last change of generation survives the
+    next. `by_head` is the young generation of the first level. A head is admitted there on its second
+    occurrence, so unique heads cannot evict entries. `pattern_candidate` is a line without relevance that
+    `lookup_raw` met for the first time, with the key of its head.
     """
 
     __slots__ = (
@@ -214,26 +218,25 @@ class CacheIndex:
         self.pattern_candidate: tuple[bytes, Key] | None = None
 
     def close(self) -> None:
-        """Drop everything and keep nothing more: connections that began while the address had this book find
-        nothing.
-        """
+        """Drop everything and store nothing more; connections that hold this index find nothing."""
         for index in (self, self.http2):
             index._closed = True
             index.clear()
 
     def forget_lines(self) -> None:
-        """Drop the request lines; answers that depend on some fields only are then found by exact bytes, or
-        no more.
+        """Drop the request lines; entries that depend on some fields are then found by exact bytes, or not at
+        all.
         """
         self._lines.clear()
 
     def lookup(
         self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
     ) -> tuple[CachedResponse | None, RawHead | None]:
-        """The kept answer for the bytes of a head, if there is one that holds, and the head where it is not the same to the byte.
+        """Return the cached response for the bytes of a head, if one is valid, and the head where its bytes
+        differ from the cached one's.
 
-        *spare* lines of the bytes are none that the client has sent: then they stand for a head of HTTP/2.
-        For the others see `find`.
+        The last *spare* lines were not sent by the client: they stand for a head of HTTP/2. For the other
+        parameters see `lookup_raw`.
         """
         cached, logged = (self.http2 if spare else self).lookup_raw(connection, raw, limits, tick, spare)
         return cached, None if logged is None else RawHead(raw, logged)
@@ -241,9 +244,9 @@ class CacheIndex:
     def lookup_raw(
         self, connection: Connection, raw: bytes, limits: HeadLimits, tick: int, spare: int = 0
     ) -> tuple[CachedResponse | None, LoggedLines | None]:
-        """`look` with the lines that access logs tell in the place of the head.
+        """`lookup` that returns the lines shown in access logs in place of the head.
 
-        *limits* are those for heads; *turn*: see `Kept.valid`.
+        *limits* are those for heads; *tick*: see `CachedResponse.is_valid`.
         """
         cached = self.by_head.get(raw)
         if cached is None and self._old_by_head:
@@ -291,7 +294,9 @@ class CacheIndex:
     def lookup_pattern(
         self, connection: Connection, raw: bytes, pattern: HeadPattern, tick: int
     ) -> CachedResponse | None:
-        """What `find` gives for a head that is *near*, None where that has to be found out."""
+        """Return the result of `lookup_raw` for a head that matches a pattern; None if `lookup_raw` has to
+        decide.
+        """
         cached = self._young_generation.get(pattern.key)
         if cached is None or not pattern.matches(raw):
             return None
@@ -305,9 +310,10 @@ class CacheIndex:
     def put(
         self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
     ) -> None:
-        """Keep an answer to *head*, whose bytes are *bare*.
+        """Store a response to *head*, whose bytes are *bare*.
 
-        *asked* are the request's fields with what was asked of them, *told* the fields in its access logs.
+        *accessed* are the request's fields with the record of their reads, *logged* the fields in its access
+        logs.
         """
         key = self._key(cached, head, bare, accessed, logged)
         if key is None:
@@ -318,7 +324,7 @@ class CacheIndex:
     def _key(
         self, cached: CachedResponse, head: Head, bare: RawHead, accessed: Any, logged: frozenset[str]
     ) -> Key | None:
-        """Under what other heads find the answer; None where they can't."""
+        """Return the key for heads with other bytes; None if there is none."""
         if (
             not isinstance(accessed, TrackedHeaders)
             or accessed.all_fields_used
@@ -344,14 +350,14 @@ class CacheIndex:
         if known.tested:
             present = [one.partition(b":")[0].lower() for one in lines[1:-2]]
             if any(present.count(name) > 1 for name in known.tested):
-                return None  # tests are made of the values joined
+                return None  # predicates are evaluated on joined values
         found = known.build_key(lines, line, cached.request.connection.client_ip)
         return None if found is None else found[0]
 
     def _key_spec_for(
         self, names: frozenset[str], logged: frozenset[str], own: Lists, tests: Tests, known: KeySpec | None
     ) -> KeySpec:
-        """The set of what an answer depends on, and of what others to its request line do (*known*)."""
+        """Return the set of what a response depends on, and of what others to its request line do (*known*)."""
         lists, sets = own, dict(tests)
         if known is not None:
             names, logged = names | known.names, logged | known.logged
@@ -364,7 +370,7 @@ class CacheIndex:
                 },
             }
         if len(lists) > MAX_LISTS:
-            lists = own  # the others may be those of settings that are gone
+            lists = own  # the others may belong to settings that were replaced
         if BY_CLIENT in names or len(lists) > MAX_LISTS:
             names, lists = names | {BY_CLIENT}, ()
         names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
@@ -394,14 +400,14 @@ class CacheIndex:
 
 
 def _covers_predicates(tests: Tests, known: KeySpec) -> bool:
-    """Whether all *tests* are among those of a set."""
+    """Return True if *known* has all *tests*."""
     there = dict(known.tests) if tests else {}
     return all(name in known.names or set(many) <= set(there.get(name, ())) for name, many in tests)
 
 
 def is_cacheable_head(head: Head) -> bool:
-    """Whether a head says nothing that only its bytes could tell: no error, no body, no expectation, no
-    fragment before what looks like a query.
+    """Return True if all that a head means is in its fields: no error, no body, no expectation, no fragment
+    before a query.
     """
     return (
         not (
@@ -420,7 +426,9 @@ def is_cacheable_head(head: Head) -> bool:
 
 
 def _has_cacheable_body(r: Request, answer: Response) -> bool:
-    """Whether the body is bytes, or one file as it is; and nothing but the handler makes a body that is to be made anew."""
+    """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
+    alone.
+    """
     parts, old = answer.parts, r.proto < (2, 0)
     if r.body_factory is not None and (r.output_filters or not old):
         return False
@@ -445,9 +453,11 @@ def _is_cacheable(r: Request, answer: Response) -> bool:
     if answer.stream is not None or answer.framing is Framing.CLOSE:
         return False
     if r.connection.proxied is not None:
-        return False  # answers are kept by the connection's address, which is the proxy's here, whatever the virtual host says
+        # the key has the connection's address, which is the proxy's here, whatever the virtual host
+        # configures
+        return False
     if r.next is not None:
-        return False  # its ErrorDocument failed: logs tell of that one, which has sent nothing
+        return False  # its ErrorDocument failed: logs show that request, which has sent nothing
     if r.body_in.length != 0 or not _has_cacheable_body(r, answer):
         return False
     if (

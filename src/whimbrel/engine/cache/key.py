@@ -1,7 +1,9 @@
-"""Heads that are told apart without being read: by the request line and those field lines that matter to an answer.
+"""Keys of the response cache: heads identified by request line and relevant field lines, without parsing
+them.
 
-A head whose other lines are well-formed is answered as an earlier one with the same request line and the same lines that matter, in the same order.
-What a line is worth is worked out once for each set of fields: clients repeat most of their lines with every request.
+A head whose other lines are well-formed matches an earlier one with the same request line and the same
+relevant lines in the same order. The role of a line is computed once for each set of fields, because clients
+repeat most lines with every request.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from whimbrel.base.latin1 import to_text
 from whimbrel.engine.log.error_log_line import REQUEST_LINE
 from whimbrel.http.syntax.url import escape_logitem
 
-# In the place of a field name: the answer is for one client's address, for one query.
+# In the place of a field name: the response is for one client's address, for one query.
 BY_CLIENT: Final = "\x7fclient"
 BY_QUERY: Final = "\x7fquery"
 ALWAYS: Final = frozenset(
@@ -37,19 +39,19 @@ ALWAYS: Final = frozenset(
     )
 )
 MAX_KNOWN: Final = 2048
-MAX_KNOWN_BYTES: Final = 128 * 1024  # of lines, in each of the two caches of a FieldSet
-LINE_COST: Final = 128  # bytes that a line takes beyond its own
-# field lines of which it is known how a log shows them, none longer than MAX_ESCAPED_LINE bytes
+MAX_KNOWN_BYTES: Final = 128 * 1024  # lines in each of the two caches of a KeySpec
+LINE_COST: Final = 128  # bytes of a cached line beyond its own
+# Bound of the cache of escaped field lines; lines beyond MAX_ESCAPED_LINE bytes are not cached.
 MAX_ESCAPED: Final = 1024
 MAX_ESCAPED_LINE: Final = 512
 _AS_IT_IS: Final = re.compile(rb"[ !#-\[\]-~]*").fullmatch
 END: Final = [b"", b""]  # the last lines of a head
-KEY: Final = 1  # what a line is worth: it decides about the answer
-LOGGED: Final = 2  # it is told in an access log
-PREDICATE: Final = 4  # it decides by what tests say of its value
+KEY: Final = 1  # what a line is worth: it decides about the response
+LOGGED: Final = 2  # role of a line that an access log shows
+PREDICATE: Final = 4  # role of a line whose predicates are part of the key
 _LINE: Final = re.compile(rb"([-!#$%&'*+.^_`|~0-9A-Za-z]+):[\t -~\x80-\xff]*")
 _QUERY: Final = re.compile(rb"[!\"$-~\x80-\xff]*").fullmatch
-# A request line with a query: that of HTTP/1, and the one of HTTP/2 (see http2.raw_head).
+# A request line with a query: of HTTP/1, and of HTTP/2 (see http2/protocol.py).
 _QUERIED: Final = re.compile(
     rb"((?:\0[01] )?[A-Z]+ (?:https? )?/[^?# ]*)\?[!\"$-~\x80-\xff]*( [^?]*)"
 ).fullmatch
@@ -61,10 +63,10 @@ _FORM: Final = re.compile(
 ).fullmatch
 
 Key = tuple[bytes | str | int, ...]
-Lists = tuple[Container[str], ...]  # of addresses, each asked whether a client's is in it
+Lists = tuple[Container[str], ...]  # address lists that the client was looked up in
 Tests = tuple[
     tuple[str, tuple[Container[str], ...]], ...
-]  # sets of values, each asked whether a field's is in it, by lower-case name
+]  # predicates on the values of fields, by lower-case name
 LoggedLines = tuple[bytes, ...]
 Fill = Callable[[Any], bytes]
 LogTemplate = tuple[tuple[Fill, ...], tuple[bytes, ...]]
@@ -74,19 +76,19 @@ EscapedCache = BoundedDict[bytes, tuple[bytes, bytes]]
 
 
 def has_plain_form(raw: bytes) -> bool:
-    """Return True if *raw* is a complete head that every reader delimits and splits in the same way, under
-    all HttpProtocolOptions.
+    """Return True if *raw* is a complete head that every parser delimits and splits alike, under all
+    HttpProtocolOptions.
 
-    Only such a head may identify a kept answer: a line of three words and well-formed field lines, none
-    folded, all with CR LF.
+    Only such a head may be a key: a request line of three words and well-formed field lines, none folded, all
+    ending in CR LF.
     """
     return _FORM(raw) is not None
 
 
 class RawHead:
-    """The bytes of one head, and its fields as far as a log wants to know them.
+    """The bytes of one head, and the fields of it that logs read.
 
-    *logged* are the lines that the access log tells something of, as `FieldSet.sort` found them.
+    *logged* are the field lines that the access log shows, as `KeySpec.build_key` returned them.
     """
 
     __slots__ = ("_low", "logged", "raw")
@@ -97,7 +99,7 @@ class RawHead:
 
     @property
     def line(self) -> str:
-        """The request line as the access log shows it."""
+        """Return the request line as the access log shows it."""
         line = to_text(self.raw[: self.raw.index(b"\r\n")])
         if line[0] != "\0":
             return line
@@ -106,16 +108,16 @@ class RawHead:
 
     @property
     def url(self) -> None:
-        """None: the target is a plain path."""
+        """None: the target is in origin form without a fragment."""
         return None
 
     @property
     def headers(self) -> RawHead:
-        """The fields."""
+        """Return the fields."""
         return self
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The value of a field, its values joined where it comes more than once."""
+        """Return the value of a field; several values are joined."""
         low = self._low
         if not low:
             low = self._low = self.raw.lower()
@@ -130,16 +132,19 @@ class RawHead:
 
 
 class HeadPattern:
-    """A head but for one value that decides about nothing: whatever stands there, it is found under *key*.
+    """A head with one free value that no decision depends on: every head that matches has the key *key*.
 
-    That is a field's value which is told nowhere, or the query.  *start* are the bytes before it, *rest* those behind; *told* are the lines for the
-    access logs, without the request line where *queried* says that this goes first.
+    The free value is the query or a field that no log shows. *start* are the bytes before it, *rest* those
+    after it. *logged* are the lines for the access logs; if *queried* is set, the request line goes before
+    them.
     """
 
     __slots__ = ("_good", "at", "behind", "key", "most", "queried", "rest", "start", "logged")
 
     def __init__(self, raw: bytes, line: bytes, key: Key, logged: LoggedLines, most: int) -> None:
-        """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that may differ."""
+        """*line* stands in the head *raw*, whose like have at most *most* bytes; b"": it is the query that
+        may differ.
+        """
         if line:
             begin = raw.index(b"\r\n%b\r\n" % line) + 2
             self.start, self.rest, self._good = (
@@ -155,7 +160,7 @@ class HeadPattern:
         self.key, self.logged = key, logged[1:] if self.queried else logged
 
     def matches(self, raw: bytes) -> bool:
-        """Whether *raw* is such a head."""
+        """Return True if *raw* matches the pattern."""
         end = len(raw) - self.behind
         return (
             self.at <= end
@@ -167,13 +172,13 @@ class HeadPattern:
 
 
 def without_query(line: bytes) -> bytes:
-    """A request line without its query; the line itself where it has none, or may not be one that can be found again."""
+    """Return a request line without its query; unchanged if it has none, or cannot be a key."""
     found = _QUERIED(line) if b"?" in line else None
     return line if found is None else found[1] + found[2]
 
 
 def render_template(outline: LogTemplate, view: Any) -> bytes:
-    """A line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
+    """Return a line whose holes are to be filled with `values_of` a request, by the operator ``%``."""
     fills, holes = outline
     texts = [fill(view).replace(b"%", b"%%") for fill in fills]
     return texts[0] + b"".join([b"%%(%b)b%b" % pair for pair in zip(holes, texts[1:], strict=True)])
@@ -182,8 +187,11 @@ def render_template(outline: LogTemplate, view: Any) -> bytes:
 def template_values(
     head: bytes, logged: LoggedLines, shown: EscapedCache, missing: dict[bytes, bytes]
 ) -> dict[bytes, bytes]:
-    """What belongs into holes, for the head of which logs tell the lines *told*; *shown* remembers lines, of which clients repeat most, *nothing*
-    is what belongs there where a field is missing."""
+    """Return the values for the holes of a log template.
+
+    *logged* are the lines of the head that logs show, *shown* is the cache of escaped lines, *missing* holds
+    the values of absent fields.
+    """
     line, values = head[: head.index(b"\r\n")], missing.copy()
     values[b""] = line if _AS_IT_IS(line) is not None else octets(escape_logitem(RawHead(head).line))
     there = set()
@@ -200,9 +208,7 @@ def template_values(
 
 
 def _joint(head: bytes, name: bytes) -> bytes:
-    """What stands between the values of a field that comes more than once: HTTP/2 sends cookies apart (RFC
-    9113, 8.2.3).
-    """
+    """Return the separator between values of a repeated field: HTTP/2 splits cookies (RFC 9113, 8.2.3)."""
     return b"; " if name == b"cookie" and head[:1] == b"\0" else b", "
 
 
@@ -215,15 +221,18 @@ def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
 
 
 class KeySpec:
-    """The fields that answers to some request lines depend on: *names* in lower case, `BY_CLIENT` and `BY_QUERY` maybe among them; *told*: those in
-    access logs, `REQUEST_LINE` maybe among them; *lists*: the lists of addresses of which it matters in which of them the client is;
-    *tests*: the same for the values of fields that are not among *names*.
+    """Key specification: what responses to some request lines depend on (compare RFC 9111, 4.1).
 
-    *number* tells sets apart, so that an answer is found under no other than the one that it was kept under.  *latest* is a line that `sort` has
-    just met for the first time and that is worth nothing, b"" where there was none.
+    Attributes:
+        names: relevant fields in lower case; may include `BY_CLIENT` and `BY_QUERY`.
+        logged: fields in access logs; may include `REQUEST_LINE`.
+        lists: address lists whose membership of the client is relevant.
+        tests: predicates on the values of fields that are not among *names*.
+        number: unique number, part of every key.
+        latest: an irrelevant line that `build_key` met for the first time, else b"".
 
-    Lines are remembered up to `MAX_KNOWN_BYTES` of those that are worth nothing, and as many of the others;
-    then all of that kind are dropped.
+    Roles of lines are cached: relevant and irrelevant lines up to `MAX_KNOWN` each and `MAX_KNOWN_BYTES`
+    each; on overflow all lines of the kind are dropped.
     """
 
     __slots__ = (
@@ -257,7 +266,7 @@ class KeySpec:
     ) -> None:
         self.names, self.logged, self.lists, self.tests, self.number = names, logged, lists, tests, number
         self._tests = {name.encode("latin-1"): sets for name, sets in tests if name not in names}
-        self._classes: dict[bytes, bytes] = {}  # what tests say of lines
+        self._classes: dict[bytes, bytes] = {}  # results of predicates by line
         self._parts: BoundedDict[str, str] = BoundedDict(MAX_KNOWN)  # in which of the lists a client is
         self.by_client, self.by_query = BY_CLIENT in names, BY_QUERY in names
         self.is_line_logged = REQUEST_LINE in logged and not self.by_query
@@ -265,23 +274,21 @@ class KeySpec:
         self._logged = frozenset(name.encode("latin-1") for name in logged)
         self._irrelevant: set[bytes] = (
             set()
-        )  # well-formed lines that are worth nothing: most of those that clients send
+        )  # irrelevant well-formed lines: most of those that clients send
         self._known: dict[bytes, int] = {}  # what the others are worth
         self._idle_bytes = self._known_bytes = 0
         self.latest = b""
 
     @property
     def tested(self) -> Collection[bytes]:
-        """The names of the fields of which only tests matter."""
+        """Return the names of the fields of which only tests matter."""
         return self._tests.keys()
 
     def build_key(self, lines: list[bytes], bare: bytes, client: str) -> tuple[Key, LoggedLines] | None:
-        """Under which an answer to the head with these *lines* is kept, and which of them are told in access
-        logs.
+        """Return the key of the head with these *lines*, and its lines for access logs.
 
-        *bare* is the first one `without_query`.  None unless the lines are a whole head and nothing else, its
-        fields well-formed: the last two are
-        empty, no other is.
+        *bare* is the first line `without_query`. The result is None unless the lines are one complete head
+        with well-formed fields: the last two lines are empty, and no other is.
         """
         known, idle, key, self.latest = self._known, self._irrelevant, [], b""
         logged = [lines[0]] if self.is_line_logged else []
@@ -333,7 +340,7 @@ class KeySpec:
             self._known[line] = role
         else:
             self._idle_bytes += cost
-            # these come in floods: every cookie is one
+            # These come in floods, as every cookie is one.
             if len(self._irrelevant) >= MAX_KNOWN or self._idle_bytes > MAX_KNOWN_BYTES:
                 self._irrelevant.clear()
                 self._idle_bytes = cost

@@ -1,4 +1,4 @@
-"""Cache of access-log lines that uses of kept answers have in common within one second."""
+"""Cache of access-log lines that uses of cached responses have in common within one second."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ TIMES: Final = 5
 
 
 class LineCache:
-    """Key: a kept answer's number and what the lines depend on; value: the lines, or what they are made of.
+    """Cache of access-log lines. Key: number of a cached response with all that its lines depend on; value:
+    the lines, or their templates.
 
-    Valid within one second; at most `MAX_LINE_BYTES`; everything is dropped when the second ends or the bound
-    is reached.
+    Entries are valid within one second. The bound is `MAX_LINE_BYTES`; all entries are dropped when the
+    second ends or the bound is reached.
 
     Attributes:
         second: the second of the entries.
-        entries: to be read in that second only, changed by `put`.
+        entries: read only within that second, changed by `put`.
     """
 
     __slots__ = ("_room", "entries", "second")
@@ -33,7 +34,7 @@ class LineCache:
         self.entries.clear()
 
     def put(self, key: tuple[Any, ...], lines: tuple[bytes, ...], size: int) -> None:
-        """Add an entry; key and lines tell of a head of *size* bytes."""
+        """Add an entry; key and lines contain a head of *size* bytes."""
         self._room -= LINE_COST + TIMES * size
         if self._room < 0:
             self.begin(self.second)

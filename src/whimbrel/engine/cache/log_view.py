@@ -1,4 +1,4 @@
-"""What a log may ask of one more use of a kept answer."""
+"""Request as access logs read it on a hit of the response cache."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ class LoggedResponse(Protocol):
 
 
 class CachedRequestView:
-    """What the dynamic items of an access-log line may ask of a kept answer's request.
+    """Request of a cached response, with the values of the present request for the dynamic items of a log
+    line.
 
-    *head* and *headers_in* are those of the present one, and so are request line and query where the answer is the same for any.
+    *head* and *headers_in* are those of the present request; so are request line and query where the response
+    is the same for every query.
     """
 
     __slots__ = (
@@ -79,7 +81,7 @@ class CachedRequestView:
 
     @property
     def env(self) -> dict[str, str]:
-        """See Request; what no other request may have is made anew, once for this one."""
+        """See Request; what no other request may have is rebuilt, once for this one."""
         env = self.request.env
         if not isinstance(env, LazyEnv):
             return env

@@ -1,4 +1,5 @@
-"""What a response depends on: files and their signatures, recorded while a request runs and checked before a cached response is used.
+"""What a response depends on: files and their signatures, recorded while a request runs and checked before a
+cached response is used.
 
 Public: files.{Dependencies, TickStatCache, StatResult, FileCache}.
 Every cache has a bound in bytes (ARCHITECTURE.md, "Bounds").

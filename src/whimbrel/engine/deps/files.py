@@ -1,7 +1,7 @@
-"""Files as one request sees them, and the notes that let a finished answer be kept.
+"""File dependencies: what a request learns from the file system, recorded so that its response can be cached.
 
-Everything that an answer depends on in the file system is asked through `FileView`, which notes the question and its answer: a
-kept answer is good as long as each note still holds.
+Phases and modules call stat through `Dependencies`, which records path and result. A cached response is valid
+as long as every recorded result is unchanged.
 """
 
 from __future__ import annotations
@@ -24,25 +24,28 @@ ContentSignature = tuple[
 Moving = tuple[str, Callable[[int], str]]
 
 
-# What of a mode tells the kind of a file; the functions of the module stat cost a call each.
+# Masks of st_mode; the functions of the module stat cost a call each.
 KIND: Final = 0o170000
 _DIRECTORY, _REGULAR, _LINK = S_IFDIR, S_IFREG, S_IFLNK
-MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is kept; of what belongs to it; of all of them
+MAX_CACHED_FILE: Final = 16 * 1024  # bytes of a file that is cached; of what belongs to it; of all of them
 CONTENT_COST: Final = 1024
 MAX_FILE_CACHE: Final = 2 * 1024 * 1024
 RACY_WINDOW: Final = 1_000_000_000  # nanoseconds for which a file must have been left alone
-ANY_ENTRIES: Final = -1  # in the place of a folder's time: whatever happens in it, it is the same folder
+# in the place of a directory's time: whatever happens in it, it is the same directory
+ANY_ENTRIES: Final = -1
 MAX_DEPENDENCIES: Final = (
-    8192  # that answers have in common, about paths of at most MAX_DEPENDENCY_PATH bytes
+    8192  # dependencies shared by responses, for paths of at most MAX_DEPENDENCY_PATH bytes
 )
 MAX_DEPENDENCY_PATH: Final = 512
-FAILED: Final = -2  # in the place of a time: there is an answer of another kind, the error
+FAILED: Final = -2  # in the place of a time: there is a response of another kind, the error
 
 
 def stat_signature(info: os.stat_result) -> StatSignature:
-    """What must stay the same for an answer to stay the same.  Of a folder that is its identity, not what lies in it (see `FileView.exact`).
+    """Return the signature of a stat result that a response depends on; for a directory its identity, not its
+    entries (see `Dependencies.stat_directory`).
 
-    A file's owner and group, and a content whose time was put back, are told by the time of the inode's change.
+    Changes of owner and group, and of contents whose time was reset, show in the time of the inode's change
+    (ctime).
     """
     mode = info.st_mode
     if mode & KIND == _DIRECTORY:
@@ -51,7 +54,7 @@ def stat_signature(info: os.stat_result) -> StatSignature:
 
 
 def content_signature(info: os.stat_result) -> ContentSignature:
-    """What stays the same as long as a file's content does."""
+    """Return the signature of a file's content."""
     return (info.st_mtime_ns, info.st_size, info.st_ino, info.st_ctime_ns, info.st_dev)
 
 
@@ -64,48 +67,59 @@ _clock = time.clock_gettime_ns
 
 
 def file_clock() -> int:
-    """The time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in ticks of up to 10 ms."""
+    """Return the time in nanoseconds that the kernel would stamp on a file that is changed now; it moves in
+    ticks of up to 10 ms.
+    """
     return _clock(_COARSE)
 
 
 def is_settled(changed: int, clock: int) -> bool:
-    """Return True if every change after *clock* (of `file_clock`) gets another time than *changed*, the inode's last (st_ctime_ns).
+    """Return True if every change after *clock* (of `file_clock`) gets a later time than *changed*, the
+    inode's st_ctime_ns.
 
-    Two changes within one tick have the same time, on file systems that keep whole seconds (or pairs of them) two within one second.
+    Two changes within one clock tick have the same time; on file systems with a resolution of one or two
+    seconds, so do two changes within these.
     """
     return changed < clock and (changed % 1_000_000 != 0 or changed + 2 * RACY_WINDOW < clock)
 
 
 def is_settled_file(info: os.stat_result) -> bool:
-    """Return True if what is read from now on can be told from later contents by the file's mark; ask before reading."""
+    """Return True if the file's signature will differ after every later change; call it before reading the
+    file.
+    """
     return is_settled(info.st_ctime_ns, file_clock())
 
 
 def error_signature(why: int) -> StatSignature:
-    """The mark of a question that failed: None where nothing is there, else the error, which makes another answer than that."""
+    """Return the signature of a failed stat: None if nothing exists there, else one for the error, which
+    leads to another response.
+    """
     return None if why in (ENOENT, ENOTDIR) else (FAILED, why, 0, 0, 0, 0)
 
 
 StatResult = tuple[
     os.stat_result | None, StatSignature, int
-]  # what a question was answered, its mark, and the error where there is none
+]  # result of stat, its signature, and the errno of a failure
 
 
 class FileDependency:
-    """A question and its answer: *path*, whether links are followed, what stat said.  *turn*: the last of a server's loop in which it was so."""
+    """A recorded stat: *path*, whether links are followed, the signature; *tick* is the last tick in which it
+    was unchanged.
+    """
 
     __slots__ = ("follow", "known", "path", "tick")
 
     def __init__(self, path: bytes, follow: bool, known: StatSignature) -> None:
         self.path, self.follow, self.known = path, follow, known
-        self.tick = -2  # none: the turn of those who have no loop is -1
+        self.tick = -2  # no tick; callers without a loop pass -1
 
 
 class TickStatCache:
-    """What was asked in this turn of a server's loop, while it is *open*: requests that come together look at each file once.
+    """Cache of stat results for one tick, while it is *in_tick*: requests of one tick stat each file once.
 
-    What changes on disk meanwhile is seen by the next turn.  Whoever asks a server, then changes a file and asks again is always answered in a later
-    turn, and so is what has waited for a program or a thread.  *notes* are those that kept answers have in common.
+    A change on disk is seen in the next tick. A client that changes a file after a response and requests it
+    again is served in a later tick; so is all work that has waited for a program or a thread. *dependencies*
+    are the objects that cached responses share.
     """
 
     __slots__ = ("known", "dependencies", "in_tick")
@@ -116,7 +130,9 @@ class TickStatCache:
         self.dependencies: dict[tuple[bytes, bool, StatSignature], FileDependency] = {}
 
     def dependency(self, path: bytes, follow: bool, known: StatSignature) -> FileDependency:
-        """The note of a question and its answer, the same object for all answers that depend on it."""
+        """Return the note of a question and its response, the same object for all responses that depend on
+        it.
+        """
         key = (path, follow, known)
         found = self.dependencies.get(key)
         if found is None:
@@ -129,7 +145,9 @@ class TickStatCache:
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
-    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much of what a request costs."""
+    """`FileView.stat` or `lstat`: a function for each, with `mark` written out in it, since they make up much
+    of what a request costs.
+    """
 
     def question(self: Dependencies, path: str) -> os.stat_result | None:
         name = path.encode("latin-1")
@@ -164,12 +182,18 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
 
 
 class Dependencies:
-    """What one answer depends on: the file questions of a request, its redirects and sub-requests included.
+    """Dependencies of one response: the stat results of a request, its redirects and sub-requests, which
+    share one object.
 
-    *client* says that it depended on the client's address, *lists* on which of these hold that, *query* on the query of the request's target,
-    *own* on what no other request has, *outside* on something that can't be noted: these two are not kept.  *moving* are texts in the answer's
-    fields that go with the clock: each as it stands there, and what makes it anew for a second.
-    One view is shared by all requests that take part in an answer.  *nested* counts the documents included by others.
+    Attributes:
+        on_client: the response depends on the client's address; `address_lists`: on membership in these
+            lists.
+        on_query: it depends on the query of the target.
+        is_per_request: it has a value that is unique to the request, so it is not cached.
+        is_uncacheable: it depends on something that cannot be recorded, so it is not cached.
+        clock_fields: texts in response fields that depend on the clock, each with the function that
+            rebuilds it for a second.
+        nested: number of documents included by others.
     """
 
     __slots__ = (
@@ -206,7 +230,7 @@ class Dependencies:
     """lstat(2); None where it fails, with the reason in `errno`."""
 
     def _from_tick(self, key: tuple[bytes, bool], found: StatResult) -> os.stat_result | None:
-        """Note what was found before in this turn of the loop."""
+        """Record a result that is known in this tick."""
         info, known, why = found
         self.stats[key] = known
         if info is None:
@@ -222,11 +246,11 @@ class Dependencies:
             probes.known[key] = (None, known, why)
 
     def discard(self, path: str) -> None:
-        """Forget what `lstat` was asked about *path*: nothing came of it."""
+        """Drop the record of lstat of *path*, which had no influence."""
         self.stats.pop((path.encode("latin-1"), False), None)
 
     def stat_directory(self, path: str) -> os.stat_result | None:
-        """stat(2) of a folder whose time or entries matter to the answer; None where it fails."""
+        """stat(2) of a directory whose time or entries matter to the response; None where it fails."""
         info = self.stat(path)
         if info is not None:
             self._listings[to_bytes(path), True] = (
@@ -244,11 +268,13 @@ class Dependencies:
         return info
 
     def is_settled(self, seconds: float) -> bool:
-        """Return True if every file was left alone for a second before *seconds*, and a later change of one shows in its mark."""
+        """Return True if every file was left alone for a second before *seconds*, and a later change of one
+        shows in its mark.
+        """
         return seconds * 1e9 - self.newest > RACY_WINDOW and is_settled(self.changed, self._begun)
 
     def minimal(self) -> tuple[FileDependency, ...]:
-        """What has to be asked again to know that all of `notes` still hold: not what others of them say as well."""
+        """Return the smallest set of dependencies that implies all recorded ones."""
         self.stats.update(self._listings)
         make = FileDependency if self._stat_cache is None else self._stat_cache.dependency
         return tuple(
@@ -260,9 +286,10 @@ class Dependencies:
         )
 
     def _implied(self, path: bytes, follow: bool, known: StatSignature) -> bool:
-        """Whether another note can't hold without this one.
+        """Return True if another recorded dependency implies this one.
 
-        What is itself no link is the same with links followed; below what is missing, and below a file, there is nothing.
+        A path that is no link has the same result with links followed; below a missing path and below a file
+        nothing exists.
         """
         notes = self.stats
         if follow and (path, False) in notes and notes[path, False] == known:
@@ -276,9 +303,9 @@ class Dependencies:
 
 @dataclass(slots=True)
 class CachedFile:
-    """A small file as it was read, when *stamp* was its; *modified* is its time in microseconds.
+    """The contents of a small file when its signature was *stamp*; *modified* is its time in microseconds.
 
-    *fields* are those of an answer that tell of it, by the settings that decide about them.
+    *fields* are the response fields that describe it, by the settings that decide about them.
     """
 
     stamp: ContentSignature
@@ -288,7 +315,7 @@ class CachedFile:
 
 
 class FileCache:
-    """Small files whose bytes are kept: one that stat(2) finds unchanged needs not be opened and read again."""
+    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same signature."""
 
     __slots__ = ("_bytes", "_files")
 
@@ -297,7 +324,9 @@ class FileCache:
         self._bytes = 0
 
     def get(self, path: str, info: os.stat_result) -> CachedFile | None:
-        """What is known of *path*, which *info* tells of."""
+        """Return the cached contents of *path*, whose stat result is *info*; None if they are not cached or
+        outdated.
+        """
         found = self._files.get(path)
         if found is not None and found.stamp == (
             info.st_mtime_ns,
@@ -310,7 +339,9 @@ class FileCache:
         return None
 
     def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:
-        """Keep what was read, unless it is large, or so young that it may change again unseen."""
+        """Store the contents of a file, unless it is large, or so young that a later change may not show in
+        its signature.
+        """
         if len(data) > MAX_CACHED_FILE or now * 1e9 - info.st_mtime_ns < RACY_WINDOW:
             return
         self._bytes += len(data) + CONTENT_COST
@@ -321,22 +352,22 @@ class FileCache:
 
 
 def is_directory(info: os.stat_result | None) -> bool:
-    """Whether *info* is a directory's."""
+    """Return True if *info* is a directory's."""
     return info is not None and info.st_mode & KIND == _DIRECTORY
 
 
 def is_file(info: os.stat_result | None) -> bool:
-    """Whether *info* is a regular file's."""
+    """Return True if *info* is a regular file's."""
     return info is not None and info.st_mode & KIND == _REGULAR
 
 
 def is_link(info: os.stat_result | None) -> bool:
-    """Whether *info* (of lstat) is a symbolic link's."""
+    """Return True if *info* (of lstat) is a symbolic link's."""
     return info is not None and info.st_mode & KIND == _LINK
 
 
 def unchanged(notes: tuple[FileDependency, ...], tick: int) -> bool:
-    """Whether every noted question still has its answer; each is asked once in every *turn* of a server's loop (-1: always)."""
+    """Return True if every dependency is unchanged; each is checked once in every *tick* (-1: always)."""
     for note in notes:
         if note.tick == tick and tick >= 0:
             continue

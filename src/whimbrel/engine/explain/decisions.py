@@ -1,7 +1,8 @@
-"""Decisions that can be told: which line let a client in or kept it out, as a tree with places.
+"""Decision traces: which directive admitted or refused a client, as a tree with source locations.
 
-A plan of an `Explainer` (see request/explain.py) carries a `Watch`.  Hook makers ask for it with `watching` and wrap what they compile, so that the
-same functions decide, and each leaves a `Decision` behind.  Plans that answer requests carry none: nothing is wrapped there.
+A plan of an `Explainer` (see explainer.py) carries a `Tracer`.  Hook makers get it from `tracer_of` and wrap
+what they compile: the same functions decide, and each records a `Decision`.  Plans that serve requests have
+no tracer, and nothing is wrapped.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ GRANTED, DENIED, DECLINES = "granted", "denied", "declined"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One step: *what* is the text of the line or the name of the step, *place* where the line stands, *verdict* one of granted, denied, neutral,
-    declined, matches, "does not match", "not asked" ..., *detail* a reason in words, *children* the steps it was made of, in the order of asking."""
+    """One step of a decision.
+
+    Attributes:
+        what: the text of the directive or the name of the step; `place`: its source location.
+        verdict: granted, denied, neutral, declined, matches, "does not match", "not asked" ...
+        detail: the reason.
+        children: the steps that it consists of, in the order of evaluation.
+    """
 
     what: str
     verdict: str
@@ -32,7 +39,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class MergedSection:
-    """A section or .htaccess file whose settings hold for a request: *written* is its opening line, *place* that line (of a file: line 0)."""
+    """A section or .htaccess file that applies to a request: *written* is its opening line, *place* its
+    location (line 0 of a file).
+    """
 
     kind: str
     written: str
@@ -41,9 +50,11 @@ class MergedSection:
 
 @dataclass(frozen=True, slots=True)
 class RequestTrace:
-    """One request, sub-request or redirect target: what came to hold for it in the order of merging, and what was decided about access.
+    """Trace of one request, sub-request or redirect target: the sections that apply, in the order of merging,
+    and the access decisions.
 
-    *kind* is request, redirect or sub-request; *status* is what the access phases answered (0: let in), None where they never ran.
+    *kind* is request, redirect or sub-request; *status* is the result of the access phases (0: granted), None
+    if they did not run.
     """
 
     kind: str
@@ -85,7 +96,7 @@ Parts = tuple[tuple[str, SourceLocation | None], ...]
 
 
 class Tracer:
-    """Wraps functions so that what they answer is told."""
+    """Wraps functions so that their results are recorded."""
 
     def wrap(
         self,
@@ -96,7 +107,9 @@ class Tracer:
         describe: Describe,
         parts: Parts = (),
     ) -> Any:
-        """*fn* (request first) as it is, a step in its request's trail; those of *parts* that it didn't come to are told as not asked."""
+        """Return *fn* (request first), wrapped as a step of its request's trace; those of *parts* that were
+        not evaluated are recorded as "not asked".
+        """
 
         def finish(r: Any, result: Any) -> Any:
             trail = trace_of(r)
@@ -118,18 +131,18 @@ class Tracer:
 
 
 def trace_of(r: Any) -> TraceBuilder:
-    """The trail of a request whose engine explains."""
+    """Return the trail of a request whose engine explains."""
     found: TraceBuilder = r.engine.trace(r)
     return found
 
 
 def tracer_of(scope: Scope) -> Tracer | None:
-    """The scope's watch; None where nothing is to be told."""
+    """Return the tracer of a scope; None if nothing is traced."""
     return getattr(scope, "tracer", None)
 
 
 def phase_verdict(answer: HookStatus) -> tuple[str, str]:
-    """A hook's answer in an access phase as verdict and detail."""
+    """Return the verdict and detail of a hook's status in an access phase."""
     if answer == OK:
         return GRANTED, ""
     return (DECLINES, "") if answer == DECLINED else (DENIED, str(answer))

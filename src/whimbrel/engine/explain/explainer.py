@@ -1,4 +1,4 @@
-"""An engine that tells its decisions: the same configuration, hook makers and phases, each step of access control wrapped to leave a trace."""
+"""Explainer: an engine that traces its decisions, with the same configuration, hook makers and phases."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ TRACED_PHASES = (ACCESS_CHECKER, ACCESS_CHECKER_EX, CHECK_USER_ID, AUTH_CHECKER)
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An answer and how it came about: the request first, then its sub-requests and redirects in the order of their access checks; *log* holds the
-    error-log messages (AH code and text)."""
+    """A response with its traces: first the request, then its sub-requests and redirects in the order of
+    their access checks; *log* has the error-log messages (AH code and text).
+    """
 
     answer: Response
     requests: tuple[RequestTrace, ...]
@@ -50,7 +51,7 @@ class Explained:
 
 
 class TracedPlan(Plan):
-    """A plan whose hooks of the access phases tell their answers; hook makers find `watch` in their scope."""
+    """A plan whose access hooks record their results; hook makers find `tracer` in their scope."""
 
     __slots__ = ()
     tracer = Tracer()
@@ -81,7 +82,7 @@ class TracedPlan(Plan):
 
     @staticmethod
     async def access(r: Request) -> Said:
-        """The access phases with their outcome as the root of the request's trail."""
+        """Return the access phases with their outcome as the root of the request's trail."""
         trail = trace_of(r)
         answer = await check_access(r)
         verdict, detail = phase_verdict(answer)
@@ -99,7 +100,9 @@ def _satisfy(r: Request, detail: str) -> str:
 
 
 def _old_lines(r: Request) -> list[Decision]:
-    """2.2: the Require lines, each with whether it is about the request's method; every module that knows a line's first word judges it."""
+    """Return the Require lines of 2.2, each with True if it applies to the request's method; every module
+    that knows the first word evaluates it.
+    """
     return [
         Decision(
             " ".join(("Require", line.name, *line.words)),
@@ -111,7 +114,7 @@ def _old_lines(r: Request) -> list[Decision]:
 
 
 def _module_of(make: Callable[..., Any]) -> str:
-    """The httpd module whose file or folder a hook maker stands in."""
+    """Return the httpd module whose file or directory a hook maker stands in."""
     parts = make.__module__.split(".")
     return next(
         (part for part in parts if part.startswith("mod_")), parts[2] if len(parts) > 2 else parts[-1]
@@ -119,7 +122,7 @@ def _module_of(make: Callable[..., Any]) -> str:
 
 
 class TracedPlanCache(PlanCache):
-    """Plans that tell, and of each layer that was joined of several, which these were."""
+    """Traced plans, and the parts of each merged layer."""
 
     __slots__ = ("parts",)
 
@@ -128,7 +131,7 @@ class TracedPlanCache(PlanCache):
         self.parts: dict[Layer, tuple[Layer, ...]] = {}
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
-        """A plan that tells."""
+        """Return a traced plan."""
         return TracedPlan(self, server, layers, records)
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
@@ -139,7 +142,7 @@ class TracedPlanCache(PlanCache):
         return found
 
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
-        """The sections and files of a plan in the order of merging."""
+        """Return the sections and files of a plan in the order of merging."""
         written: dict[Layer, Section] = {}
         for server in (self.configuration.main, plan.server_rec):
             _collect([*server.directories, *server.locations], written)
@@ -174,7 +177,7 @@ def _contribution(layer: Layer, section: Section | None) -> MergedSection:
 
 
 class _MutedRuntime:
-    """A runtime whose logs nobody reads; everything else is the real one's."""
+    """A runtime that discards log lines; everything else is delegated."""
 
     def __init__(self, real: Runtime) -> None:
         self._real = real
@@ -183,11 +186,11 @@ class _MutedRuntime:
         return getattr(self._real, name)
 
     def write_log(self, sink: LogSink, data: bytes) -> None:
-        """Explaining a request leaves nothing in the logs."""
+        """Discard the line: explaining a request writes no logs."""
 
 
 class _TracingEngine(Engine):
-    """One explanation under way."""
+    """The engine of one explanation."""
 
     def __init__(
         self,
@@ -201,14 +204,14 @@ class _TracingEngine(Engine):
         self.traces: dict[Request, TraceBuilder] = {}
 
     def trace(self, r: Request) -> TraceBuilder:
-        """The trail of *r*, begun at its first decision."""
+        """Return the trail of *r*, begun at its first decision."""
         found = self.traces.get(r)
         if found is None:
             found = self.traces[r] = TraceBuilder()
         return found
 
     def request_traces(self) -> tuple[RequestTrace, ...]:
-        """What was told of each request."""
+        """Return the traces of all requests."""
         return tuple(
             RequestTrace(
                 "request" if r.initial else "redirect" if r.prev is not None else "sub-request",
@@ -224,7 +227,9 @@ class _TracingEngine(Engine):
 
 
 class Explainer:
-    """Answers requests as an engine of the same configuration does and tells how it came to the answer; writes no logs, keeps no answers."""
+    """Answers requests as an engine of the same configuration and explains the responses; writes no logs,
+    caches no responses.
+    """
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self._configuration, self._runtime = configuration, _MutedRuntime(runtime)
@@ -234,7 +239,7 @@ class Explainer:
     def explain(
         self, connection: Connection, head: Head, body: RequestBody
     ) -> Explained | Awaitable[Explained]:
-        """The explanation at once where nothing has to be waited for, else an awaitable of it."""
+        """Return the explanation, or an awaitable of it if the engine has to wait."""
         return run_until_suspended(self._explain(connection, head, body))
 
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:

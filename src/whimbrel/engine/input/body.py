@@ -1,4 +1,4 @@
-"""Bodies: what a client sends with a request, and what an answer is made of."""
+"""Bodies: request bodies as they arrive, and the parts and streams of response bodies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileSegment:
-    """*length* bytes of an open file from *offset*; whoever sends it closes *handle*.  *path*: of a part that is all of the file."""
+    """*length* bytes of an open file from *offset*; the caller that sends it closes *handle*.  *path*: of a
+    part that is all of the file.
+    """
 
     handle: int
     offset: int
@@ -43,14 +45,14 @@ Stream = AsyncIterator[bytes]
 
 
 def size_of(part: Part) -> int:
-    """The number of bytes of *part*."""
+    """Return the number of bytes of *part*."""
     return part.length if isinstance(part, FileSegment) else len(part)
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
-    """The refusal of a body beyond LimitRequestBody: by the length that was *announced*, or once so much was *read*.
+    """Return the refusal of a body beyond LimitRequestBody: by its *announced* length, or after *read* bytes.
 
-    2.2 says the first as an error (see `level_of`).
+    2.2 logs the first at level error (see `level_of`).
     """
     if announced:
         return BodyError(
@@ -70,16 +72,20 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
 
 
 def level_of(reason: LogMessage, *, version22: bool) -> str:
-    """The level at which one version tells why a body was refused; "" where it says nothing."""
+    """Return the level at which a version logs the refusal of a body; "" if it does not."""
     return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
 
 
 class Aborted(ConnectionAbortedError):
-    """The source of a body ended early, and the log says why: the connection is cut, so that the client notices."""
+    """The source of a body ended early, which is logged; the connection is aborted, so that the client
+    notices.
+    """
 
 
 class Joined:
-    """A stream of *parts* one after the other: bytes, files and streams; files are read in pieces of `PIECE` bytes."""
+    """A stream of *parts* one after the other: bytes, files and streams; files are read in pieces of `PIECE`
+    bytes.
+    """
 
     def __init__(self, parts: Iterable[Part | Stream]) -> None:
         self._parts: deque[Any] = deque(parts)
@@ -142,8 +148,13 @@ def drop_stream(stream: Stream | None) -> None:
 class RequestBody:
     """The body of a request as it arrives: the connection feeds it, a handler reads it.
 
-    *on_demand* is called at the first read of a body that has not arrived: it sends 100 Continue and resumes reading.  *failure* says why
-    the rest of it can't be read, *noticed* whether that mattered to anyone.
+    Attributes:
+        length: Content-Length; None if the body is chunked.
+        on_demand: called at the first read of a body that has not arrived: sends 100 Continue and resumes
+            reading.
+        failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
+            received it.
+        trailers: the fields after the last chunk.
     """
 
     __slots__ = (
@@ -171,12 +182,12 @@ class RequestBody:
 
     @property
     def ended(self) -> bool:
-        """Whether the last byte has arrived."""
+        """Return True if the last byte has arrived."""
         return self._done
 
     @property
     def buffered(self) -> int:
-        """How many bytes have arrived and were not read yet."""
+        """Return the number of bytes that have arrived and were not read."""
         return sum(map(len, self._chunks))
 
     def feed(self, data: bytes) -> None:
@@ -191,13 +202,13 @@ class RequestBody:
         self._wake()
 
     def fail(self, failure: BodyError) -> None:
-        """The body can't be read any further."""
+        """The body cannot be read any further."""
         self.failure = failure
         self._done = True
         self._wake()
 
     def refused(self, failure: BodyError) -> BodyError:
-        """A handler will not have it, since it is larger than allowed; gives *failure* back."""
+        """Return a handler will not have it, since it is larger than allowed; gives *failure* back."""
         self.failure_reported = True
         if self.failure is None:
             self.failure = failure
@@ -209,7 +220,7 @@ class RequestBody:
             waiter.set_result(None)
 
     async def read(self) -> bytes:
-        """The next bytes, b"" at the end; raises BodyError."""
+        """Return the next bytes, b"" at the end; raises BodyError."""
         while not self._chunks:
             if self.failure is not None:
                 self.failure_reported = True
@@ -220,7 +231,7 @@ class RequestBody:
                 self.on_demand()
                 if self._chunks or self._done:
                     continue
-            from asyncio import get_running_loop  # costs 40 ms: -t never reads a body
+            from asyncio import get_running_loop  # imported late: it costs 40 ms, and -t never reads a body
 
             self._waiter = get_running_loop().create_future()
             await self._waiter
@@ -234,7 +245,7 @@ class RequestBody:
             raise too_large(limit, announced=self.length or 0)
 
     async def read_all(self, limit: int = 0) -> bytes:
-        """Everything; raises BodyError(413) beyond *limit* bytes (0: none)."""
+        """Return the complete body; raise BodyError(413) beyond *limit* bytes (0: no limit)."""
         self.check_announced(limit)
         out = []
         size = 0
@@ -256,7 +267,7 @@ class RequestBody:
 
 
 def invalid_length_body() -> RequestBody:
-    """The body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
+    """Return the body of a request whose Content-Length is no number: 2.2 refuses it when it is read."""
     body = RequestBody(None)
     body.fail(BodyError(400, LogMessage("error", "", "Invalid Content-Length"), endless=True))
     return body

@@ -1,4 +1,6 @@
-"""The error logs of one configuration: what is said about requests and connections becomes lines in the log of their server."""
+"""Error logs of one configuration: messages about requests and connections become lines in their server's
+log.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class ErrorLog:
-    """Where lines go and how they look, found out once for each server."""
+    """Sinks and formats of the error logs, determined once for each server."""
 
     def __init__(self, configuration: Configuration, runtime: Runtime) -> None:
         self.configuration, self.runtime = configuration, runtime
         self._known: dict[int, tuple[LogSink | None, ErrorFormats]] = {}
 
     def about_request(self, r: Any, line: LogLine) -> None:
-        """A line about a request, or about one more use of a kept answer."""
+        """A line about a request, or about one more use of a cached response."""
         sink, formats = self._of(r.server)
         if sink is None:
             return
@@ -67,7 +69,9 @@ class ErrorLog:
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 
     def about_server(self, server: Server, line: LogLine) -> None:
-        """A line about no client, if the server's LogLevel wants it: a file that was read on the way."""
+        """Write a line without client, if the server's LogLevel admits it; for example about a .htaccess
+        file.
+        """
         if not enabled(server.config(CoreServerConfig).log_level, line.module, line.level):
             return
         sink, formats = self._of(server)
@@ -106,7 +110,7 @@ class ErrorLog:
 
 
 def _first(r: Any) -> Any:
-    """The request that came from the client."""
+    """Return the request that came from the client."""
     while r.main is not None or r.prev is not None:
         r = r.main if r.main is not None else r.prev
     return r

@@ -1,7 +1,9 @@
-"""ErrorLogFormat: a format's pieces become a function from a message to a line.  Manual: mod/core.html#errorlogformat.
+"""ErrorLogFormat: compile a format to a function from a message to a line.  Manual:
+mod/core.html#errorlogformat.
 
-Spaces cut a format into fields.  A field with an item that has nothing to say is left out whole, from the space before it on; the message is
-always written.  An item with a level is written from that level number on (the manual has it the other way round).
+Spaces divide a format into fields.  A field with an empty item is omitted with the space before it; the
+message is always written.  An item with a level is written from that level number on (the manual has it the
+other way round).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from whimbrel.http.syntax.url import escape_errorlog_item
 
 
 class FormatItem(Protocol):
-    """What a format is made of: *text* where *letter* is "", else an item; *starts*: a new field begins with it."""
+    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a new field."""
 
     @property
     def letter(self) -> str: ...
@@ -44,7 +46,9 @@ class FormatItem(Protocol):
 
 
 class LogRecord(NamedTuple):
-    """A line and what it is about: *connection* and *r* (a request, or a kept answer's view of one) are None where it is about none."""
+    """A line with its subject: *connection* and *r* (a request, or the view of a cached one), None if it has
+    none.
+    """
 
     line: LogLine
     now: float
@@ -58,7 +62,7 @@ ItemFn = Callable[[LogRecord, str], str]
 
 
 def log_id() -> str:
-    """A number for a request or a connection: eight random bytes in base64."""
+    """Return a number for a request or a connection: eight random bytes in base64."""
     return base64.b64encode(os.urandom(8)).decode("ascii").rstrip("=")
 
 
@@ -104,7 +108,9 @@ def _thread(_m: LogRecord, argument: str) -> str:
 
 
 def error_time(now: float, options: str) -> str:
-    """%t: of the *options* ``u`` and ``m`` add a fraction, ``c`` is the ISO form, ``z`` adds the zone; with a ``%`` they are strftime's."""
+    """%t: of the *options* ``u`` and ``m`` add a fraction, ``c`` is the ISO form, ``z`` adds the zone; with a
+    ``%`` they are strftime's.
+    """
     moment = datetime.fromtimestamp(now).astimezone()
     if "%" in options:
         return time.strftime(options, time.localtime(now))
@@ -145,7 +151,7 @@ ITEMS: Final[dict[str, ItemFn]] = {
 
 
 def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
-    """The line, None where a required item has nothing to say."""
+    """Return the line; None if a required item is empty."""
     out, field = "", ""
     skipping = False
     level = LEVELS[m.line.level]
@@ -169,7 +175,9 @@ def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
 
 
 class ErrorFormats:
-    """The formats of one server: *main* is None for the usual line; *more* are lines that come once for each connection or request."""
+    """The formats of one server: *main*, None for the default; *more* are lines written once for each
+    connection or request.
+    """
 
     def __init__(self, main: Sequence[FormatItem] | None, more: dict[str, list[Any]]) -> None:
         self.main = main
@@ -177,10 +185,10 @@ class ErrorFormats:
         self.request: list[Sequence[FormatItem]] = more.get("request", [])
 
     def once(self, pieces: Sequence[Sequence[FormatItem]], m: LogRecord) -> bytes:
-        """The lines that a connection's or a request's first message brings."""
+        """Return the lines that a connection's or a request's first message brings."""
         lines = (render(one, m) for one in pieces)
         return to_bytes("".join(f"{line}\n" for line in lines if line))
 
     def line(self, m: LogRecord) -> bytes:
-        """The line of a message under *main*."""
+        """Return the line of a message under *main*."""
         return to_bytes(f"{render(self.main or (), m)}\n")

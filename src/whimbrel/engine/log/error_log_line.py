@@ -1,7 +1,8 @@
 """Lines of the error log, in httpd's two forms.
 
-2.4: ``[time] [module:level] [pid N:tid N] (2)cause: [client A:P] AHnnnnn: text, referer: R``, with the place in httpd's sources before the cause
-from level debug on; 2.2: ``[time] [level] [client A] (2)cause: text, referer: R``.  An ErrorLogFormat takes the place of 2.4's (see error_format).
+2.4: ``[time] [module:level] [pid N:tid N] (2)cause: [client A:P] AHnnnnn: text, referer: R``, with the place
+in httpd's sources before the cause from level debug on; 2.2: ``[time] [level] [client A] (2)cause: text,
+referer: R``.  An ErrorLogFormat takes the place of 2.4's (see error_format).
 """
 
 from __future__ import annotations
@@ -37,13 +38,20 @@ LEVELS: Final = {
 }
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
-REQUEST_LINE: Final = "\x7fline"  # among the names of the fields that an access log tells
+REQUEST_LINE: Final = "\x7fline"  # pseudo field name: an access log shows the request line
 _LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
 class LogLine(NamedTuple):
-    """What is said in one line: *level* as LogLevel names it, *code* the AH number or "", *module* the short name, *cause* the system's error
-    (``(2)No such file or directory``), *source* httpd's file and line (``mod_rewrite.c(483)``) where it is known."""
+    """One error-log message.
+
+    Attributes:
+        level: as LogLevel names it.
+        text, code: the message; the AH number or "".
+        module: the short name.
+        cause: the system's error (``(2)No such file or directory``).
+        source: httpd's file and line (``mod_rewrite.c(483)``) if known.
+    """
 
     level: str
     text: str
@@ -54,7 +62,9 @@ class LogLine(NamedTuple):
 
 
 class LogContext(NamedTuple):
-    """What else a line shows: seconds since the epoch, numbers of process and thread, the client ("" for none), the Referer field."""
+    """The other values of a line: seconds since the epoch, numbers of process and thread, the client ("" for
+    none), the Referer field.
+    """
 
     now: float
     pid: int
@@ -65,7 +75,9 @@ class LogContext(NamedTuple):
 
 
 def enabled(levels: dict[str, int], module: str, level: str) -> bool:
-    """Whether LogLevel *levels* (module name or "" -> number) let a message of *module* at *level* through."""
+    """Return True if LogLevel *levels* (module name or "" -> number) let a message of *module* at *level*
+    through.
+    """
     limit = levels.get(module)
     if limit is None:
         limit = levels.get("", DEFAULT_LEVEL)
@@ -73,7 +85,7 @@ def enabled(levels: dict[str, int], module: str, level: str) -> bool:
 
 
 def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
-    """One line for the error log; *new*: in the form of 2.4."""
+    """Return one line of the error log; *new*: in the form of 2.4."""
     cause = f"{line.cause}: " if line.cause else ""
     if new:
         source = f"{line.source}: " if line.source and LEVELS[line.level] >= DEBUG else ""

@@ -1,4 +1,4 @@
-"""Parts of an answer for a Range request: httpd's byterange filter."""
+"""Parts of a response for a Range request: httpd's byterange filter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ AT_ONCE: Final = (
 
 
 def apply_ranges(r: Request) -> int:
-    """Cut the body to the ranges asked for; the status that the answer has then, 416 when none fits."""
+    """Cut the body to the requested ranges; return the status of the response, 416 if no range is
+    satisfiable.
+    """
     old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
     if value is None or "content-range" in fields or _never(r, old):
@@ -54,7 +56,9 @@ def apply_ranges(r: Request) -> int:
 
 
 def _never(r: Request, old: bool) -> bool:
-    """Whether the answer is sent whole whatever is asked for; where it is MaxRanges that says so, a range that can't be met is told all the same."""
+    """Return True if the full response is sent whatever Range has; with MaxRanges none, an unsatisfiable
+    range is still answered with 416.
+    """
     return r.headers_out.get("Accept-Ranges") == "none" and (old or r.plan.core.max_ranges != 0)
 
 
@@ -83,7 +87,7 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
 
 
 def _slice(body: list[Part], first: int, last: int) -> list[Part]:
-    """The bytes from *first* to *last*; files are given handles of their own."""
+    """Return the bytes from *first* to *last*; file segments get descriptors of their own."""
     out: list[Part] = []
     at = 0
     for piece in body:

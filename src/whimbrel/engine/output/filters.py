@@ -7,7 +7,7 @@ from whimbrel.engine.request import Request
 
 
 async def run_output_filters(r: Request) -> None:
-    """Let the output filters of *r* work on its answer, those that wait too."""
+    """Run the output filters of *r* on its response; await those that are asynchronous."""
     if r.stream is not None and r.body:
         r.stream, r.body = Joined([r.stream, *r.body]), []
     for change in r.output_filters:

@@ -1,7 +1,7 @@
-"""Answers of the common form, finished at once: what `die` and `finish` come to where nothing has to be waited for.
+"""Cache of response heads: responses of the common form, finished without waiting.
 
-All that decides about the head of such an answer is the settings, its status, type and length, the fields it has, and whether the client asked for
-the connection to be kept: heads are kept by these.  A count in Keep-Alive has a slot.
+The head of such a response depends on the settings, on status, type and length, on its fields, and on the
+persistence that the client requests. These are the key; a Keep-Alive count has a slot.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from whimbrel.engine.response import Framing, Response
 from whimbrel.http.semantics.error_page import is_request_independent
 from whimbrel.http.semantics.headers import Headers
 
-# heads of answers that are kept, none of more than MAX_TEMPLATE bytes with its error page
+# bound of the cache; heads beyond MAX_TEMPLATE bytes, error page included, are not cached
 MAX_TEMPLATES: Final = 512
 MAX_TEMPLATE: Final = 4096
-# Variables that decide about the form of an answer.
+# Variables that decide about the form of a response.
 FRAMING_ENV: Final = frozenset(
     ("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset")
 )
@@ -35,9 +35,10 @@ STATUSES_WITH_ALLOW: Final = frozenset((405, 501))  # whose head names methods
 
 
 class HeadTemplate(NamedTuple):
-    """The head of an answer around the value of Date, and its *fields*, which nobody changes once they are made.
+    """The head of a response around the value of Date, and its *fields*, which are never changed.
 
-    *slot*: *after* in two pieces around the Keep-Alive count, and where that begins; None where there is no count.  *body* is that of an error page.
+    *slot*: *after* in two pieces around the Keep-Alive count, and the count's start; None without a count.
+    *body* is that of an error page.
     """
 
     before: bytes
@@ -48,7 +49,7 @@ class HeadTemplate(NamedTuple):
 
 
 def finalize_sync(r: Request) -> Response | None:
-    """`finish` where request and answer are of the common form, and nothing has to be waited for; None, and nothing done, where not."""
+    """`finalize` for a request and a response of the common form; None, with nothing done, for all others."""
     asks = _asks(r)
     if (
         asks is None
@@ -77,7 +78,9 @@ def finalize_sync(r: Request) -> Response | None:
 
 
 def refuse_sync(r: Request, status: int) -> Response | None:
-    """`die_at_once` for a page that says nothing of the request, and `finish_at_once`; None, and nothing done, where it is another page."""
+    """`die_sync` with `finalize_sync` for a page that does not depend on the request; None, with nothing
+    done, for all others.
+    """
     if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
         return None
     asks = _asks(r)
@@ -106,7 +109,7 @@ def refuse_sync(r: Request, status: int) -> Response | None:
 
 
 def _is_alike(r: Request, status: int) -> bool:
-    """Whether the page for *status* says nothing of the request, and no module has a say in it."""
+    """Return True if the page for *status* does not depend on the request, and no module changes it."""
     plan = r.plan
     return (
         400 <= status < 600
@@ -118,7 +121,9 @@ def _is_alike(r: Request, status: int) -> bool:
 
 
 def _asks(r: Request) -> bool | None:
-    """Whether the client asks for the connection to be kept; None where it says something else of what decides about the form of its answer."""
+    """Return True if the client requests a persistent connection, False if it does not; None if other framing
+    fields are present.
+    """
     fields = r.headers_in
     if fields.has_none(FRAMING_FIELDS):
         return False
@@ -129,7 +134,7 @@ def _asks(r: Request) -> bool | None:
 
 
 def _common(r: Request) -> bool:
-    """Whether there is nothing about the request, and about what its handler left, that could ask for more than the fields do."""
+    """Return True if nothing but the fields of the response decides about its head."""
     connection, env = r.connection, r.env
     return (
         r.proto >= HTTP_1_1
@@ -160,7 +165,7 @@ def _common(r: Request) -> bool:
 
 
 def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"") -> None:
-    """Let other answers have the head of this one, and the error *page*."""
+    """Store the head of a response, and the error *page*."""
     if answer.framing is not Framing.LENGTH or answer.close:
         return
     slot, forms = keepalive_slot(r, answer.head_suffix), r.engine.head_templates
@@ -172,7 +177,7 @@ def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"")
 
 
 def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:
-    """An answer with the head of others."""
+    """Return a response with the head of others."""
     before, after, fields, slot, _page = form
     if slot is not None:
         first, second, most = slot

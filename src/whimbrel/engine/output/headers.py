@@ -1,4 +1,6 @@
-"""From what a handler left to the answer on the wire: httpd's content length, byte range and header filters."""
+"""From what a handler left to the response on the wire: httpd's content length, byte range and header
+filters.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ from whimbrel.http.syntax.fields import has_token
 HEADER_ONLY = frozenset((204, 304))
 FRAMING_FIELDS: Final = frozenset(
     ("range", "request-range", "connection")
-)  # fields of a request that decide about the form of its answer
+)  # fields of a request that decide about the form of its response
 RANGES: Final = frozenset(("range", "request-range"))
 MAX_VALIDATED: Final = (
-    2048  # fields of answers that are known to be in order; none longer than so many characters
+    2048  # bounds: response fields that passed validation, and the length of one
 )
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
@@ -51,7 +53,7 @@ SENT_WITH_304 = frozenset(
 
 
 async def finalize(r: Request) -> Response:
-    """The answer to send for a request whose handler, or whose error, is done."""
+    """Return the response to send for a request whose handler, or whose error, is done."""
     plain = r.headers_in.has_none(FRAMING_FIELDS)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
@@ -74,7 +76,7 @@ async def finalize(r: Request) -> Response:
 
 
 def _has_bad_field(r: Request) -> bool:
-    """Whether a field must not be sent; it is logged."""
+    """Return True if a field must not be sent; it is logged."""
     good = r.engine.validated_fields
     for entries in (r.headers_out.entries(), r.err_headers_out.entries()):
         if entries:
@@ -85,7 +87,7 @@ def _has_bad_field(r: Request) -> bool:
 
 
 def is_good(r: Request, pair: Pair) -> bool:
-    """Whether a field is in order, so short that this is remembered, and judged strictly."""
+    """Return True if a field is in order, so short that this is cached, and judged strictly."""
     good = r.engine.validated_fields
     if (
         not r.plan.server_core.strict_http
@@ -109,7 +111,9 @@ def _is_bad(r: Request, pair: Pair) -> bool:
 
 
 async def _refused(r: Request) -> Response:
-    """The error page in place of an answer with a field that must not be sent; nothing where the page has one too."""
+    """Return the error page in place of a response with an invalid field; an empty response if the page has
+    one too.
+    """
     _emptied(r)
     await die(r, 500)
     r = final_request(r)
@@ -128,7 +132,7 @@ def _emptied(r: Request) -> None:
 
 
 def final_request(r: Request) -> Request:
-    """The request whose answer is sent: *r* itself, or what it was redirected to."""
+    """Return the request whose response is sent: *r*, or the target of its redirects."""
     while r.next is not None and not r.is_committed:
         r = r.next
     return r
@@ -137,9 +141,11 @@ def final_request(r: Request) -> Request:
 def build_response(
     r: Request, *, measured: bool = True, bare: bool = False, refused: bool = False, plain: bool = False
 ) -> Response:
-    """The answer; *measured*: a Content-Length is given where the body is all there: not, in httpd, for a 416, nor after a bad body.
+    """Return the response.
 
-    *bare*: the connection ends without a word about it; *refused*: since the request's body was; *plain*: the request says nothing of `SAID`.
+    *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
+    *bare*: omit the Connection field; *refused*: the request's body was refused; *plain*: the request has
+    none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
@@ -149,7 +155,7 @@ def build_response(
     if r.err_headers_out.entries():
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
     env = r.env
-    if "force-no-vary" in env:  # for clients that can't read it: httpd takes them for clients of HTTP/1.0
+    if "force-no-vary" in env:  # for clients that cannot read it: httpd takes them for clients of HTTP/1.0
         r.headers_out.unset("Vary")
         env["force-response-1.0"] = "1"
         r.proto = HTTP_1_0
@@ -191,9 +197,11 @@ def _content_length(r: Request, bodiless: bool) -> None:
 def keep_alive(
     r: Request, bodiless: bool, *, refused: bool = False, plain: bool = False
 ) -> tuple[bool, Framing]:
-    """Whether the connection ends after this answer, and how its body is framed (ap_set_keepalive); sets Connection and Keep-Alive.
+    """Return True if the connection ends after this response, and the framing of its body (ap_set_keepalive);
+    set Connection and Keep-Alive.
 
-    *refused*: the request's body was, so that the connection ends; *plain*: the request has no Connection field.
+    *refused*: the request's body was refused, so the connection ends; *plain*: the request has no Connection
+    field.
     """
     server, out = r.plan.server_core, r.headers_out
     requested = "" if plain else r.headers_in.get("Connection", "") or ""
@@ -250,7 +258,9 @@ def keep_alive(
 
 
 def _announces_protocols(r: Request) -> bool:
-    """Whether the client is told that the connection ends: not where its head was refused with a status after which httpd would go on."""
+    """Return True if the response announces the end of the connection: not for a head refused with a status
+    after which httpd would go on.
+    """
     while r.prev is not None:
         r = r.prev
     error = r.head.error if r.head is not None else None
@@ -258,12 +268,14 @@ def _announces_protocols(r: Request) -> bool:
 
 
 def _waits(r: Request) -> bool:
-    """Whether the client still waits for 100 Continue before it sends its body; whoever sends that clears the head's mark."""
+    """Return True if the client still waits for 100 Continue before it sends its body; the caller that sends
+    that clears the head's mark.
+    """
     return r.head is None or r.head.expect_continue
 
 
 def _vary(r: Request) -> None:
-    """One Vary field that names each header once."""
+    """Merge the Vary fields into one that names each field once."""
     names: dict[str, str] = {}
     for value in r.headers_out.get_all("Vary"):
         for name in split(value.replace(",", " ")):
@@ -304,7 +316,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
 
 
 def _head(r: Request) -> tuple[bytes, bytes]:
-    """The head before and after the value of Date."""
+    """Return the head before and after the value of Date."""
     version22, status = r.plan.dialect.wire_22, r.status
     old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
     own = r.status_line

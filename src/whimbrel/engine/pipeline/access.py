@@ -1,4 +1,6 @@
-"""Access to a resource: host access, authentication and authorization, combined by Satisfy (httpd's request.c)."""
+"""Access to a resource: host access, authentication and authorization, combined by Satisfy (httpd's
+request.c).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from whimbrel.registry.phases import (
 
 
 async def check_access(r: Request) -> HookStatus:
-    """Who may enter: host, user and both, as Satisfy says.  A request whose settings are its parent's was checked there."""
+    """Run the access phases: host access, authentication, authorization, combined by Satisfy.
+
+    A request with the plan of the request that it comes from was checked there.
+    """
     for earlier in (r.prev, r.main):
         if (
             earlier is not None
@@ -45,7 +50,9 @@ async def check_access(r: Request) -> HookStatus:
 
 
 def _has_location(plan: Plan) -> bool:
-    """Whether a <Location> took part: 2.2 merges those anew for every request, so that a sub-request's settings are never its parent's."""
+    """Return True if a <Location> applies: 2.2 merges these for every request, so a sub-request never shares
+    its parent's settings.
+    """
     return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
 
 

@@ -1,4 +1,4 @@
-"""What happens when a request fails: ErrorDocument and the canned pages (httpd's ap_die and ap_send_error_response)."""
+"""Failing requests: ErrorDocument and the canned pages (httpd's ap_die and ap_send_error_response)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from whimbrel.http.semantics.status import CLOSING_STATUSES
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK, HookStatus
 
-MAX_PAGES: Final = 64  # that are kept of those which tell nothing of the request
+MAX_PAGES: Final = 64  # cached error pages that do not depend on the request
 _HTTP_2: Final = (2, 0)
-DEFAULT_BODY_LIMIT: Final = 1 << 30  # LimitRequestBody of 2.4; 2.2 has none
+DEFAULT_BODY_LIMIT: Final = 1 << 30  # default of LimitRequestBody in 2.4; 2.2 has no limit
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
 async def die(r: Request, status: int, already: int = 200) -> HookStatus:
-    """Answer *r* with an error (or redirect) status; *already* is the status of an earlier failure of the same request, 200 for none."""
+    """Answer *r* with an error or redirect status.
+
+    *already* is the status of an earlier failure of the same request, 200 for none.
+    """
     if status in (OK, DONE):
         return OK
     if not 100 <= status < 600:
@@ -49,7 +52,7 @@ async def die(r: Request, status: int, already: int = 200) -> HookStatus:
 
 
 async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
-    """Let an ErrorDocument that is a URL answer."""
+    """Answer with an ErrorDocument that is a URL."""
     if is_url(document):
         r.status = 302
         r.headers_out.set("Location", document)
@@ -70,7 +73,7 @@ async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
 
 
 def is_url(text: str) -> bool:
-    """Whether *text* begins with a scheme and a colon (ap_is_url)."""
+    """Return True if *text* begins with a scheme and a colon (ap_is_url)."""
     scheme, colon, _ = text.partition(":")
     return (
         bool(colon)
@@ -80,7 +83,9 @@ def is_url(text: str) -> bool:
 
 
 def error_document(r: Request, status: int) -> str | None:
-    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned page."""
+    """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned
+    page.
+    """
     found = r.dir_config(CoreDirConfig).error_documents.get(status)
     if found is None:
         return None
@@ -89,9 +94,10 @@ def error_document(r: Request, status: int) -> str | None:
 
 
 async def body_failure(r: Request, status: int) -> BodyError | None:
-    """Read the rest of the request's body before the page for *status* is made, where the connection is to go on (ap_discard_request_body).
+    """Read the rest of the request's body before the page for *status* is built, if the connection persists
+    (ap_discard_request_body).
 
-    The error of a body that cannot be read, or is too large: its status is answered instead of *status*.
+    Return the error of a body that cannot be read or is too large; its status replaces *status*.
     """
     body, limit = r.body_in, r.dir_config(CoreDirConfig).limit_body
     if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
@@ -100,7 +106,7 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
         limit = DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
     try:
         if r.head is not None and r.head.expect_continue:
-            body.check_announced(limit)  # the client waits to be told to send it, and is not
+            body.check_announced(limit)  # the client awaits 100 Continue, which is not sent
         elif not body.ended or body.buffered or body.failure is not None:
             await body.discard(limit)
     except BodyError as problem:
@@ -109,7 +115,9 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
 
 
 def die_sync(r: Request, status: int) -> bool:
-    """`die` for a first failure, where no ErrorDocument and no module has a say in the page; False, and nothing done, where one has."""
+    """`die` for a first failure, if neither an ErrorDocument nor a module changes the page; else do nothing
+    and return False.
+    """
     plan = r.plan
     if plan.core.error_documents or plan.insert_error_filter.constant is None or not 100 <= status < 600:
         return False
@@ -121,7 +129,9 @@ def die_sync(r: Request, status: int) -> bool:
 
 
 async def send_error(r: Request, recursive: int) -> HookStatus:
-    """The answer's head starts over with err_headers_out; the body is the text of an ErrorDocument or the canned page."""
+    """Return the response's head starts over with err_headers_out; the body is the text of an ErrorDocument
+    or the canned page.
+    """
     status = r.status
     location = _discard_output(r)
     if r.plan.insert_error_filter.constant is None:
@@ -191,7 +201,7 @@ def allow_value(r: Request) -> str:
 
 
 def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes:
-    """httpd's own page for *status*."""
+    """Return httpd's own page for *status*."""
     old = r.plan.dialect.wire_22
     notes, tail = (
         r.notes.get("error-notes", ""),

@@ -24,7 +24,9 @@ async def run_phase(r: Request, phase: Phase) -> HookStatus:
 
 
 async def run(r: Request, ready: CompiledPhase, hooks: Hooks | None = None) -> HookStatus:
-    """Run the hooks of a phase that has no answer of its own; *hooks* are those that may have one, where the caller knows."""
+    """Run the hooks of a phase without constant result; *hooks* is a subset, where the caller knows which may
+    act.
+    """
     if hooks is None:
         hooks = ready.hooks if r.method_number else ready.get_hooks
     if not ready.is_cacheable:

@@ -1,6 +1,6 @@
-"""From a parsed head to a handler's answer: httpd's ap_process_request_internal and the phases it runs.
+"""Process a request up to its handler: ap_process_request_internal.
 
-Manual: developer/request.html.  Every function gives httpd's answers: OK, DECLINED, DONE or an HTTP status.
+Manual: developer/request.html.  Every function returns OK, DECLINED, DONE or an HTTP status, as httpd does.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ async def process(r: Request) -> HookStatus:
 
 
 def _decode(r: Request) -> HookStatus:
-    """Normalise and unescape the path of the URL, which is no plain one; 400 and 404 as httpd gives them."""
+    """Normalize and unescape a path with escapes, dot segments or doubled slashes; return OK, 400 or 404 as
+    httpd does.
+    """
     server, old = r.server_conf(CoreServerConfig), not r.plan.dialect.merge_slashes
     core = r.dir_config(CoreDirConfig)
     slashes = (

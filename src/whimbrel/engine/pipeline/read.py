@@ -1,4 +1,6 @@
-"""From a head to a request: its fields, and the virtual host that it is for (httpd's ap_read_request and vhost.c)."""
+"""From a head to a request: its fields, and the virtual host that it is for (httpd's ap_read_request and
+vhost.c).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ MAX_NAME: Final = 255
 
 
 def read_request(engine: RequestEngine, connection: Connection, head: Head) -> tuple[Request, HookStatus]:
-    """The request that *head* is, with its server; and OK, or the status to refuse it with."""
+    """Return the request that *head* is, with its server; and OK, or the status to refuse it with."""
     plans, url = engine.plans, head.url
     key = (connection.local_ip, connection.local_port, head.hostname)
     plan = plans.by_host.get(key) if head.error is None and head.hostname else None
@@ -58,7 +60,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
 
 
 def _refused(r: Request, error: HeadError) -> HookStatus:
-    """Log what is wrong with a head; the status to answer with."""
+    """Log the faults of a head; return the status to answer with."""
     for reason in error.reasons:
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if error.notes:
@@ -68,7 +70,9 @@ def _refused(r: Request, error: HeadError) -> HookStatus:
 
 
 def _choose_server(r: Request, head: Head) -> None:
-    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation leaves that out."""
+    """The virtual host by address, then by name, then (without a name) by ServerPath; the core's translation
+    leaves that out.
+    """
     hosts = r.engine.configuration.hosts
     if hosts is None:
         return

@@ -13,7 +13,7 @@ from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, Hook
 
 
 def set_target(r: Request, target: str) -> None:
-    """Take *target* as the request's URL: path, query, nothing decoded yet (ap_parse_uri)."""
+    """Set *target* as the request's URL: path and query, not yet decoded (ap_parse_uri)."""
     r.unparsed_uri = target
     if target.startswith("/"):
         path, question, query = target.partition("#")[0].partition("?")
@@ -29,7 +29,7 @@ def set_target(r: Request, target: str) -> None:
 
 
 def derive_request(r: Request) -> Request:
-    """A request that shares connection, server, head and file notes with *r*."""
+    """Return a request that shares connection, server, head and file notes with *r*."""
     new = Request(r.engine, r.connection, r.server, r.engine.plans.root(r.server), r.headers_in, r.deps)
     new.untracked_line, new.method, new.method_number = r.untracked_line, r.method, r.method_number
     new.protocol, new.proto, new.assbackwards = r.protocol, r.proto, r.assbackwards
@@ -39,7 +39,7 @@ def derive_request(r: Request) -> Request:
 
 
 def redirected(r: Request, target: str) -> Request:
-    """The request that *r* becomes by an internal redirect to *target*."""
+    """Return the request that *r* becomes by an internal redirect to *target*."""
     new = derive_request(r)
     set_target(new, target)
     new.prev, r.next = r, new
@@ -62,7 +62,7 @@ def redirected(r: Request, target: str) -> Request:
 
 
 async def internal_redirect(r: Request, target: str) -> HookStatus:
-    """Answer *r* with what *target* answers; the answer's own errors are handled there (ap_internal_redirect)."""
+    """Answer *r* with the response of *target*, whose errors are handled here (ap_internal_redirect)."""
     if is_too_deep(r):
         return await die(r, 500, r.status)
     new = redirected(r, target)
@@ -80,7 +80,9 @@ _LIMIT_HINT = "Use 'LimitInternalRecursion' to increase the limit if necessary. 
 
 
 def is_too_deep(r: Request) -> bool:
-    """Whether LimitInternalRecursion forbids one more redirect or sub-request; logged (ap_is_recursion_limit_exceeded)."""
+    """Return True if LimitInternalRecursion forbids one more redirect or sub-request; logged
+    (ap_is_recursion_limit_exceeded).
+    """
     limits = r.server_conf(CoreServerConfig)
     redirects = subrequests = 0
     top: Request | None = r

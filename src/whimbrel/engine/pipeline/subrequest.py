@@ -1,4 +1,6 @@
-"""Sub-requests: ap_sub_req_lookup_uri and its like, ap_run_sub_req, and the fast redirect to one (httpd's request.c)."""
+"""Sub-requests: ap_sub_req_lookup_uri and its like, ap_run_sub_req, and the fast redirect to one (httpd's
+request.c).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def _subrequest(r: Request, method: str = "GET") -> Request:
 
 
 async def _process(new: Request) -> Request:
-    """Run *new* up to its handler; its status tells what came of it: 500 where the request that wants it is itself nested too deep."""
+    """Run *new* up to its handler and set its status; 500 if the sub-requests are nested too deep."""
     if new.main is not None and is_too_deep(new.main):
         new.status = 500
         return new
@@ -34,9 +36,10 @@ async def _process(new: Request) -> Request:
 
 
 async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query: bool = False) -> Request:
-    """The sub-request for the URL *target*, relative ones taken from the request's own folder (ap_sub_req_method_uri).
+    """Return the sub-request for the URL *target*; a relative one starts from the request's directory
+    (ap_sub_req_method_uri).
 
-    *with_query*: the request's query stands behind it.
+    *with_query*: append the request's query.
     """
     new = _subrequest(r, method)
     if not target.startswith("/"):
@@ -52,7 +55,9 @@ async def lookup_uri(r: Request, target: str, method: str = "GET", *, with_query
 
 
 async def lookup_file(r: Request, path: str) -> Request:
-    """The sub-request for a file, absolute or in the folder of the request's own file (ap_sub_req_lookup_file)."""
+    """Return the sub-request for a file, absolute or relative to the directory of the request's file
+    (ap_sub_req_lookup_file).
+    """
     new = _subrequest(r)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
     new.filename = path if path.startswith("/") else directory + path
@@ -65,7 +70,9 @@ async def lookup_file(r: Request, path: str) -> Request:
 
 
 async def lookup_dirent(r: Request, name: str) -> Request:
-    """The sub-request for an entry of the folder that the request's file stands for (ap_sub_req_lookup_dirent)."""
+    """Return the sub-request for an entry of the directory that the request's file stands for
+    (ap_sub_req_lookup_dirent).
+    """
     new = _subrequest(r)
     directory = r.filename or "/"
     new.filename = (directory if directory.endswith("/") else directory.rpartition("/")[0] + "/") + name
@@ -97,7 +104,9 @@ async def run_sub(sub: Request) -> HookStatus:
 
 
 def fast_redirect(sub: Request, r: Request) -> None:
-    """Let *r* become what its sub-request found, without a new run of the phases (ap_internal_fast_redirect)."""
+    """Copy the results of a sub-request to *r*, without another run of the phases
+    (ap_internal_fast_redirect).
+    """
     r.uri, r.untracked_target = sub.uri, sub.untracked_target
     r.filename, r.canonical_filename, r.path_info, r.untracked_args = (
         sub.filename,

@@ -13,15 +13,20 @@ from whimbrel.registry.phases import DECLINED, OK, HookFn, HookStatus, RunMode
 Hooks = tuple[tuple[HookFn, bool], ...]  # each with whether it may have to be waited for
 
 
-MAX_HANDLERS: Final = 64  # names of which the hooks are remembered: media types among them
+MAX_HANDLERS: Final = 64  # names of which the hooks are cached: media types among them
 
 
 class CompiledPhase:
     """The compiled hooks of one phase under one plan.
 
-    *answer* is what the phase always answers, None where its hooks have to be asked.  *hooks* are all of them, *usual* those that may have a word
-    about GET and HEAD; `named` are those for one handler.  *passes* are the answers after which the next hook is asked, None for all.
-    *waits*: there are hooks that may have to be waited for.  *idle*: none has a word where there is no file (see `Made.needs_file`).
+    Attributes:
+        constant: the result of the phase for every request; None if its hooks have to run.
+        hooks: all hooks, each with True if it may return an awaitable.
+        get_hooks: the hooks that act on GET and HEAD.
+        continue_on: results after which the next hook runs; None for all.
+        is_async: True if a hook may return an awaitable.
+        is_cacheable, client: False if the result cannot be cached; True if it depends on the client.
+        needs_file: True if no hook acts without a file (see `CompiledHook.needs_file`).
     """
 
     __slots__ = (
@@ -61,7 +66,9 @@ class CompiledPhase:
         )
 
     def _always(self, otherwise: HookStatus) -> HookStatus | None:
-        """What comes of hooks that answer all requests alike; *otherwise* where none of them ends the phase."""
+        """Return the result of hooks that are all constant, *otherwise* if none of them ends the phase; None
+        if one is not constant.
+        """
         for one in self._hooks:
             if one.constant is None:
                 return None
@@ -70,7 +77,7 @@ class CompiledPhase:
         return otherwise
 
     def for_type(self, kind: str | None) -> tuple[str, Hooks]:
-        """The handler of a request that none was named for, by its media type, and the hooks that may take it."""
+        """Return the handler that a media type stands for where none is set, and the hooks that may take it."""
         found = self._types.get(kind)
         if found is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
@@ -78,7 +85,7 @@ class CompiledPhase:
         return found
 
     def named(self, handler: str | None) -> Hooks:
-        """The hooks that may take a request for *handler*."""
+        """Return the hooks that may take a request for *handler*."""
         found = self._named.get(handler)
         if found is None:
             found = self._named[handler] = _callable(
@@ -92,7 +99,7 @@ def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
-    """Hooks in httpd's order: by their number, equal ones in load order, then moved so that `before` and `after` hold."""
+    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before` and `after`."""
     todo = sorted(entries, key=lambda e: e[1].order)
     sources = {module.source for module, _ in todo}
     waits: list[tuple[Module, Hook, set[str]]] = []
@@ -107,7 +114,7 @@ def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
 
 
 def _first_free(waits: list[tuple[Module, Hook, set[str]]]) -> int:
-    """The index of the first hook, or of what it waits for, and so on (APR's tsort)."""
+    """Return the index of the first hook, or of what it waits for, and so on (APR's tsort)."""
     index = 0
     for _ in waits:
         needed = waits[index][2]

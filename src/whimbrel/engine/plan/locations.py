@@ -8,7 +8,7 @@ from whimbrel.config.model import Section
 
 
 class Locations:
-    """The <Location> sections of a server, found by the first segment of a path where all are literal."""
+    """The <Location> sections of a server, indexed by the first path segment if all are literal."""
 
     __slots__ = ("_by_first", "_everywhere", "sections")
 

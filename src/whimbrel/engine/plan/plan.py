@@ -1,7 +1,7 @@
-"""Plans: one merged configuration with its hooks compiled, shared by all requests that the same layers match.
+"""Plans: merged configurations with compiled hooks, shared by all requests to which the same layers apply.
 
-The plans of a server form a tree: `plan.with_layer(layer)` is the plan with one more section or .htaccess file laid over it, made at the first
-request that needs it.
+The plans of a server form a tree: `plan.with_layer(layer)` is the plan with one more section or .htaccess
+file merged, built at the first request that needs it.
 """
 
 from __future__ import annotations
@@ -59,13 +59,19 @@ class PlanSource(Protocol):
 
 
 class Plan:
-    """One merged configuration; also the Scope that hook makers see.
+    """One merged configuration; also the Scope that hook makers receive.
 
-    The compiled hooks of each phase are an attribute of the phase's name.  These, the core's two records and the rest of `_LATER` are made when
-    they are first asked for, and are plain attributes from then on.
+    The compiled hooks of each phase are an attribute with the phase's name. These and the attributes of
+    `_LAZY` are built at the first access.
 
-    *levels* are those of LogLevel: a section's own words over the server's.  *satisfies* is the provider of that name, None where there is none;
-    *is_always_granted* says that everybody may enter.  *server_rec* is the server.
+    Attributes:
+        layers, records: the layers that were merged; the merged records by type.
+        levels: LogLevel of the section over that of the server.
+        satisfies: the provider of that name, or None.
+        is_always_granted: True if the access phases admit every request.
+        server_rec: the server.
+        notes: what modules compile for themselves, by their own keys.
+        walks: cached directory walks that began with this plan.
     """
 
     __slots__ = (
@@ -130,7 +136,7 @@ class Plan:
     ) -> None:
         self.cache, self.server_rec, self.layers, self.records = cache, server, layers, records
         self.dialect: Dialect = cache.dialect
-        self.notes: dict[Any, Any] = {}  # what modules compile for themselves, by their own keys
+        self.notes: dict[Any, Any] = {}  # compiled by modules, by their own keys
         self.walks: BoundedDict[str, Any] = BoundedDict(MAX_WALKS)  # by directory; see walk/cache.py
         self._filled: dict[type[Any], Any] = {}
         self._with_layer: dict[Layer, Plan] = {}
@@ -147,7 +153,7 @@ class Plan:
         return value
 
     def with_layer(self, layer: Layer) -> Plan:
-        """This plan with *layer* laid over it."""
+        """Return this plan with *layer* merged."""
         found = self._with_layer.get(layer)
         if found is None:
             records = dict(self.records)
@@ -158,7 +164,7 @@ class Plan:
         return found
 
     def dir_config(self, kind: type[S]) -> S:
-        """The merged per-directory record of *kind*, defaults filled in."""
+        """Return the merged per-directory record of *kind*, defaults filled in."""
         found = self._filled.get(kind)
         if found is None:
             base = self.records.get(kind)
@@ -167,30 +173,32 @@ class Plan:
         return config
 
     def server_config(self, kind: type[S]) -> S:
-        """The per-server record of *kind*, defaults filled in."""
+        """Return the per-server record of *kind*, defaults filled in."""
         return self.server_rec.config(kind)
 
     def provider(self, group: str, name: str) -> Any:
-        """What a loaded module registered under *group* and *name*, or None."""
+        """Return the object that a loaded module registered under *group* and *name*, or None."""
         return self.cache.configuration.provider(group, name)
 
     def loaded(self, module: str) -> bool:
-        """Whether a module is loaded, by identifier or source name."""
+        """Return True if a module is loaded, by identifier or source name."""
         return self.cache.configuration.loaded(module)
 
     def phase(self, phase: Phase) -> CompiledPhase:
-        """The compiled hooks of *phase*; made at the first request that needs them."""
+        """Return the compiled hooks of *phase*, built at the first request that needs them."""
         found: CompiledPhase = getattr(self, phase.name)
         return found
 
     def make_hooks(self, phase: Phase) -> list[CompiledHook]:
-        """What the hook makers of *phase* have to say under this plan."""
+        """Return the compiled hooks that the hook makers of *phase* give for this plan."""
         compiled = (hook.make(self) for hook in self.cache.hooks[phase.index])
         return [one for one in compiled if one is not None]
 
 
 def _is_always_granted(plan: Plan) -> bool:
-    """Whether the access phases let everybody in, whatever Satisfy says: host and user are both always granted."""
+    """Return True if the access phases admit every request, whatever Satisfy is: host and user are both
+    always granted.
+    """
     if plan.access is not None or plan.dialect.access_in_core:
         return False
     return plan.access_checker.constant == OK and plan.access_checker_ex.constant == OK

@@ -17,7 +17,7 @@ MAX_HOSTS: Final = 1024  # addresses with host names, whose servers are cached
 
 
 class PlanCache:
-    """What all plans of one configuration share."""
+    """The plans of one configuration."""
 
     __slots__ = ("_merged_layers", "_locations", "configuration", "dialect", "hooks", "by_host", "roots")
 
@@ -29,19 +29,23 @@ class PlanCache:
             p.index: ordered([(m, h) for m in modules for h in m.hooks if h.phase is p]) for p in PHASES
         }
         self.roots: dict[int, Plan] = {}
-        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)  # roots of servers; see pipeline/read.py
+        # roots of servers; see pipeline/read.py
+        self.by_host: BoundedDict[Any, Plan] = BoundedDict(MAX_HOSTS)
         self._merged_layers: dict[tuple[Layer, Layer], Layer] = {}
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """The <Location> sections of a server; hosts without such of their own share the main server's."""
+        """Return the <Location> sections of a server; virtual hosts without sections share the main server's."""
         found = self._locations.get(id(server.locations))
         if found is None:
             found = self._locations[id(server.locations)] = Locations(server.locations)
         return found
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
-        """*over* laid on *base* as one layer: httpd merges the sections of one walk among themselves before it lays them over the settings."""
+        """Return *over* merged on *base* as one layer.
+
+        httpd merges the sections of one walk with each other before it merges them into the settings.
+        """
         if base is None:
             return over
         found = self._merged_layers.get((base, over))
@@ -54,14 +58,14 @@ class PlanCache:
         return found
 
     def root(self, server: Server) -> Plan:
-        """The plan of a server's own defaults, no section laid over them."""
+        """Return the plan of a server's defaults, without sections."""
         plan = self.roots.get(id(server))
         if plan is None:
             plan = self.roots[id(server)] = self.plan(server, (), server.defaults.records)
         return plan
 
     def plan(self, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]) -> Plan:
-        """A plan of this world."""
+        """Return a plan of this world."""
         return Plan(self, server, layers, records)
 
     def invalidate(self) -> None:

@@ -1,7 +1,7 @@
-"""Directory walks that need not be made again: what a request found on its way to a folder, and what must be so for the next to find the same.
+"""Cache of directory walks, with the conditions under which an entry stays valid.
 
-A walk asks the file system about every folder on the way only where links are not trusted, and about .htaccess files only where they are read: what
-it comes to is otherwise settled by the folder that it ends in.
+A walk reads the file system at every directory only where symbolic links are not trusted, and .htaccess files
+only where overrides are allowed. Otherwise the directory in which it ends determines the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class WalkResult(NamedTuple):
-    """What a directory walk found: the folder it ended in, the plan it began with and the one it came to."""
+    """Result of a directory walk: the directory in which it ended, the plan before and the plan after it."""
 
     directory: str
     before: Plan
@@ -31,9 +31,13 @@ class WalkResult(NamedTuple):
 
 
 class WalkState(NamedTuple):
-    """A walk that stands in its last folder: the plan it began with, what it has found, and the sections whose turn comes with the next name.
+    """State of a walk in its last directory.
 
-    *looks* are the .htaccess files that were there or not, *folders* had to be folders themselves and no links to such; *strict*: so has the file.
+    Attributes:
+        before: the plan at its beginning; `found`: the layers that it has merged.
+        beside: the sections that apply at the next path segment at the earliest.
+        probes: the .htaccess files that existed or not.
+        directories: paths that have to be directories and no symbolic links; `strict`: so has the file.
     """
 
     directory: str
@@ -46,11 +50,16 @@ class WalkState(NamedTuple):
 
 
 class CachedWalk:
-    """The way to a folder; *end* is where it ended.
+    """Key: the directory; value: a walk that ended there. An entry is valid while `is_valid`; the bound is
+    that of `Plan.walks`.
 
-    Where links are trusted, httpd takes the file itself for one more folder: *beside* are the patterns of the sections that might be about it, *wild*
-    those with wildcards; *simple*: that is all there is to ask about it.  *settled*: `holds` always says yes.  *regexes*: there are sections with
-    regular expressions, which are about the whole path.
+    Attributes:
+        state: the state at the end of the walk.
+        beside, wild: patterns of the sections that may match the file itself, as httpd treats it as one
+            more directory where links are trusted; those with wildcards.
+        simple: True if nothing else decides about the file.
+        settled: True if the entry cannot become invalid.
+        regexes: True if there are <DirectoryMatch> sections, which match the whole path.
     """
 
     __slots__ = ("beside", "state", "regexes", "is_unconditional", "needs_no_check", "result", "wild")
@@ -70,14 +79,16 @@ class CachedWalk:
         )
 
     def is_valid(self, r: Request) -> bool:
-        """Whether the folders and .htaccess files on the way are as they were."""
+        """Return True if the directories and .htaccess files of the walk are unchanged."""
         for name in self.state.checked_directories:
             if not is_directory(r.deps.lstat(name)):
                 return False
         return not self.state.probes or probes_unchanged(r.deps, self.state.probes)
 
     def admits_file(self, r: Request, path: str, certain: bool) -> bool:
-        """Whether the regular file *path* is no matter of its own; *certain*: it is known to be no link."""
+        """Return True if no section or link check concerns the regular file *path* itself; *certain*: it is
+        known not to be a link.
+        """
         if self.state.strict:
             return certain or is_file(r.deps.lstat(path))
         if path + "/" in self.beside:
@@ -86,7 +97,7 @@ class CachedWalk:
 
 
 def store(r: Request, end: WalkState) -> None:
-    """Let other requests go the same way."""
+    """Store a walk for other requests."""
     walks = end.before.walks
     walk = walks.get(end.directory)
     if walk is None or walk.state != end:
@@ -94,9 +105,9 @@ def store(r: Request, end: WalkState) -> None:
 
 
 def try_cached_walk(r: Request, path: str) -> bool:
-    """Go the way of an earlier request, whose settings then hold for this one too: sets plan, file name, path info and info.
+    """Apply a cached walk to *r*: set plan, file name, path info and finfo.
 
-    False where the walk has to be made; what is at *path* may then be known.
+    Return False if none is valid; finfo may then be set.
     """
     walks = r.plan.walks
     if not walks:
@@ -141,7 +152,9 @@ def _apply(r: Request, walk: CachedWalk, path: str, info: os.stat_result | None,
 
 
 def _from_parent(r: Request, walks: dict[str, CachedWalk], path: str, end: int) -> bool:
-    """Go on from the nearest folder above *end* of *path* that is known, where its next name is missing or is a file: the rest is path info."""
+    """Go on from the nearest directory above *end* of *path* that is known, where its next name is missing or
+    is a file: the rest is path info.
+    """
     walk: CachedWalk | None = None
     while end > 0 and walk is None:
         at = path.rindex("/", 0, end)

@@ -1,6 +1,7 @@
-"""Which sections hold for a request: httpd's directory, file and location walks.
+"""The directory walk: <Directory> sections and .htaccess files (ap_directory_walk).
 
-Each walk goes from plan to plan by `Plan.plus`, so that a combination of layers is merged only once.  Manual: sections.html.
+The walk goes from plan to plan by `Plan.with_layer`, so each combination of layers is merged once. Manual:
+sections.html.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from whimbrel.registry.phases import OK, HookStatus
 
 
 def directory_walk(r: Request) -> HookStatus:
-    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets info and path_info."""
+    """Lay <Directory> sections and .htaccess files over the settings, from the root down to the file; sets
+    info and path_info.
+    """
     if r.filename is None:
         return OK
     path = _normalized(r.filename) if "//" in r.filename or "/." in r.filename else r.filename
@@ -53,14 +56,14 @@ def directory_walk(r: Request) -> HookStatus:
 
 
 def _walk(r: Request, path: str) -> HookStatus:
-    """A walk from the root down to *path*, of which `info` is known where it is there."""
+    """Return a walk from the root down to *path*, of which `info` is known where it is there."""
     directory, before = _directory_of(path, r.finfo), r.plan
     walk = DirectoryWalk(r, path, directory)
     answer = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
     r.finfo = walk.info
     if answer != OK:
-        r.plan = before  # httpd lays the sections over the settings once it has them all
+        r.plan = before  # httpd merges the sections into the settings after the last one
         return answer
     if walk.state is not None:
         store(r, walk.state)
@@ -71,14 +74,14 @@ def _walk(r: Request, path: str) -> HookStatus:
 
 
 def _directory_of(path: str, info: os.stat_result | None) -> str:
-    """The folder that a walk to *path* ends in: a file's own, else the path itself."""
+    """Return the directory in which a walk to *path* ends: a file's parent, else the path itself."""
     if is_file(info):
         return path[: path.rindex("/") + 1]
     return path if path.endswith("/") else path + "/"
 
 
 def _parent_walk(r: Request, directory: str) -> WalkResult | None:
-    """The walk of the request that this one came from, if it ended in the same folder."""
+    """Return the walk of the request that this one came from, if it ended in the same directory."""
     earlier = r.prev or r.main
     walked: WalkResult | None = earlier.directory_walk if earlier is not None else None
     return (
@@ -87,7 +90,7 @@ def _parent_walk(r: Request, directory: str) -> WalkResult | None:
 
 
 def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
-    """The sections of an earlier walk hold here too; only the file itself may be a link that isn't allowed."""
+    """Apply the walk of the request that *r* comes from; only the file itself may be a forbidden link."""
     r.plan, r.directory_walk = known.after, known
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
@@ -101,7 +104,7 @@ def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
 
 
 def _normalized(path: str) -> str | None:
-    """The path without doubled slashes and dot segments; None when it leaves the root."""
+    """Return the path without doubled slashes and dot segments; None when it leaves the root."""
     out: list[str] = []
     parts = path.split("/")
     for part in parts[1:]:
@@ -116,10 +119,15 @@ def _normalized(path: str) -> str | None:
 
 
 class DirectoryWalk:
-    """One way down the file system, folder by folder; *path* grows, *rest* is what lies beyond it.
+    """One walk down the file system, directory by directory.
 
-    The request's plan follows, since options and overrides decide how to go on; *found* is what will be laid over the settings as one.  *end* is its
-    last folder, None for a way that can't be gone again; *goal* is the folder where it ends, if the file is known to be there.
+    The request's plan is updated on the way, because options and overrides decide how to go on.
+
+    Attributes:
+        path, rest: the path so far, and what remains of it.
+        found: the merged layers.
+        state: the state in the last directory; None if the walk cannot be cached.
+        target_directory: the directory in which the walk ends, if the file is known to exist.
     """
 
     __slots__ = (
@@ -152,7 +160,7 @@ class DirectoryWalk:
         self.state: WalkState | None = None
 
     def run(self) -> HookStatus:
-        """Go down as far as there are folders."""
+        """Walk down to the last directory that exists."""
         depth = 1
         while True:
             directory = self.directory
@@ -183,7 +191,7 @@ class DirectoryWalk:
             depth += 1
 
     def _state(self, depth: int, trusted: bool) -> WalkState:
-        """The way as far as it has come."""
+        """Return the state of the walk so far."""
         beside = tuple(takewhile(lambda section: section.components <= depth + 1, self.plain[self.index :]))
         return WalkState(
             self.directory,
@@ -196,7 +204,7 @@ class DirectoryWalk:
         )
 
     def _check(self, trusted: bool) -> tuple[HookStatus, os.stat_result | None]:
-        """What is at the place that was come to; where links are not trusted it has to be no link the next time too."""
+        """Check the present path; a walk that does not trust links is cached only if none was met."""
         info = self.r.deps.lstat(self.path)
         if not trusted and is_directory(info):
             self.checked_directories.append(self.path)
@@ -205,7 +213,9 @@ class DirectoryWalk:
         return check_symlink(self.r, self.path, info)
 
     def _follows_links(self) -> bool:
-        """Whether the file's own stat says enough: symbolic links are allowed, whoever owns them."""
+        """Return True if symbolic links are allowed whatever their owner, so that the stat of the file is
+        sufficient.
+        """
         value = self.r.plan.core.options.value
         return value & (OPT_SYM_LINKS | OPT_SYM_OWNER) == OPT_SYM_LINKS
 

@@ -10,7 +10,7 @@ from whimbrel.engine.walk.matching import (
 
 
 def file_walk(r: Request) -> None:
-    """Lay the <Files> sections that match the file's own name over the settings."""
+    """Merge the <Files> sections that match the file's name into the settings."""
     sections = r.plan.core.files
     if not sections or r.filename is None:
         return

@@ -1,4 +1,4 @@
-"""The .htaccess files on a request's way down: which names, which folders, and what to do when one is broken."""
+""".htaccess files of a request: names, directories, and errors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.request import Request
 
-Probe = tuple[str, ContentSignature | None]  # a file that was looked for, and how it was found
+Probe = tuple[str, ContentSignature | None]  # path of a .htaccess file that was looked up, and its signature
 _ABSENT: Final = (ENOENT, ENOTDIR)
 _NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read again each time
 
 
 def probes_unchanged(files: Dependencies, probes: tuple[Probe, ...]) -> bool:
-    """Whether the files are as they were found before."""
+    """Return True if the files have the signatures that were recorded."""
     for path, stamp in probes:
         info = files.stat(path)
         if info is None:
@@ -34,9 +34,9 @@ def probes_unchanged(files: Dependencies, probes: tuple[Probe, ...]) -> bool:
 
 
 class HtaccessPolicy(NamedTuple):
-    """What one plan says about such files: which lines are admitted, and the names to look for, () where none is read.
+    """The .htaccess policy of one plan: the admitted directives, and the file names; () if no file is read.
 
-    *steady* says that what a folder has depends on that folder alone: no name is that of one file for all.
+    *is_per_directory*: the result for a directory depends on that directory alone, as no name is absolute.
     """
 
     override: Override
@@ -45,7 +45,7 @@ class HtaccessPolicy(NamedTuple):
 
 
 class HtaccessResolver:
-    """The .htaccess files of one engine.  A file that changed makes all plans stale, since they may hold its layer."""
+    """The .htaccess files of one engine. A changed file invalidates all plans, as they may contain its layer."""
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
@@ -55,10 +55,10 @@ class HtaccessResolver:
         self._layers: dict[tuple[str, object], Layer | None] = {}
         self._known: dict[
             str, tuple[ContentSignature, Override, Layer]
-        ] = {}  # the last reading of a file that had nothing to complain of
+        ] = {}  # files that gave no message when they were last read
 
     def policy(self, plan: Plan) -> HtaccessPolicy:
-        """What *plan* says about them."""
+        """Return the policy of *plan*."""
         found: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
         if found is None:
             override = override_of(self._configuration, plan.core)
@@ -69,9 +69,9 @@ class HtaccessResolver:
         return found
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
-        """The settings of the first of AccessFileName that *folder* (with its slash) has; raises HtaccessError for one that ends the request.
+        """Return the layer of the first of the policy's files that exists in *directory* (with its slash).
 
-        *looks* is told of every file that was looked for.
+        *probes* receives every file that was looked up. Raise HtaccessError for a file that ends the request.
         """
         for name in rules.names:
             path = name if name.startswith("/") else directory + name
@@ -96,7 +96,7 @@ class HtaccessResolver:
     ) -> Layer | None:
         parsed = self._cache.get(path, override, r.server)
         if parsed.messages:
-            r.set_uncacheable()  # each answer comes with the lines
+            r.set_uncacheable()  # each response repeats the log lines
         for message in parsed.messages if _first_time(r, path, override) else ():
             r.engine.error_log.about_server(
                 r.server, LogLine(message.level, message.text, message.code, message.module)
@@ -123,7 +123,7 @@ class HtaccessResolver:
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:
-    """Whether no other request on behalf of the same one of the client (a sub-request, say) has read the file under these rules."""
+    """Return True if no request on behalf of the same client request has read the file under this policy yet."""
     first = r
     while before := first.main or first.prev:
         first = before

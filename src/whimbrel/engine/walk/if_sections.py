@@ -1,4 +1,4 @@
-"""The if walk: <If>, <ElseIf> and <Else> sections whose condition holds (ap_if_walk).  Manual: sections.html."""
+"""The if walk: <If>, <ElseIf> and <Else> sections (ap_if_walk).  Manual: sections.html."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.registry.settings import UNSET
 
 
 def if_walk(r: Request) -> None:
-    """Lay the <If>, <ElseIf> and <Else> sections whose turn it is over the request's settings."""
+    """Merge the <If>, <ElseIf> and <Else> sections that apply into the settings."""
     sections = r.plan.core.ifs
     found: Layer | None = None
     while sections:
@@ -22,7 +22,9 @@ def if_walk(r: Request) -> None:
 
 
 def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
-    """*found* with the first true section of each chain that begins with <If>; and what stands in these, whose turn comes after them all."""
+    """Return *found* with the first true section of each chain merged, and the chains nested in these
+    sections, which follow all others.
+    """
     taken, inside = False, []
     for section in sections:
         if section.kind is not SectionKind.IF and taken:
@@ -37,7 +39,7 @@ def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[L
 
 
 def _true(r: Request, test: CompiledCondition) -> bool:
-    """Whether *test* holds; one that can't be evaluated does not."""
+    """Return True if *test* is true; a condition that cannot be evaluated is false."""
     try:
         return evaluate(r, test)
     except EvalError as problem:

@@ -14,7 +14,9 @@ from whimbrel.http.syntax.url import merge_slashes
 
 
 def walk_location_and_if(r: Request) -> None:
-    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the request's settings."""
+    """Lay the <Location> sections that match the URL, then the <If> sections that are true, over the
+    request's settings.
+    """
     locations, uri = r.plan.locations, r.uri
     if locations.sections and uri and r.location_walk_uri != uri:
         sections = locations.candidates(merge_slashes(uri) if "//" in uri else uri)

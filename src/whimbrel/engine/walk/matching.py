@@ -1,4 +1,4 @@
-"""Whether a section is about a request: by folder, URL path or regular expression.  Manual: sections.html."""
+"""Match sections: by directory, URL path or regular expression.  Manual: sections.html."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.engine.request import Request
 
 
 def location_matches(r: Request, section: Section, uri: str) -> bool:
-    """Whether a <Location> is about the request; *uri* is its path without doubled slashes."""
+    """Return True if a <Location> is about the request; *uri* is its path without doubled slashes."""
     if section.regex is not None:
         return regex_matches(r, section.regex, r.uri)
     pattern = section.pattern
@@ -22,7 +22,7 @@ def location_matches(r: Request, section: Section, uri: str) -> bool:
 
 
 def regex_matches(r: Request, regex: Regex, subject: str) -> bool:
-    """Whether *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
+    """Return True if *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
     found = regex.search(subject)
     if found is None:
         return False
@@ -36,7 +36,7 @@ def regex_matches(r: Request, regex: Regex, subject: str) -> bool:
 
 
 def regex_directories(r: Request, found: Layer | None) -> Layer | None:
-    """*found* with the sections whose expression matches the whole path."""
+    """Return *found* with the <DirectoryMatch> sections merged that match the whole path."""
     path = r.filename or ""
     for section in r.engine.regex_directories(r.server):
         if section.regex is not None and regex_matches(r, section.regex, path):
@@ -45,7 +45,7 @@ def regex_directories(r: Request, found: Layer | None) -> Layer | None:
 
 
 def directory_matches(section: Section, directory: str) -> bool:
-    """Whether a <Directory> without regular expression is about *folder*, which ends in a slash."""
+    """Return True if a <Directory> without regular expression is about *directory*, which ends in a slash."""
     if section.fnmatch:
         return compile_fnmatch(section.pattern, by_segment=True).search(directory) is not None
     return section.pattern == directory

@@ -1,4 +1,4 @@
-"""Symbolic links on the way to a file: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's resolve_symlink)."""
+"""Symbolic links: Options FollowSymLinks and SymLinksIfOwnerMatch (httpd's resolve_symlink)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from whimbrel.registry.phases import OK, HookStatus
 def check_symlink(
     r: Request, path: str, info: os.stat_result | None
 ) -> tuple[HookStatus, os.stat_result | None]:
-    """What is at *path*, of which *info* is lstat's, symbolic links judged by the options in force: an answer and the target's stat."""
+    """Check *path*, whose lstat is *info*, against the options in force; return a status and the stat of the
+    target.
+    """
     if info is None:
         why = r.deps.errno
         return (OK, None) if why == errno.ENOENT else (_log_refused(r, path, why), None)
@@ -40,7 +42,7 @@ def _log_refused(r: Request, path: str, why: int) -> HookStatus:
 
 
 def _target(r: Request, path: str, link: os.stat_result) -> os.stat_result | None:
-    """The target of a symbolic link that the options allow, else None."""
+    """Return the target of a symbolic link that the options allow, else None."""
     value = r.plan.core.options.value
     if not value & (OPT_SYM_LINKS | OPT_SYM_OWNER):
         return None

@@ -1,6 +1,6 @@
-"""Request bodies pushed in as bytes arrive: chunked or of a known length (RFC 9112 6 and 7).
+"""Push parsers of request bodies: chunked or of a known length (RFC 9112, 6 and 7).
 
-Parsers own no socket and set no limit on the whole body; LimitRequestBody is the caller's.
+They own no socket and do not limit the whole body; the caller enforces LimitRequestBody.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ _PLAIN_SIZE: Final = re.compile(
 
 
 class BodyError(Exception):
-    """The body is malformed (400) or a chunk larger than can be counted (413).
+    """The body is malformed (400) or a chunk is too large to count (413).
 
-    *reason* is the line for the error log; *chunk*: it is a chunk that can't be read, so that nobody knows where the next request begins.
-    *endless*: httpd knows neither where the body ends nor how long its own page about it is, as with a bad chunk and a body that is too large.
+    Attributes:
+        reason: the line for the error log.
+        chunk: a chunk cannot be read, so the start of the next request is unknown.
+        endless: httpd knows neither the end of the body nor the length of its own error page, as after a
+            bad chunk or a body that is too large.
     """
 
     def __init__(
@@ -54,9 +57,11 @@ def _malformed(overflow: bool = False) -> BodyError:
 
 
 class ChunkedBody:
-    """A push parser: `feed` bytes as they come, take what they mean; `done` once the last chunk and the trailer were read.
+    """A push parser: `feed` bytes, receive their data; `done` is True after the last chunk and the trailer
+    section.
 
-    *trailers* holds the trailer's fields then; `rest` gives the bytes behind the body, which belong to the next request.
+    *trailers* then has the trailer fields; `rest` returns the bytes after the body, which belong to the next
+    request.
     """
 
     __slots__ = (
@@ -80,7 +85,7 @@ class ChunkedBody:
         self._limits, self._rules = limits, rules
         self._at = _At.SIZE
         self._left = self._size = self._digits = self._line = self._blanks = 0
-        self._tail = bytearray()  # the trailer as far as it has come, then what follows the body
+        self._tail = bytearray()  # the trailer section so far, then the bytes after the body
         self._fields = FieldReader(0, limits, rules)
 
     @property
@@ -89,7 +94,7 @@ class ChunkedBody:
         return bytes(self._tail) if self.done else b""
 
     def feed(self, data: bytes) -> bytes:
-        """The body bytes in *data*; raises BodyError, after which the parser is of no use."""
+        """Return the body bytes in *data*; raises BodyError, after which the parser is of no use."""
         out: list[bytes] = []
         at, end = 0, len(data)
         while at < end and self._at is not _At.TRAILER:
@@ -107,12 +112,12 @@ class ChunkedBody:
         return b"".join(out)
 
     def close(self) -> None:
-        """No more bytes come: raises BodyError unless the body is complete."""
+        """End of input: raise BodyError unless the body is complete."""
         if not self.done:
             raise _malformed()
 
     def _control(self, data: bytes, at: int) -> int:
-        """What is not of the body itself: a whole plain size line, else one byte."""
+        """Consume framing: a whole size line of the common form, else one byte."""
         byte = data[at]
         state = self._at
         if state is _At.SIZE:
@@ -211,7 +216,7 @@ class LengthBody:
         self.trailers = Headers()
 
     def feed(self, data: bytes) -> bytes:
-        """The part of *data* that belongs to the body."""
+        """Return the part of *data* that belongs to the body."""
         piece = data[: self._left]
         self._left -= len(piece)
         self.rest += data[len(piece) :]
@@ -219,7 +224,7 @@ class LengthBody:
         return piece
 
     def close(self) -> None:
-        """No more bytes come: raises BodyError unless the body is complete."""
+        """End of input: raise BodyError unless the body is complete."""
         if not self.done:
             raise BodyError(
                 400,
@@ -228,6 +233,6 @@ class LengthBody:
 
 
 def last_chunk(trailers: Headers | None = None) -> bytes:
-    """The end of a chunked answer, with trailer fields where there are any."""
+    """Return the end of a chunked response, with trailer fields if there are any."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in trailers) if trailers is not None else ""
     return b"0\r\n" + to_bytes(lines) + b"\r\n"

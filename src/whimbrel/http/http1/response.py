@@ -1,4 +1,4 @@
-"""Writing answers: the head as bytes, chunks, and what may stand in a header."""
+"""Writing responses: heads as bytes, chunks, and validation of fields."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ _LOOSE_NAME = re.compile(r"[!-~\x80-\xff]+")
 
 
 def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP/1.1") -> bytes:
-    """The head of an answer: *status_line* is ``200 OK``; fields in the order given, an empty line last."""
+    """Return the head of a response: *status_line* is ``200 OK``; fields in the order given, an empty line
+    last.
+    """
     lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
     return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
 
 
 def chunk(data: bytes) -> bytes:
-    """One chunk of a chunked answer, nothing for no data (an empty chunk would end the body)."""
+    """Return one chunk of a chunked response; b"" for no data, as an empty chunk would end the body."""
     return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
 
 def chunked(pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """The pieces of a body framed as chunks, the last chunk included."""
+    """Return the pieces of a body framed as chunks, the last chunk included."""
     for piece in pieces:
         if piece:
             yield chunk(piece)
@@ -35,10 +37,11 @@ def chunked(pieces: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def invalid_field(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, str, str] | None:
-    """The first field that must not be sent, as (log code, text, its name), else None; the answer becomes a 500.
+    """Return the first field that must not be sent, as (log code, text, its name), else None; the response
+    becomes a 500.
 
-    Names are tokens (RFC 9110 5.1), values hold no control characters but tabs; *strict* False (HttpProtocolOptions Unsafe) only lets other
-    punctuation into names.
+    Names are tokens (RFC 9110, 5.1); values have no control characters but tabs. *strict* False
+    (HttpProtocolOptions Unsafe) admits other punctuation in names.
     """
     pattern = _NAME if strict else _LOOSE_NAME
     for name, value in pairs:

@@ -1,9 +1,9 @@
-"""The server's side of one HTTP/2 connection without a socket: frames in, frames out, states of streams and
+"""The server side of one HTTP/2 connection without a socket: frames in, frames out, states of streams and
 windows.
 
-Every frame is checked before anything is allocated for it, and a frame that asks for nothing is counted
-before it is worked on.  Violations end the stream or the connection with the codes of 2.4.71 (nghttp2), which
-are those of RFC 9113 where it names one.  RFC 9113, 4 to 6.
+Every frame is checked before memory is allocated for it, and idle frames are counted before they are
+processed.  Violations end the stream or the connection with the codes of 2.4.71 (nghttp2), which are those of
+RFC 9113 where it defines one.  RFC 9113, 4 to 6.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ END_HEADERS: Final = 0x04
 PADDED: Final = 0x08
 WITH_PRIORITY: Final = 0x20
 
-MAX_FRAME: Final = 16384  # bytes of a frame from the client: SETTINGS_MAX_FRAME_SIZE is never raised
+MAX_FRAME: Final = 16384  # bytes of a frame from the client: SETTINGS_MAX_FRAME_SIZE stays at its default
 MAX_SENT_FRAME: Final = 64 * 1024  # bytes of a frame to the client, even where it takes more
 MAX_WINDOW: Final = (1 << 31) - 1
 FIRST_WINDOW: Final = 65535  # before any SETTINGS
 MAX_CONTINUATIONS: Final = 8  # frames behind a HEADERS frame (nghttp2's limit)
 MAX_SETTINGS: Final = 32  # values of one SETTINGS frame (nghttp2's limit)
-MAX_IDLE_FRAMES: Final = 1000  # consecutive frames that ask for nothing
+MAX_IDLE_FRAMES: Final = 1000  # consecutive frames that request nothing
 USEFUL_DATA: Final = 256  # bytes of DATA that a WINDOW_UPDATE must have been good for
 SHARED_WINDOWS: Final = 8  # windows of streams that the connection's window has: unread bodies of one client
 _FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = (
@@ -40,14 +40,14 @@ _FRAME_SIZE, _PROTOCOL, _FLOW_CONTROL = (
 
 
 class StreamState:
-    """What the wire knows of an open stream.
+    """State of an open stream on the wire.
 
     Attributes:
         number: its identifier
         ended: the client has sent END_STREAM
         window: bytes that may be sent
         inbound: bytes that the client may send
-        consumed: bytes of its body that were read and not yet given back to the client's window
+        consumed: bytes of its body that were read and not yet returned to the client's window
     """
 
     __slots__ = ("consumed", "ended", "inbound", "number", "window")
@@ -62,7 +62,7 @@ R = TypeVar("R", bound=StreamState, contravariant=True)
 
 
 class Receiver(Protocol[R]):
-    """What a `Wire` calls when frames arrive."""
+    """Callbacks of a `ServerH2Connection` for arriving frames."""
 
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
         """A new stream; `Wire.open` makes it one that lasts."""
@@ -71,7 +71,7 @@ class Receiver(Protocol[R]):
         """The fields that end a body."""
 
     def on_data(self, stream: R, data: bytes) -> None:
-        """Bytes of a body; where it ends *stream* says so."""
+        """Receive bytes of a body; *stream* has `ended` set after the last ones."""
 
     def on_reset(self, stream: R) -> None:
         """The client has ended *stream*, which is closed already."""
@@ -97,7 +97,7 @@ class ServerH2Connection(Generic[S]):
         initial_window: bytes that may be sent on a new stream
         max_frame: bytes of a frame that the client takes
         takes_push: the client allows pushes
-        idle: consecutive frames that asked for nothing
+        idle: consecutive frames that requested nothing
         work: units of work (about two microseconds each) since the caller has set it to 0
     """
 
@@ -132,14 +132,14 @@ class ServerH2Connection(Generic[S]):
 
     # frames that arrive -------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Send the settings, and open the connection's own window."""
+        """Send the settings, and enlarge the connection's window."""
         pairs = b"\0\3" + self.max_streams.to_bytes(4) + b"\0\4" + self._stream_window.to_bytes(4)
         self.send(SETTINGS, 0, 0, pairs)
         if self._shared > FIRST_WINDOW:
             self.send(WINDOW_UPDATE, 0, 0, (self._shared - FIRST_WINDOW).to_bytes(4))
 
     def skip_preface(self, data: bytes, at: int) -> int:
-        """Where the first frame begins, as far as the preface is there; raises ConnectionFault."""
+        """Return the start of the first frame, once the preface is complete; raise ConnectionFault."""
         there = data[at : at + len(self._preface)]
         if not self._preface.startswith(there):
             raise ConnectionFault(_PROTOCOL)
@@ -148,7 +148,7 @@ class ServerH2Connection(Generic[S]):
 
     @property
     def has_preface(self) -> bool:
-        """True if all of the preface has come."""
+        """Return True if the preface is complete."""
         return not self._preface
 
     @property
@@ -157,8 +157,8 @@ class ServerH2Connection(Generic[S]):
         return self._has_settings and self._gathering is None
 
     def frame_end(self, data: bytes, at: int) -> int:
-        """Where the frame at *at* ends, of which 9 bytes are there; raises ConnectionFault before its payload
-        is waited for.
+        """Return the end of the frame at *at*, whose 9-byte header is complete; raise ConnectionFault before
+        its payload arrives.
         """
         size = int.from_bytes(data[at : at + 3])
         if size > MAX_FRAME:
@@ -191,7 +191,7 @@ class ServerH2Connection(Generic[S]):
         return payload[1 : len(payload) - payload[0]]
 
     def _is_idle(self, number: int) -> bool:
-        """True if a stream was never opened."""
+        """Return True if a stream was never opened."""
         return number > self.highest or not number & 1
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
@@ -351,7 +351,7 @@ class ServerH2Connection(Generic[S]):
         self._count_idle()
         if len(payload) < 8:
             raise ConnectionFault(_FRAME_SIZE)
-        if number or payload[3] & 1:  # it names a stream of ours, and we open none
+        if number or payload[3] & 1:  # it names a stream of the server, which opens none
             raise ConnectionFault(_PROTOCOL)
         self._receiver.on_goaway()
 
@@ -377,7 +377,7 @@ class ServerH2Connection(Generic[S]):
 
     # streams ------------------------------------------------------------------------------------------------
     def open(self, stream: S) -> None:
-        """Let a stream that a request has begun last until `drop` or `reset`."""
+        """Retain a stream that a request has opened until `drop` or `reset`."""
         stream.window, stream.inbound = self.initial_window, self._inbound_initial
         self.streams[stream.number] = stream
 
@@ -414,16 +414,16 @@ class ServerH2Connection(Generic[S]):
 
     # frames to send -----------------------------------------------------------------------------------------
     def send(self, kind: int, flags: int, number: int, payload: bytes = b"") -> None:
-        """One frame."""
+        """Send one frame."""
         self.out += b"%b%c%c%b%b" % (len(payload).to_bytes(3), kind, flags, number.to_bytes(4), payload)
 
     def take(self) -> bytes:
-        """The frames to send, which are the caller's now."""
+        """Return the frames to send, which are the caller's now."""
         out, self.out = bytes(self.out), bytearray()
         return out
 
     def fits(self, stream: S, size: int) -> int:
-        """How many of *size* bytes the next DATA frame of *stream* may have."""
+        """Return how many of *size* bytes fit into the next DATA frame of *stream*."""
         return min(size, self.max_frame, self.window, stream.window)
 
     def send_head(self, number: int, block: bytes, *, end: bool) -> None:
@@ -439,7 +439,7 @@ class ServerH2Connection(Generic[S]):
         self.send(CONTINUATION, END_HEADERS, number, pieces[-1])
 
     def send_data(self, stream: S, data: bytes, *, end: bool, padding: int | None = None) -> None:
-        """One DATA frame for which `fits` has found room; *padding* bytes are added to it."""
+        """Send one DATA frame for which `fits` has found room; add *padding* bytes."""
         payload = data if padding is None else b"%c%b%b" % (padding, data, bytes(padding))
         self.window -= len(payload)
         stream.window -= len(payload)

@@ -1,9 +1,9 @@
-"""Header compression with bounds in bytes: the hpack package's decoder and encoder, and caches of the blocks
-that pass through them.
+"""Header compression with bounds in bytes: decoder and encoder of the hpack package, with caches of field
+blocks.  RFC 7541.
 
-A client repeats its blocks of fields, and a server its responses: a block that leaves the dynamic table
-unchanged is coded once, while the table stays as it is.
-RFC 7541.  This module needs the package; it is imported when a client speaks HTTP/2.
+A client repeats its field blocks, and so does a server. A block that leaves the dynamic table unchanged is
+coded once, as long as the table is the same. The module needs hpack, so it is imported when a client uses
+HTTP/2.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
 
 
 def _mark(table: Any) -> tuple[Any, int, int, bool]:
-    """A value that changes with every change of a dynamic table: its newest entry, number of entries, size,
-    and whether a new size is due.
+    """Return a value that changes with every change of a dynamic table: its newest entry, number of entries,
+    size, and whether a new size is due.
     """
     entries = table.dynamic_entries
     return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
@@ -39,9 +39,7 @@ def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) ->
 
 
 class FieldBlock:
-    """One decoded list of fields, whose names and values have *size* bytes, with the cache key that it stands
-    for.
-    """
+    """One decoded field block, whose names and values have *size* bytes, with its cache key."""
 
     __slots__ = ("_push", "_raw", "fields", "size")
 
@@ -52,7 +50,7 @@ class FieldBlock:
         self._raw = b""
 
     def raw_head(self, push: bool) -> bytes:
-        """The `raw_head` of the fields, worked out once for each value of *push*."""
+        """Return the `raw_head` of the fields, computed once for each value of *push*."""
         if self._push is not push:
             self._push, self._raw = push, raw_head(self.fields, push)
         return self._raw
@@ -71,7 +69,7 @@ class FieldDecoder:
         self.cached_bytes = 0
 
     def decode(self, block: bytes) -> FieldBlock:
-        """The fields of *block*; raises ConnectionFault."""
+        """Return the fields of *block*; raises ConnectionFault."""
         found = self.known.get(block)
         if found is not None:
             return found
@@ -130,7 +128,7 @@ class FieldEncoder:
             self._hpack.table_size_changes = [min(sizes), size] if len(sizes) > 1 else sizes
 
     def head(self, before: bytes, date: bytes, after: bytes) -> bytes:
-        """The block of an HTTP/1 response head around Date."""
+        """Return the block of an HTTP/1 response head around Date."""
         table = self._hpack.header_table
         mark = _mark(table)
         if not _same(self._written, mark):
@@ -150,8 +148,8 @@ class FieldEncoder:
         return block
 
     def encode(self, fields: Sequence[RawField]) -> bytes:
-        """The block of *fields*, in Huffman codes where that is worth the time: it grows with the square of a
-        field's length.
+        """Return the block of *fields*, in Huffman codes where that is worth the time: it grows with the
+        square of a field's length.
         """
         longest = max([len(value) for _name, value in fields], default=0)
         return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))

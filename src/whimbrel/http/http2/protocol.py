@@ -1,8 +1,8 @@
-"""HTTP/2 without sockets and without frames: the fields of a request become a `Head`, a head's bytes become the fields of an answer.
+"""HTTP/2 without sockets and frames: field blocks become a `Head`, response heads become fields.
 
-Frames are http2_wire's, header compression is http2_hpack's.  What a block of fields must look like is judged
-as nghttp2 does for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html
-(LimitRequestLine, LimitRequestFields, LimitRequestFieldSize).
+Frames are in connection.py, header compression is in hpack.py.  Field blocks are validated as nghttp2 does
+for httpd; limits are those of HTTP/1.  RFC 9113, 8; manual: mod/mod_http2.html, core.html (LimitRequestLine,
+LimitRequestFields, LimitRequestFieldSize).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, P
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 VERSION: Final = (2, 0)
-MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are remembered
+MAX_KNOWN_HEAD: Final = 2048  # bytes of a response head whose fields are cached
 MAX_KEY: Final = 8 * 1024  # bytes of a key of the response cache
-MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no answer but a reset
+MORE_FIELDS: Final = 100  # fields beyond LimitRequestFields from which on there is no response but a reset
 
 RawField = tuple[bytes, bytes]
 
@@ -68,7 +68,7 @@ class ErrorCode(IntEnum):
 
 
 class MalformedRequest(Exception):
-    """A block of fields that gets no answer: the stream is reset with *code*."""
+    """A block of fields that gets no response: the stream is reset with *code*."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(code)
@@ -94,7 +94,8 @@ class _Block:
 
 
 def raw_head(fields: Sequence[RawField], push: bool) -> bytes:
-    """The key of a request in the response cache, b"" for a request that only `read_request` can judge.
+    """Return the key of a request in the response cache, b"" for a request that only `read_request` can
+    judge.
 
     `read_request` accepts every list of fields that has a key, unless it exceeds a limit, which the cache
     checks.  The key begins with a NUL, as no head of HTTP/1 does.
@@ -119,9 +120,9 @@ def read_request(
     raw: bytes = b"",
     ended: bool = True,
 ) -> Head:
-    """The head that a block of fields stands for; *ended*: no body follows.  Raises MalformedRequest.
+    """Return the head for a field block; *ended*: no body follows.  Raise MalformedRequest.
 
-    Too many or too long fields are answered with 431 and a path that is too long with 414, as httpd does.
+    Too many or too long fields get 431, and a path that is too long gets 414, as in httpd.
     """
     block = _sorted(fields, limits)
     pseudo, entries = block.pseudo, block.entries
@@ -179,7 +180,7 @@ def _add(block: _Block, name: bytes, value: bytes, limits: HeadLimits) -> None:
 
 @lru_cache(maxsize=256)
 def _spelled(name: str) -> str:
-    """A field's name as programs know it: ``user-agent`` becomes ``User-Agent``."""
+    """Return a field's name as programs know it: ``user-agent`` becomes ``User-Agent``."""
     return "-".join([upper(word[:1]) + word[1:] for word in name.split("-")])
 
 
@@ -236,13 +237,17 @@ def check_trailers(fields: Iterable[RawField]) -> None:
 
 
 def upgraded(head: Head, rules: ParserOptions) -> Head:
-    """The request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the connection."""
+    """Return the request of stream 1 after a change from HTTP/1.1: without the fields that were meant for the
+    connection.
+    """
     headers = Headers((name, value) for name, value in head.headers.items() if name.lower() not in _ONE_HOP)
     return head_from_parts(b"", f"{head.method} {head.target} HTTP/2.0", headers, rules)
 
 
 def client_settings(value: str) -> bytes | None:
-    """The payload of a SETTINGS frame from HTTP2-Settings, None where it can't be one; bytes that are no base64 end it, as httpd reads it."""
+    """Return the payload of a SETTINGS frame from HTTP2-Settings, None where it cannot be one; bytes that are
+    no base64 end it, as httpd reads it.
+    """
     digits = re.match(r"[-_A-Za-z0-9]*", value, re.ASCII)
     text = digits[0] if digits is not None else ""
     if len(text) % 4 == 1:
@@ -252,7 +257,9 @@ def client_settings(value: str) -> bytes | None:
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
-    """The fields of an answer from its HTTP/1 head around Date: in httpd's order, those of one connection left out."""
+    """Return the fields of a response from its HTTP/1 head around Date: in httpd's order, without
+    connection-specific fields.
+    """
     known = len(before) + len(after) <= MAX_KNOWN_HEAD
     return (_known_fields if known else _fields_of)(before, date, after)
 

@@ -1,7 +1,8 @@
-"""Conditional requests: whether a resource is sent, is "not modified", or a precondition failed (RFC 9110 13).
+"""Conditional requests: send the resource, 304, or 412 (RFC 9110, 13).
 
-Both versions let a date that doesn't hold undo a tag that does: If-None-Match with the right tag and an older If-Modified-Since is answered in
-full.  2.2 takes If-Unmodified-Since only without If-Match, and compares tags with their marks of weakness; 2.4 compares as the RFC says.
+In both versions a date that fails overrides a tag that matches: If-None-Match with the right tag and an older
+If-Modified-Since gets the full response.  2.2 evaluates If-Unmodified-Since only without If-Match, and
+compares tags including their weakness; 2.4 compares as the RFC requires.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CONDITIONS: Final = frozenset(
     ("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range")
 )  # fields that matter here
 _STRONG_AFTER = (
-    60  # seconds after which a time is proof of identity: within them a second change might have gone unseen
+    60  # seconds after which a time is a strong validator: a change within them might have the same time
 )
 
 
@@ -41,9 +42,10 @@ def meets_conditions(
     *,
     version22: bool = False,
 ) -> PreconditionResult:
-    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None counts as changed *now*).
+    """Compare the request's conditions with the resource's tag and time (seconds since 1970; None means
+    changed *now*).
 
-    *now* is the time of the request; answers that are no success meet every condition.
+    *now* is the time of the request; unsuccessful responses meet every condition.
     """
     if not 200 <= status < 300:
         return PreconditionResult.OK
@@ -54,7 +56,7 @@ def meets_conditions(
 
 
 def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, now: int) -> PreconditionResult:
-    headers.has_none(CONDITIONS)  # all of them are asked for, there or not
+    headers.has_none(CONDITIONS)  # all of them are requested, there or not
     fields = headers.entries()
     get = method in ("GET", "HEAD")
     match = fields["if-match"][1] if "if-match" in fields else None
@@ -84,7 +86,7 @@ def _meets_24(method: str, headers: Headers, etag: str | None, modified: int, no
 
 
 def _none_match_24(get: bool, value: str, etag: str | None, parts: bool) -> bool:
-    """If-None-Match: whether the resource is one of those named."""
+    """Return True if If-None-Match names the resource."""
     if value[:1] == "*":
         return True
     if etag is None:
@@ -115,7 +117,9 @@ def _meets_22(method: str, headers: Headers, etag: str | None, modified: int, no
 
 
 def find_etag(value: str, etag: str) -> bool:
-    """2.2's comparison: exact, and since what stands outside quotes is compared in lower case, a weak tag matches nothing."""
+    """Return True if 2.2 finds the tag: exact comparison; text outside quotes is in lower case, so a weak tag
+    never matches.
+    """
     return not etag.startswith("W") and etag in _members(value)
 
 
@@ -131,16 +135,17 @@ def find_etag_weak(value: str, etag: str) -> bool:
 
 
 def _members(value: str) -> list[str]:
-    """The elements of a comma-separated list, quoted strings kept whole."""
+    """Return the elements of a comma-separated list; quoted strings stay in one piece."""
     return [strip(match[0]) for match in _MEMBER.finditer(value)]
 
 
 def range_still_fits(
     headers: Headers, etag: str | None, last_modified: int | None, now: int, *, version22: bool = False
 ) -> bool:
-    """If-Range: whether the ranges asked for may be sent (RFC 9110 13.1.5).
+    """If-Range: whether the ranges requested may be sent (RFC 9110 13.1.5).
 
-    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter, in 2.4 at least a minute old.
+    A tag is compared strongly; a date has to be the time of the last change exactly, in 2.2 letter by letter,
+    in 2.4 at least a minute old.
     """
     value = headers.get("If-Range")
     if value is None:

@@ -12,7 +12,8 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH_NUMBER = {name: at for at, name in enumerate(MONTHS, 1)}
 
-# The date behind the weekday, in the order in which httpd tries them; anything may follow (a zone is not read: the date is GMT).
+# The date behind the weekday, in the order in which httpd tries them; anything may follow (a zone is not
+# read: the date is GMT).
 _IMF = compile(r"([0-9]{1,2}) ([A-Z][a-z]{2}) ([0-9]{4}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
 _RFC850 = compile(r"([0-9]{2})-([A-Z][a-z]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ", re.ASCII)
 _ASCTIME = compile(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{4})", re.ASCII)
@@ -27,10 +28,11 @@ def format_http(seconds: int) -> str:
 
 @lru_cache(maxsize=1024)
 def parse_http(text: str) -> int | None:
-    """Seconds since 1970 of a date in one of the three forms, else None; httpd's ``apr_date_parse_http``.
+    """Return the seconds since 1970 of a date in one of the three forms, else None; httpd's
+    ``apr_date_parse_http``.
 
-    The weekday is any word, zones are not looked at; a day that the month doesn't have (30 Feb) and dates up to 1970-01-01 00:00:00
-    make it invalid.
+    The weekday is any word, zones are ignored; a day that the month does not have (30 Feb) and dates up to
+    1970-01-01 00:00:00 are invalid.
     """
     rest = text.lstrip(" \t\n\v\f\r").partition(" ")[2]
     match = _IMF.match(rest)
@@ -60,13 +62,13 @@ def _seconds(year: int, month_name: str, day: int, hour: str, minute: str, secon
         return None
     if year < 1970:
         return None
-    from calendar import timegm  # takes its time, and a check of a configuration needs none of it
+    from calendar import timegm  # imported late: it is slow, and -t needs none of it
 
     return timegm((year, month, day, h, m, s)) or None
 
 
 def log_time(seconds: float) -> str:
-    """The access log's ``[21/Nov/2026:11:30:00 +0000]`` in local time."""
+    """Return the access log's ``[21/Nov/2026:11:30:00 +0000]`` in local time."""
     t = time.localtime(int(seconds))
     offset = t.tm_gmtoff // 60
     sign = "-" if offset < 0 else "+"
@@ -75,7 +77,9 @@ def log_time(seconds: float) -> str:
 
 
 def error_log_time(seconds: float, *, microseconds: bool) -> str:
-    """The error log's time in local time: ``[Sat Nov 21 11:30:00.123456 2026]``, or without the fraction as 2.2 writes it."""
+    """Return the error log's time in local time: ``[Sat Nov 21 11:30:00.123456 2026]``, or without the
+    fraction as 2.2 writes it.
+    """
     from datetime import datetime  # as above
 
     t = datetime.fromtimestamp(seconds)

@@ -1,6 +1,7 @@
-"""Error pages in httpd's words: the page sent where no ErrorDocument answers.
+"""httpd's canned error pages, sent where no ErrorDocument applies.
 
-The words differ between 2.2, which names the URL, and 2.4, which doesn't.  They are interface: programs and people match them.
+The texts differ between 2.2, which includes the URL, and 2.4, which does not.  They are interface: programs
+and people match them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ DOCTYPE_24: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What an error page names; every text is as httpd holds it, not yet escaped for HTML unless said otherwise.
+    """Values of an error page; every text is as httpd stores it, not yet escaped for HTML unless noted.
 
-    *line* is a status line that a module put in place of the code's own; *uri* the decoded path (2.2 names it); *location* the target of a
-    redirect; *notes* the note ``error-notes`` (HTML), which is the whole text of a 500 page where *verbose* is set (the note
-    ``verbose-error-to`` being ``*``); *variants* the note ``variant-list`` (HTML); *expect* the Expect header; *additional* the status
-    whose page is sent when the ErrorDocument itself failed: 2.2 and 2.4 add a sentence with its line; *signature* is what `signature` made.
+    Attributes:
+        line: a status line that a module set instead of the code's own.
+        uri: the decoded path (2.2 shows it).
+        location: the target of a redirect.
+        notes: the note ``error-notes`` (HTML); the whole text of a 500 page if *verbose* is set (the note
+            ``verbose-error-to`` is ``*``).
+        variants: the note ``variant-list`` (HTML).
+        expect: the Expect field.
+        additional: the status of the first failure, if the ErrorDocument failed too: a sentence with its
+            line is added.
+        signature: the result of `signature`.
     """
 
     status: int
@@ -47,7 +55,7 @@ Text = Callable[[Page, str], str]  # (page, the escaped path for 2.2 or "" for 2
 
 
 def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str:
-    """The whole page, as text of one character per byte."""
+    """Return the whole page, as text of one character per byte."""
     line = page.line if len(page.line) > 4 else status_line(page.status, version22=version22)
     words = _canned(page, version22)
     more = ""
@@ -63,12 +71,16 @@ def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str
 
 
 def is_request_independent(status: int, *, version22: bool) -> bool:
-    """Whether the page for *status* tells nothing of the request but *line*, *notes*, *additional* and *signature*."""
+    """Return True if the page for *status* depends on nothing of the request but *line*, *notes*,
+    *additional* and *signature*.
+    """
     return status in _SAME or (not version22 and status in _ALIKE_24)
 
 
 def signature(mode: str, product: str, host: str, port: int, admin: str = "") -> str:
-    """The last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``); *product* is what ServerTokens leaves."""
+    """Return the last lines of a generated page for ServerSignature *mode* (``Off``, ``On``, ``EMail``);
+    *product* is what ServerTokens leaves.
+    """
     low = mode.lower()
     if low == "off":
         return ""

@@ -1,7 +1,7 @@
 """Header tables: ordered, without regard to case, several values per name.
 
-The behaviour is APR's table: `set` changes the first entry of a name in place (its spelling stays) and drops the others, `merge` joins with
-a comma, `overlay` puts one table before another.
+The behaviour is APR's table: `set` changes the first entry of a name in place (its spelling stays) and drops
+the others, `merge` joins with a comma, `overlay` puts one table before another.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ Pair = tuple[str, str]
 class Headers:
     """An ordered table of (name, value).
 
-    Entries live in one dict keyed by the lower-case name; further entries of a name get a key with a NUL and a running number, which no
-    name can hold.  So the common case, one value per name, is one dict access.
+    Entries are in one dict keyed by the lower-case name; further entries of a name have a key with a NUL and
+    a running number, which no name can contain.  So the common case, one value per name, is one dict access.
     """
 
     __slots__ = ("_at", "_more")
@@ -29,23 +29,23 @@ class Headers:
 
     @classmethod
     def from_unique(cls, entries: dict[str, Pair]) -> Headers:
-        """A table that takes over *entries* (lower-case name -> (name, value)); no name twice."""
+        """Return a table that takes over *entries* (lower-case name -> (name, value)); no name twice."""
         headers = cls.__new__(cls)
         headers._at, headers._more = entries, 0
         return headers
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The first value of *name*."""
+        """Return the first value of *name*."""
         found = self._at.get(name.lower())
         return default if found is None else found[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
-        """The value of a field, of which the caller wants to know nothing but in which of *sets* it is."""
+        """Return the value of a field; the caller promises to depend only on its membership in *sets*."""
         found = self._at.get(name.lower())
         return None if found is None else found[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
-        """Whether there is no entry for any of *names*, which are in lower case."""
+        """Return True if there is no entry for any of *names*, which are in lower case."""
         return names.isdisjoint(self._at)
 
     def get_all(self, name: str) -> list[str]:
@@ -60,7 +60,9 @@ class Headers:
         return isinstance(name, str) and name.lower() in self._at
 
     def set(self, name: str, value: str) -> None:
-        """One value: the first entry is changed where it stands, the others go; without one the entry comes last."""
+        """Set one value: replace the first entry in its position and remove the others; append it if there is
+        none.
+        """
         low = name.lower()
         found = self._at.get(low)
         if self._more and found is not None:
@@ -97,20 +99,22 @@ class Headers:
         self._at[low] = (name, value) if found is None else (found[0], f"{found[1]}, {value}")
 
     def items(self) -> list[Pair]:
-        """The entries in order, names as they were given."""
+        """Return the entries in order, names as they were given."""
         return list(self._at.values())
 
     def entries(self) -> Mapping[str, Pair]:
-        """The first entry of each name, by the name in lower case; not to be changed.  Further entries have keys that are no names."""
+        """Return the first entry of each name, by the name in lower case; not to be changed.  Further entries
+        have keys that are no names.
+        """
         return self._at
 
     @property
     def is_unique(self) -> bool:
-        """Whether no name comes twice."""
+        """Return True if no name is repeated."""
         return not self._more
 
     def names(self) -> list[str]:
-        """The names of the entries in order; one may come twice."""
+        """Return the names of the entries in order, repeated ones included."""
         return [name for name, _ in self._at.values()]
 
     def __iter__(self) -> Iterator[Pair]:
@@ -128,7 +132,7 @@ class Headers:
         return f"Headers({self.items()!r})"
 
     def copy(self) -> Headers:
-        """The same entries in a table of its own."""
+        """Return a copy of the table."""
         headers = Headers.__new__(Headers)
         headers._at, headers._more = self._at.copy(), self._more
         return headers
@@ -144,13 +148,17 @@ class Headers:
             self.add(name, value)
 
     def overlay(self, over: Headers) -> Headers:
-        """A fresh table: the entries of *over*, then the ones of this table; nothing is merged, so `get` sees *over* first."""
+        """Return a new table: the entries of *over*, then those of this table, unmerged, so `get` returns the
+        value of *over* first.
+        """
         merged = over.copy()
         merged.extend(self._at.values())
         return merged
 
     def compress(self) -> None:
-        """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated headers (RFC 9110 5.3)."""
+        """Join the values of a name with ``, `` at its first entry: how httpd reads a request with repeated
+        headers (RFC 9110 5.3).
+        """
         if not self._more:
             return
         joined = Headers()
@@ -159,7 +167,7 @@ class Headers:
         self._at, self._more = joined._at, 0
 
     def _drop_later(self, low: str) -> None:
-        """Remove the second and later entries of a name; whatever was second never becomes first."""
+        """Remove the second and later entries of a name; a second entry never becomes the first."""
         prefix = low + "\0"
         for key in [k for k in self._at if k.startswith(prefix)]:
             del self._at[key]

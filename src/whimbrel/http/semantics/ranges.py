@@ -1,7 +1,7 @@
-"""Byte ranges: which parts of an answer are sent, and how several of them are framed (RFC 9110 14).
+"""Byte ranges: selection of the parts of a response, and framing of several parts (RFC 9110, 14).
 
-2.4 joins ranges that touch; 2.2 sends each as it was asked for.  Both ignore a header with any wrong range, and one that asks for more
-bytes than there are.
+2.4 joins adjacent ranges; 2.2 sends each as requested.  Both ignore a field with an invalid range, and one
+that requests more bytes than there are.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from whimbrel.http.semantics.headers import Headers
 
 _NUMBER_24 = re.compile(r"[0-9]+", re.ASCII)
 _NUMBER_22 = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+", re.ASCII)
-_SINGLE = compile(r"([0-9]{1,18})-([0-9]{1,18})")  # what nearly all ask for: both versions read it alike
+_SINGLE = compile(r"([0-9]{1,18})-([0-9]{1,18})")  # the common form, which both versions read alike
 
 
 class RangeResult(Enum):
-    """What to do: send all, send the parts, or answer 416."""
+    """The result: send all, send the parts, or 416."""
 
     FULL = auto()
     PARTS = auto()
@@ -51,7 +51,7 @@ DEFAULT_LIMITS = RangeLimits()
 
 
 def range_header(headers: Headers, *, version22: bool = False) -> str | None:
-    """The ranges asked for; 2.2 also knows Request-Range."""
+    """Return the ranges requested; 2.2 also knows Request-Range."""
     value = headers.get("Range")
     return headers.get("Request-Range") if value is None and version22 else value
 
@@ -59,7 +59,9 @@ def range_header(headers: Headers, *, version22: bool = False) -> str | None:
 def parse_ranges(
     value: str | None, length: int, limits: RangeLimits = DEFAULT_LIMITS, *, version22: bool = False
 ) -> Ranges:
-    """The parts of *length* bytes that a Range header asks for; the caller has seen to If-Range (`conditional.range_still_fits`)."""
+    """Return the parts of *length* bytes that a Range field requests; the caller evaluates If-Range
+    (`conditional.range_still_fits`).
+    """
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _FULL
     one = _SINGLE.fullmatch(value, 6)
@@ -78,7 +80,7 @@ def parse_ranges(
     fitting = [(start, min(end, length - 1)) for start, end in specs if start < length]
     if not fitting:
         return _NONE_FITS if specs else _FULL
-    if limits.ranges == 0:  # 2.4 tells first when none fits
+    if limits.ranges == 0:  # 2.4 checks first if no range is satisfiable
         return _FULL
     if not version22:
         return _joined(fitting, length, limits)
@@ -88,7 +90,9 @@ def parse_ranges(
 
 
 def _parse_specs(text: str, length: int, version22: bool) -> list[tuple[int, int]] | None:
-    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others superfluous."""
+    """Every range as (first, last), not yet cut at the end; None when one is wrong.  ``0-`` makes all others
+    superfluous.
+    """
     specs: list[tuple[int, int]] = []
     for word in re.split(",+", text):
         if not word:
@@ -160,7 +164,7 @@ def _too_many(count: int, limit: int) -> bool:
 
 
 def content_range(part: tuple[int, int], length: int) -> str:
-    """The value of Content-Range for one part."""
+    """Return the value of Content-Range for one part."""
     return f"bytes {part[0]}-{part[1]}/{length}"
 
 
@@ -171,13 +175,13 @@ def multipart_type(headers: Headers, boundary: str, *, version22: bool = False) 
 
 
 def part_head(part: tuple[int, int], length: int, boundary: str, content_type: str | None) -> bytes:
-    """What comes before the bytes of one part."""
+    """Return the bytes before the data of one part."""
     kind = f"Content-type: {content_type}\r\n" if content_type else ""
     return to_bytes(f"\r\n--{boundary}\r\n{kind}Content-range: {content_range(part, length)}\r\n\r\n")
 
 
 def multipart_end(boundary: str) -> bytes:
-    """What comes after the last part."""
+    """Return the bytes after the last part."""
     return to_bytes(f"\r\n--{boundary}--\r\n")
 
 

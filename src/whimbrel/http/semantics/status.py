@@ -1,4 +1,4 @@
-"""Status lines as 2.2 and 2.4 word them."""
+"""Status lines in the wording of 2.2 and 2.4."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _REASONS: Final = MappingProxyType(
 
 _ONLY_24: Final = frozenset({103, 208, 226, 308, 421, 428, 429, 431, 451, 508, 511})
 
-# Statuses after which the connection is closed in any case, since the rest of the request can't be found.
+# Statuses after which the connection is always closed, because the end of the request is unknown.
 CLOSING_STATUSES: Final = frozenset((400, 408, 411, 413, 414, 500, 501, 503))
 
 _REASONS_22: Final = MappingProxyType(
@@ -88,7 +88,7 @@ _REASONS_22: Final = MappingProxyType(
 
 
 def status_line(status: int, *, version22: bool = False) -> str:
-    """``404 Not Found``.  A code that the version doesn't know becomes ``500 Internal Server Error``."""
+    """``404 Not Found``.  A code that the version does not know becomes ``500 Internal Server Error``."""
     return (
         f"{status} {reason(status, version22=version22)}"
         if known(status, version22=version22)
@@ -97,12 +97,12 @@ def status_line(status: int, *, version22: bool = False) -> str:
 
 
 def reason(status: int, *, version22: bool = False) -> str:
-    """The phrase of a known *status*, of 500 for others."""
+    """Return the phrase of a known *status*, of 500 for others."""
     if version22 and status in _REASONS_22:
         return _REASONS_22[status]
     return _REASONS[status] if known(status, version22=version22) else _REASONS[500]
 
 
 def known(status: int, *, version22: bool = False) -> bool:
-    """Whether the version has a line of its own for *status*."""
+    """Return True if the version has a status line for *status*."""
     return status in _REASONS and not (version22 and status in _ONLY_24)

@@ -1,4 +1,4 @@
-"""Request fields that remember which of them were asked for: what an answer depends on."""
+"""Request fields that remember which of them were requested: what a response depends on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ NO_TESTS: Final[Mapping[str, tuple[Container[str], ...]]] = MappingProxyType({})
 
 
 class TrackedHeaders(Headers):
-    """The fields of one request.
+    """The fields of one request; reads are tracked.
 
-    *asked* are the lower-case names that were looked up, there or not; *tests* the sets of values in which a field's was looked for, by its name:
-    that is all that matters of such a field, unless it is among *asked*.  *whole* says that this is not all: the table was gone through as a whole,
-    or changed, so that whoever looked at it may depend on any field.
+    Attributes:
+        accessed: lower-case names that were looked up, present or not.
+        tests: by name, the sets in which a field's value was looked up; nothing else of this field is
+            relevant, unless it is among `accessed`.
+        all_fields_used: the table was iterated or changed, so the response may depend on any field.
     """
 
     __slots__ = ("accessed", "tests", "all_fields_used")
@@ -81,7 +83,7 @@ class TrackedHeaders(Headers):
         return super().__len__()
 
     def copy(self) -> Headers:
-        """See Headers.copy; the copy remembers nothing."""
+        """See Headers.copy; the copy has no record of reads."""
         self.all_fields_used = True
         return super().copy()
 
@@ -112,7 +114,7 @@ class TrackedHeaders(Headers):
         super().merge(name, value)
 
     def update(self, entries: Mapping[str, Pair]) -> None:
-        """See Headers.lay."""
+        """See Headers.update."""
         self.all_fields_used = True
         super().update(entries)
 

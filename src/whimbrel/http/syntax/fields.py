@@ -1,4 +1,6 @@
-"""The field lines of a request head or of a chunked body's trailer, with folding and limits (RFC 9112 5, httpd's reading)."""
+"""The field lines of a request head or of a chunked body's trailer, with folding and limits (RFC 9112 5,
+httpd's reading).
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,17 @@ _TOKENS = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 
 def has_token(value: str | None, token: str) -> bool:
-    """Return True if *value* has *token*, in lower case, as ap_find_token reads it: between any characters that no token has.
+    """Return True if *value* has *token* (lower case) as ap_find_token reads it: between any characters that
+    are not of a token.
 
-    A word that *token* begins with counts too: httpd compares as many characters as the word has.
+    A word that *token* begins with matches too: httpd compares as many characters as the word has.
     """
     return bool(value) and any(token.startswith(word.lower()) for word in _TOKENS.findall(value or ""))
 
 
 @dataclass(slots=True)
 class Fields:
-    """What was read: repeated names merged, unless *status* says that reading stopped at an error (then as they came)."""
+    """The parsed fields: repeated names merged; unmerged if *status* is set, as parsing stopped at an error."""
 
     headers: Headers
     next: int
@@ -106,17 +109,17 @@ class FieldReader:
 def read_fields(
     data: bytes, at: int, limits: HeadLimits, rules: ParserOptions, ending: InputState = InputState.OPEN
 ) -> Fields | None:
-    """The fields from *at* up to and including the empty line; None when more bytes are needed."""
+    """Return the fields from *at* up to and including the empty line; None when more bytes are needed."""
     return FieldReader(at, limits, rules).read(data, ending)
 
 
 def _trimmed(text: str) -> str:
-    """Without white space at its end, of which one byte stays when there is nothing else."""
+    """Return a value without trailing white space; if it is all white space, one byte remains."""
     return text.rstrip("\t ") or text[:1]
 
 
 def _broken(found: Fields, line: Line, ending: InputState) -> None:
-    """A line that is too long, ends wrongly, or never ends."""
+    """A line that is too long, ends wrongly, or is incomplete."""
     words = f"Failed to read request header line {line.text or '(null)'}"
     if line.kind == "end":
         cause = (
@@ -145,7 +148,7 @@ def _name(text: str) -> str:
 
 
 def _folded(found: Fields, pending: str | None, text: str, limits: HeadLimits) -> str | None:
-    """The field *pending* with a continuation line: its leading white space becomes one space."""
+    """Return the field *pending* with a continuation line: its leading white space becomes one space."""
     if pending is None:
         found.refuse("AH03442", "Line folding encountered before first header line")
         return None

@@ -1,11 +1,12 @@
-"""Reading the head of a request from a growing buffer.
+"""Reader of request heads from a growing buffer.
 
-Nearly every head is plain; two regular expressions recognise it and a split reads it, where its fields are not known from an earlier one.
-Everything else (folded lines, bare line feeds, HTTP/0.9, whatever is too long or malformed) goes to the exact reader, which decides as httpd's own
-does, message by message.  The same check followed by httptools takes a quarter to a half longer than expressions and split, with two fields as with
-eight: so no other parser is used.
+Most heads have a common form: two regular expressions recognize it and a split reads it, unless the field
+block is cached. All others (folded lines, bare line feeds, HTTP/0.9, too long or malformed heads) go to the
+exact reader, which decides as httpd does, message by message.  The same check followed by httptools takes a
+quarter to a half longer, with two fields as with eight, so no other parser is used.
 
-Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC 9112.
+Manual: core.html (HttpProtocolOptions, LimitRequestLine, LimitRequestFields, LimitRequestFieldSize); RFC
+9112.
 """
 
 from __future__ import annotations
@@ -45,22 +46,26 @@ __all__ = [
 HeaderBlockCache = dict[
     bytes, tuple[dict[str, Pair], str, int] | None
 ]  # by their bytes, with host name and port; None: they came once
-# fields that are remembered: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
+# fields that are cached: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
 MAX_CACHED_BLOCKS: Final = 128
 MAX_CACHED_BLOCK: Final = 4096
 MAX_CACHED_FIELDS: Final = 32
 DECIDING: Final = frozenset(("content-length", "transfer-encoding", "expect"))  # about more than the host
-MAX_BLANK_LINES = 10  # empty lines that may come before a request
+MAX_BLANK_LINES = 10  # empty lines allowed before a request
 
 READ_22: Final = 8000  # bytes that 2.2 reads at once
 
 
 @dataclass(frozen=True, slots=True)
 class HeadError:
-    """Why a head is answered with an error page.  The connection ends after the answer, whatever *status* says.
+    """The error of a head that is answered with an error page.  The connection ends after the response,
+    whatever *status* is.
 
-    *reasons* are the lines of the error log, *notes* goes into the page (``error-notes``); *additional* is set where 2.2 reports the error
-    a second time in the page.  *hooks* is False when httpd answers before a virtual host is chosen and before any module sees the request.
+    Attributes:
+        reasons: lines for the error log.
+        notes: text for the page (``error-notes``).
+        additional: set if 2.2 reports the error a second time in the page.
+        hooks: False if httpd responds before it selects a virtual host and runs modules.
     """
 
     status: int
@@ -74,13 +79,18 @@ class HeadError:
 class Head:
     """A request head.
 
-    *raw* are its bytes, *end* the place in the buffer where the body begins.  *method* is None where the line could not even be read (the
-    access log's ``-``), *line* the request line as the access log shows it
-    (None where that is ``-``).  *protocol* is the text (``HTTP/1.1``), *version* its numbers, (0, 9)
-    for a line without one.  *uri* is the path as sent, *query* what follows ``?`` or None; *url* all parts where the target was no plain path.
-    *hostname* is lower case, from the target or Host, *port* what stood behind it or 0.  *chunked* and *length* (None: no Content-Length) frame the
-    body; *length_bad* is 2.2's Content-Length that is refused only when the body is read.  *close* ends the connection after this request.
-    *notes* are lines for the error log that don't make it an error.
+    Attributes:
+        raw, end: its bytes, and the start of the body in the buffer.
+        method: None if the line could not be read (``-`` in the access log); `line`: the request line for
+            the access log, or None.
+        protocol, version: the text (``HTTP/1.1``) and its numbers, (0, 9) for a line without it.
+        uri, query: the path as sent; what follows ``?``, or None.
+        url: all parts of a target that is not in origin form.
+        hostname, port: from the target or Host, in lower case; 0 without port.
+        chunked, length: the framing of the body (None: no Content-Length); `length_bad`: 2.2 refuses the
+            Content-Length when the body is read.
+        close: the connection ends after this request.
+        notes: lines for the error log that are not errors.
     """
 
     raw: bytes
@@ -161,11 +171,10 @@ def read_head(
     ending: InputState = InputState.OPEN,
     known: HeaderBlockCache | None = None,
 ) -> Head | None:
-    """The head at the front of *data*, or None when more bytes are needed.
+    """Return the head at the front of *data*, or None if more bytes are needed.
 
-    *ending* tells that no more bytes come; None then means that there was no request at all and the
-    connection is closed without a response.
-    *known*: see `read_complete`.
+    *ending* is set if no more bytes will come; None then means that there was no request, and the connection
+    is closed without a response. *known*: see `read_complete`.
     """
     head = read_complete(data, limits, rules, known)
     return HeadReader(data, limits, rules).read(ending) if head is None else head
@@ -177,9 +186,10 @@ def read_complete(
     rules: ParserOptions,
     known: HeaderBlockCache | None = None,
 ) -> Head | None:
-    """The head at the front of *data* if it is complete and of the common form, else None.
+    """Return the head at the front of *data* if it is complete and of the common form, else None.
 
-    *known* are fields that were read before, under the same limits and rules: clients send the same ones again and again.
+    *known* are fields that were read before, under the same limits and rules: clients send the same ones
+    again and again.
     """
     stop = data.find(b"\r\n\r\n")
     if stop < 0 or stop + 4 > limits.plain:
@@ -188,7 +198,7 @@ def read_complete(
 
 
 class HeadReader:
-    """Reads a head of any form as it arrives, each line once: `data` is what has come so far, extended by its
+    """Reads a head of any form as it arrives, each line once: `data` is the input so far, extended by the
     owner between calls of `read`.
     """
 
@@ -197,7 +207,7 @@ class HeadReader:
     def __init__(self, data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions) -> None:
         self.data = bytearray(data)
         self._limits, self._rules = limits, rules
-        self._head: Head | None = None  # with what its first line says, once that is there
+        self._head: Head | None = None  # with the values of its first line, once that is read
         self._fields: FieldReader | None = None
 
     def read(self, ending: InputState = InputState.OPEN) -> Head | None:
@@ -219,7 +229,9 @@ class HeadReader:
 
 
 def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOptions) -> Head:
-    """The head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would have it, *headers* with every name once."""
+    """Return the head of a request that came in parts (HTTP/2), judged like any other: *line* as HTTP/1 would
+    have it, *headers* with every name once.
+    """
     match = _COMPOSED.fullmatch(line)
     entries = {name.lower(): (name, value) for name, value in headers.items()}
     if match is not None and not rules.registered_methods and match[1] != "CONNECT":
@@ -239,7 +251,7 @@ def head_from_parts(raw: bytes, line: str, headers: Headers, rules: ParserOption
 def _read_plain(
     raw: bytes, end: int, limits: HeadLimits, rules: ParserOptions, known: HeaderBlockCache | None
 ) -> Head | None:
-    """A head of the common form, None for any other."""
+    """Return a head of the common form, None for any other."""
     cut = raw.find(b"\r\n")
     line = raw[:cut].decode("latin-1")
     match = _PLAIN_LINE(line)
@@ -310,7 +322,7 @@ def _plain_fields(lines: bytes, limits: HeadLimits) -> dict[str, Pair] | None:
 
 
 def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOptions) -> Head:
-    """What the fields say about body, host and expectation; *entries* by lower-case name."""
+    """Evaluate body, host and expectation; *entries* by lower-case name."""
     if "content-length" in entries or "transfer-encoding" in entries:
         head.error = _frame(head, rules)
         if head.error is not None:
@@ -331,7 +343,9 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOption
 
 
 def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Content-Length and Transfer-Encoding (RFC 9112 6): sets the body's framing, or says why it is refused."""
+    """Evaluate Content-Length and Transfer-Encoding (RFC 9112, 6): set the body's framing, or return the
+    refusal.
+    """
     text, coding = head.headers.get("Content-Length"), head.headers.get("Transfer-Encoding")
     if text is not None:
         head.length = content_length(text, signed=rules.version22)
@@ -358,7 +372,9 @@ def _frame(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def content_length(text: str, *, signed: bool = False) -> int | None:
-    """A length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else None."""
+    """Return a length of at most 63 bits in digits only (with *signed* as C's strtoll reads it: ``+5``), else
+    None.
+    """
     pattern = r"\+?[0-9]+|-0+" if signed else r"[0-9]+"
     if re.fullmatch(pattern, text, re.ASCII) is None:
         return None
@@ -367,7 +383,9 @@ def content_length(text: str, *, signed: bool = False) -> int | None:
 
 
 def is_chunked(coding: str) -> bool:
-    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone (ap_is_chunked)."""
+    """Return True if the last transfer coding is ``chunked``, behind a comma and spaces or alone
+    (ap_is_chunked).
+    """
     return re.search(r"(?:\A|, *)chunked\Z", coding, re.IGNORECASE | re.ASCII) is not None
 
 
@@ -384,7 +402,9 @@ def _refused(
 
 
 def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
-    """Set the host name from the target or the Host field and replace the field where both are there; or say why the host is refused."""
+    """Set the host name from the target or the Host field, and replace the field if both are present; or
+    return the refusal.
+    """
     field_value = head.headers.get("Host")
     named = head.url is not None and head.hostname is not None
     given = head.hostname if named else field_value
@@ -433,7 +453,9 @@ def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
 
 
 def _begun(data: bytes | bytearray, line: Line, rules: ParserOptions) -> Head:
-    """What the first line says: all of a head that is refused for it, or that has no fields (HTTP/0.9)."""
+    """Return a head with the values of the first line alone: for one that is refused because of it, and for
+    HTTP/0.9.
+    """
     parsed = parse_request_line(line.text, rules)
     head = _from_line(parsed, bytes(data[: line.next]), 0, line.next)
     if parsed.reason is not None:
@@ -456,7 +478,7 @@ def _with_fields(head: Head, fields: Fields, data: bytes | bytearray, rules: Par
 def _first_line(
     data: bytes | bytearray, limits: HeadLimits, rules: ParserOptions, ending: InputState
 ) -> Line:
-    """The request line; empty lines before it are skipped, the eleventh one counts as the line."""
+    """Return the request line; empty lines before it are skipped, the eleventh one counts as the line."""
     at = 0
     for _ in range(MAX_BLANK_LINES + 1):
         line = read_line(data, at, limits.line, rules, ending)
@@ -467,11 +489,11 @@ def _first_line(
 
 
 def _unreadable(data: bytes | bytearray, line: Line, limits: HeadLimits, rules: ParserOptions) -> Head:
-    """The answer to a line that is too long, or that ends wrongly."""
+    """Return the response to a line that is too long, or that ends wrongly."""
     shown: str | None = line.text
     if (
         rules.version22 and line.kind == "long"
-    ):  # 2.2 has kept the whole reads before the one that was too much, less a byte for the NUL
+    ):  # 2.2 has stored the reads before the one that was too much, less a byte for the NUL
         full_blocks = limits.line // READ_22 * READ_22
         shown = data[: full_blocks - 1].decode("latin-1") if full_blocks else None
     head = Head(bytes(data[: line.next]), line.next, None, "", "HTTP/1.0", (1, 0), Headers(), shown, "-")

@@ -1,4 +1,4 @@
-"""Host names as requests give them: which ones httpd accepts, and their plain form (RFC 9110 7.2, RFC 1123 2.1)."""
+"""Host names of requests: validation and normal form (RFC 9110, 7.2; RFC 1123, 2.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _PROBLEM = 6  # bytes of a bad name that the message shows
 
 
 class Host(NamedTuple):
-    """A host in lower case without port, brackets and final dot, or the *reasons* for refusing it; *port* is 0 where none was given."""
+    """A host in lower case without port, brackets and final dot, or the *reasons* for its refusal; *port* is
+    0 if absent.
+    """
 
     name: str
     port: int = 0
@@ -23,7 +25,7 @@ class Host(NamedTuple):
 
 
 def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -> Host:
-    """Read a Host field, or the host of an absolute target (*from_target*), whose port and brackets are already gone."""
+    """Validate a Host field, or the host of an absolute target (*from_target*) without port and brackets."""
     if re.fullmatch(r"[0-9]+", given, re.ASCII):
         if rules.strict:
             return Host(
@@ -47,7 +49,9 @@ def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -
 
 
 def _split_port(given: str) -> tuple[str, int, bool] | None:
-    """(name, port or 0, whether it is an IPv6 literal); None for a port out of range, a wrong literal, or no name."""
+    """(name, port or 0, whether it is an IPv6 literal); None for a port out of range, a wrong literal, or no
+    name.
+    """
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)
     port = 0
     if match is not None:
@@ -71,7 +75,9 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _strict_problem(name: str, rules: ParserOptions) -> LogMessage | None:
-    """Why a name without port is no host name: other characters, a dotted number that is no address, a numeric top-level domain."""
+    """Why a name without port is no host name: other characters, a dotted number that is no address, a
+    numeric top-level domain.
+    """
     allowed = r"[0-9A-Za-z.\-]*" if rules.version22 else r"[0-9A-Za-z.\-_]*"
     match = re.match(allowed, name)
     end = match.end() if match else 0

@@ -60,11 +60,14 @@ class HeadLimits:
 
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
-    """HttpProtocolOptions and what the version changes.
+    """HttpProtocolOptions and the version's rules.
 
-    *strict* is Strict (else Unsafe), *allow09* Allow0.9, *registered_methods* RegisteredMethods with *methods* being the registered ones
-    (modules may add some).  *scheme* is what the connection speaks: an absolute target of that scheme names the host.  *version22*: lines one
-    byte shorter, underscores refused in a host, targets without a leading slash accepted, Content-Length looked at only with the body.
+    Attributes:
+        strict: Strict (else Unsafe); `allow09`: Allow0.9.
+        registered_methods, methods: RegisteredMethods; the registered ones (modules may add some).
+        scheme: scheme of the connection: an absolute target of it names the host.
+        version22: lines are one byte shorter, hosts have no underscores, targets may lack the leading
+            slash, Content-Length is checked with the body.
     """
 
     strict: bool = True
@@ -76,7 +79,7 @@ class ParserOptions:
 
 
 class InputState(Enum):
-    """Whether more bytes can come."""
+    """Whether more bytes can come: open, or at the end."""
 
     OPEN = "open"
     EOF = "eof"
@@ -84,7 +87,9 @@ class InputState(Enum):
 
 
 class LogMessage(NamedTuple):
-    """A line for the error log; none where *level* is "".  *code* is "" in 2.2; *cause* is an error's number and text, ``(22)Invalid argument``."""
+    """A line for the error log; none if *level* is "".  *code* is "" in 2.2; *cause* is an errno with its
+    text, ``(22)Invalid argument``.
+    """
 
     level: str
     code: str
@@ -93,7 +98,9 @@ class LogMessage(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line: *kind* is ``ok``, ``more`` (incomplete), ``end`` (no line before the input ended), ``long`` or ``bad``; *next* is where it ends."""
+    """One line: *kind* is ``ok``, ``more`` (incomplete), ``end`` (end of input), ``long`` or ``bad``; *next*
+    is its end.
+    """
 
     kind: str
     text: str
@@ -101,7 +108,7 @@ class Line(NamedTuple):
 
 
 def read_line(data: bytes | bytearray, at: int, limit: int, rules: ParserOptions, ending: InputState) -> Line:
-    """The line at *at* without its end, of at most *limit* + 1 bytes (2.2: *limit*).
+    """Return the line at *at* without its end, of at most *limit* + 1 bytes (2.2: *limit*).
 
     Strict lines end in CR LF, others may end in LF alone; a NUL makes any line bad.
     """

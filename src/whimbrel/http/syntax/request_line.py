@@ -1,6 +1,6 @@
-"""The request line: its three words, and what is wrong with them (RFC 9112 3).
+"""The request line: its three words, and their faults (RFC 9112, 3).
 
-A line is read to its end even when something is wrong early on, since the access log and the error page show what could be read.
+A line is parsed to its end even after a fault, as the access log and the error page show its words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HTTP_1_0, HTTP_0_9 = (1, 0), (0, 9)
 
 
 class Fault(Enum):
-    """What is wrong with a line: the log code and the words; ``%s`` is the word in question."""
+    """A fault of a request line: the log code and the message; ``%s`` is the word concerned."""
 
     METHOD = "AH03445", "Invalid method token: '%s'"
     METHOD_09 = "AH03444", "Invalid method token: '%s' (only GET is allowed for HTTP/0.9 requests)"
@@ -45,7 +45,9 @@ class Fault(Enum):
 
 @dataclass(slots=True)
 class RequestLine:
-    """A request line taken apart; with *reason* set it is answered with *status*.  *names_host*: the target says which host is meant."""
+    """A parsed request line; *status* is the response if *reason* is set.  *names_host*: the target names a
+    host.
+    """
 
     method: str
     target: str
@@ -60,7 +62,7 @@ class RequestLine:
 
 
 class _Scan:
-    """The words of a line and the fault that counts."""
+    """The words of a line and the decisive fault."""
 
     __slots__ = ("line", "strict", "fault", "method", "target", "protocol", "rest")
 
@@ -74,7 +76,7 @@ class _Scan:
         self.fault = self.fault or fault
 
     def gap(self, at: int) -> int:
-        """The end of the white space at *at*; anything but a single space is a fault."""
+        """Return the end of the white space at *at*; anything but a single space is a fault."""
         end = _end(_SPACES, self.line, at)
         if self.strict and end - at > 1:
             self.first(Fault.EXCESS)
@@ -97,7 +99,7 @@ class _Scan:
             self._protocol(self.gap(end))
 
     def _method(self, at: int) -> int | None:
-        """The end of the method, None where nothing can follow it."""
+        """Return the end of the method; None if nothing can follow it."""
         end: int | None = _end(_TOKEN if self.strict else _VISIBLE, self.line, at)
         ends_well = end == len(self.line) or _SPACE.match(self.line, end or 0) is not None
         if end == at or not ends_well:
@@ -161,7 +163,9 @@ def parse_request_line(line: str, rules: ParserOptions) -> RequestLine:
 
 
 def _version(scan: _Scan) -> tuple[str, tuple[int, int]]:
-    """The protocol as text and number; a name that is not quite right is a fault, and HTTP/0.9 in all that follows."""
+    """Return the protocol as text and number; a name that is not quite right is a fault, and HTTP/0.9 in all
+    that follows.
+    """
     match = _PROTOCOL.fullmatch(scan.protocol)
     if match is not None:
         return scan.protocol, (int(match[1]), int(match[2]))
@@ -183,7 +187,7 @@ def _uri(scan: _Scan, url: UriParts | None) -> str:
 
 
 def _judge(request_line: RequestLine, scan: _Scan, rules: ParserOptions) -> None:
-    """Decide which fault the line is answered for: httpd's order, in which form comes before meaning."""
+    """Return the decisive fault, in httpd's order: form before meaning."""
     fault = scan.fault
     if fault is None and request_line.version == HTTP_0_9:
         if not rules.allow09:
@@ -226,7 +230,7 @@ def _strict_fault(request_line: RequestLine) -> Fault | None:
 
 
 def _named(fault: Fault, request_line: RequestLine, scan: _Scan) -> str:
-    """The word that a message quotes, up to a colon."""
+    """Return the word that a message quotes, up to a colon."""
     if fault in (Fault.METHOD, Fault.METHOD_09, Fault.UNKNOWN_METHOD):
         word = request_line.method
     elif fault is Fault.PROTOCOL:

@@ -39,7 +39,9 @@ _DEFAULT_PORTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class UriParts:
-    """The parts of a URL; None means absent, "" empty.  *hostname* is without the brackets of IPv6, *port_text* as written."""
+    """The parts of a URL; None means absent, "" empty.  *hostname* is without the brackets of IPv6,
+    *port_text* as written.
+    """
 
     scheme: str | None = None
     user: str | None = None
@@ -53,19 +55,23 @@ class UriParts:
 
 
 def default_port(scheme: str | None) -> int:
-    """The port a scheme stands for, 0 when unknown."""
+    """Return the port a scheme stands for, 0 when unknown."""
     return _DEFAULT_PORTS.get((scheme or "").lower(), 0)
 
 
 def split_target(target: str, method: str) -> UriParts | None:
-    """A request target; None when it can't be read.  CONNECT takes ``host:port``; of several leading slashes one counts."""
+    """Return a request target; None when it cannot be read.  CONNECT takes ``host:port``; of several leading
+    slashes one counts.
+    """
     if method == "CONNECT":
         return split_hostinfo(target)
     return split_url(_LEADING_SLASHES.sub("", target, count=1) if target.startswith("//") else target)
 
 
 def split_url(url: str) -> UriParts | None:
-    """Any URL; None when a port is no number, a bracket is open, or a relative path's first segment holds a colon."""
+    """Split any URL; None if a port is no number, a bracket is unclosed, or a relative path's first segment
+    has a colon.
+    """
     match = _SCHEME.match(url)
     scheme = match[0][:-1] if match else None
     rest = url[len(match[0]) :] if match else url
@@ -97,7 +103,7 @@ def split_url(url: str) -> UriParts | None:
 
 
 def split_hostinfo(text: str) -> UriParts | None:
-    """``host:port`` and nothing else; None for anything that is not that."""
+    """Split ``host:port``; None for any other text."""
     hostname, port_text = _host_and_port(text)
     if hostname is None or not port_text or _PORT.fullmatch(port_text) is None or "/" in text:
         return None
@@ -123,7 +129,9 @@ def _path_parts(rest: str) -> tuple[str | None, str | None, str | None]:
 
 
 def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
-    """The URL again, a password as ``XXXXXXXX`` (as the access log shows it), a port only where it is not the scheme's own."""
+    """Return the URL as text, with a password as ``XXXXXXXX`` (as in the access log) and without the scheme's
+    default port.
+    """
     site = ""
     if target.user is not None or target.password is not None:
         secret = "" if target.password is None else ":" + (target.password if reveal_password else "XXXXXXXX")

@@ -1,7 +1,7 @@
-"""URL paths: decoding, normalising and escaping them as httpd does.
+"""URL paths: decoding, normalization and escaping as in httpd.
 
-Paths are text of one character per byte.  2.4 normalises first and decodes afterwards, 2.2 the other way round; `decode_path` does
-either as a whole, the parts stand alone for modules that need one of them.
+Paths are text of one character per byte.  2.4 normalizes first and decodes afterwards, 2.2 does the reverse;
+`decode_path` does both steps, the others are for modules that need one of them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _BAD_ESCAPE = compile(r"%(?![0-9A-Fa-f]{2})")
 _SLASHES = compile(r"//+")
 NOT_PLAIN: Final = compile(
     r"[%\0]|/[./]"
-)  # where a path doesn't say what it means: an escape, a dot or empty segment
+)  # a path that needs decoding or normalization: an escape, a dot or empty segment
 
 BAD_REQUEST: Final = 400
 NOT_FOUND: Final = 404
 
 
 class Slashes(Enum):
-    """AllowEncodedSlashes: %2f in a path is refused, decoded, or stays as it is."""
+    """AllowEncodedSlashes: %2f in a path is refused, decoded, or retained."""
 
     OFF = "off"
     ON = "on"
@@ -35,9 +35,10 @@ class Slashes(Enum):
 def decode_path(
     path: str, slashes: Slashes = Slashes.OFF, *, merge: bool = True, version22: bool = False
 ) -> tuple[str, int]:
-    """The path that sections and files are matched with, and 0, 400 (bad escape, above the root) or 404 (%2f, %00).
+    """Return the path that is matched with sections and files, and 0, 400 (bad escape, above the root) or 404
+    (%2f, %00).
 
-    *merge* is MergeSlashes; 2.2 keeps several slashes.
+    *merge* is MergeSlashes; 2.2 retains several slashes.
     """
     if version22:
         decoded, status = unescape(path, slashes)
@@ -54,7 +55,9 @@ def decode_path(
 
 
 def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
-    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash means 404."""
+    """Replace escapes; (path, 0 or 400 or 404).  A wrong escape stays and means 400, a NUL or a refused slash
+    means 404.
+    """
     if "%" not in path:
         return path, 0
     status = 0
@@ -76,17 +79,20 @@ def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
 
 
 def unescape_loose(text: str) -> str:
-    """Decode what can be decoded (``+`` stays) and leave the rest: for query strings and user input that is never a path."""
+    """Decode valid escapes (``+`` stays) and retain the rest: for query strings and user input, never for
+    paths.
+    """
     return _ESCAPE.sub(lambda m: m[0] if m[1] is None else chr(int(m[1], 16)), text)
 
 
 def normalize(
     path: str, *, merge: bool, decode_unreserved: bool = False, relative: bool = False
 ) -> tuple[str, bool]:
-    """2.4's normal form: no ``.`` and ``..`` segments, slashes merged, escapes of unreserved characters decoded; (path, good).
+    """2.4's normal form: no ``.`` and ``..`` segments, slashes merged, escapes of unreserved characters
+    decoded; (path, good).
 
-    Not good: a wrong escape (where escapes are decoded), ``..`` above the root, a path that begins with no slash (unless it is ``*`` or
-    *relative* is set).
+    Not good: a wrong escape (where escapes are decoded), ``..`` above the root, a path that begins with no
+    slash (unless it is ``*`` or *relative* is set).
     """
     if path[:1] != "/" and (path == "*" or not relative or not path):
         return path, path == "*"
@@ -101,7 +107,9 @@ def normalize(
 
 
 def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
-    """Dot segments removed; (path, whether it never went above its beginning).  With *merge* empty segments count for nothing."""
+    """Remove dot segments; return the path, and True if it never went above its beginning.  With *merge*
+    empty segments are ignored.
+    """
     root = "/" if path[:1] == "/" else ""
     segments: list[str] = []
     inside = True
@@ -112,14 +120,16 @@ def _without_dots(path: str, merge: bool) -> tuple[str, bool]:
             del segments[-1:]
         elif part != "." and (part or not merge):
             segments.append(part)
-    # What ends in a segment that went away, ends in a slash, unless nothing is left to end.
+    # A path whose last segment was removed ends in a slash, unless it is empty.
     if segments and parts[-1] in ("..", ".") or (merge and segments and not parts[-1]):
         segments.append("")
     return root + "/".join(segments), inside
 
 
 def getparents(path: str) -> str:
-    """2.2's normal form: dot segments removed, empty segments kept.  ``/..`` takes the root's slash along, which makes the path invalid."""
+    """Return 2.2's normal form: without dot segments, with empty segments.  ``/..`` removes the root's slash,
+    which makes the path invalid.
+    """
     if "." not in path:
         return path
     parts = path.split("/")
@@ -135,7 +145,7 @@ def getparents(path: str) -> str:
 
 
 def merge_slashes(path: str) -> str:
-    """Several slashes made one: what 2.2 compares with sections."""
+    """Return a path with slashes merged, which 2.2 compares with sections."""
     return _SLASHES.sub("/", path) if "//" in path else path
 
 
@@ -149,18 +159,20 @@ def _hex(match: re.Match[str]) -> str:
 
 
 def escape_uri(path: str) -> str:
-    """A path for use in a URL: every byte that is not allowed as ``%xx`` in lower case."""
+    """Return a path for use in a URL: every byte that is not allowed as ``%xx`` in lower case."""
     return _PATH_CHARS.sub(_hex, path)
 
 
 def escape_path(path: str) -> str:
-    """`escape_uri` of a path that may be relative: ``./`` comes first where its first segment holds a colon."""
+    """Return `escape_uri` of a path that may be relative, with ``./`` in front if its first segment has a
+    colon.
+    """
     first = path.partition("/")[0]
     return ("./" if ":" in first else "") + escape_uri(path)
 
 
 def escape_segment(text: str) -> str:
-    """One segment of a path: slashes are escaped too."""
+    """Escape one segment of a path, slashes included."""
     return _SEGMENT_CHARS.sub(_hex, text)
 
 
@@ -173,7 +185,9 @@ _HTML = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;"})
 
 
 def escape_html(text: str, *, ascii_only: bool = False) -> str:
-    """The four characters that end text or a quoted attribute; with *ascii_only* other bytes too, as ``&#233;``."""
+    """Return the four characters that end text or a quoted attribute; with *ascii_only* other bytes too, as
+    ``&#233;``.
+    """
     escaped = text.translate(_HTML)
     return re.sub(r"[\x80-\xff]", lambda m: f"&#{ord(m[0]):03};", escaped) if ascii_only else escaped
 
@@ -199,6 +213,8 @@ def escape_errorlog_item(text: str) -> str:
 
 
 def construct_url(scheme: str, host: str, port: int, uri: str) -> str:
-    """``http://host/uri``, the port only where it is not the scheme's own; *uri* is already escaped, *host* bracketed where it is IPv6."""
+    """Return ``http://host/uri``, without the scheme's default port; *uri* is already escaped, *host* has
+    brackets for IPv6.
+    """
     own = {"http": 80, "https": 443}.get(scheme)
     return f"{scheme}://{host}{'' if port == own else f':{port}'}{uri}"

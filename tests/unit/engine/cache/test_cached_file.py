@@ -1,4 +1,6 @@
-"""Large files that were sent before: the answer is kept, the file is opened for each use, and what is on disk counts."""
+"""Large files that were sent before: the answer is kept, the file is opened for each use, and what is on disk
+counts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What kept answers and their log lines must not lose: changed fields, names that one connection looked up, fields that go with the clock."""
+"""What kept answers and their log lines must not lose: changed fields, names that one connection looked up,
+fields that go with the clock.
+"""
 
 from __future__ import annotations
 

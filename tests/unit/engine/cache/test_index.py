@@ -1,4 +1,6 @@
-"""Kept answers found by what mattered: each mutation of one input, asked twice, gets what a fresh engine gives."""
+"""Kept answers found by what mattered: each mutation of one input, asked twice, gets what a fresh engine
+gives.
+"""
 
 from __future__ import annotations
 
@@ -256,7 +258,9 @@ def test_each_field_alone_gets_its_own_answer(root: Path, path: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_fields_in_any_company(root: Path, seed: int) -> None:
-    """Questions of several fields in random order: nothing that an earlier one left behind shows in a later answer."""
+    """Questions of several fields in random order: nothing that an earlier one left behind shows in a later
+    answer.
+    """
     chance = random.Random(seed)
     serving, other = engine(root), engine(root)
     for _ in range(100):

@@ -1,4 +1,6 @@
-"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all of one part share it."""
+"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all
+of one part share it.
+"""
 
 from __future__ import annotations
 

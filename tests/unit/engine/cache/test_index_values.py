@@ -1,4 +1,6 @@
-"""Answers that depend on a field only by what SetEnvIf and BrowserMatch look for in it: each client gets his own, the others share it."""
+"""Answers that depend on a field only by what SetEnvIf and BrowserMatch look for in it: each client gets his
+own, the others share it.
+"""
 
 from __future__ import annotations
 

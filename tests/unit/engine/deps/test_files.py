@@ -282,7 +282,9 @@ TICK = 4_000_000
     ],
 )
 def test_two_changes_within_a_tick_have_the_same_time(changed: int, clock: int, settled: bool) -> None:
-    """Kernels before 6.13 stamp files with the time of the last tick; ext3 and many network file systems keep whole seconds."""
+    """Kernels before 6.13 stamp files with the time of the last tick; ext3 and many network file systems keep
+    whole seconds.
+    """
     assert is_settled(changed, clock) is settled
 
 

@@ -1,4 +1,6 @@
-"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it, and the access log tells the same."""
+"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it,
+and the access log tells the same.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ AddDefaultCharset utf-8
 
 
 def served(site: Site, *requests: str) -> list[str]:
-    """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
+    """The answers to these request lines with fields, on one connection; nothing is kept from one to the
+    next.
+    """
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
         site.engine.response_cache.clear()

@@ -1,5 +1,6 @@
-"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read, what is
-refused early, and bodies that nobody needs."""
+"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the
+sections could not be read, what is refused early, and bodies that nobody needs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a plan compiles: phases that have an answer of their own, hooks by handler, sections by the beginning of a path."""
+"""What a plan compiles: phases that have an answer of their own, hooks by handler, sections by the beginning
+of a path.
+"""
 
 from __future__ import annotations
 

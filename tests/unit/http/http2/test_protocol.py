@@ -175,7 +175,9 @@ def test_what_is_kept_is_found_by_fields_in_the_usual_order_only() -> None:
 
 
 def test_every_request_with_a_key_is_accepted() -> None:
-    """The response cache answers nothing that would be refused: any two fields, with each pseudo-header field broken in its turn."""
+    """The response cache answers nothing that would be refused: any two fields, with each pseudo-header field
+    broken in its turn.
+    """
     names = [
         b"accept",
         b"connection",

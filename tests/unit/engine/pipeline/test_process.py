@@ -1,0 +1,62 @@
+"""The phases between the head and the handler, with the statuses that httpd 2.4 answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.access import Site
+
+# configuration, request target, status
+PATHS = {
+    "escaped letter": ("", "/%66.html", 200),
+    "escaped slash": ("", "/in%2ff.html", 404),
+    "escaped slash, allowed": ("AllowEncodedSlashes On", "/in%2ff.html", 200),
+    "escaped NUL": ("", "/f.html%00", 404),
+    "bad escape": ("", "/%zz", 400),
+    "dot segments": ("", "/in/../f.html", 200),
+    "dot segments above the root": ("", "/../f.html", 400),
+    "doubled slashes": ("", "//in//f.html", 200),
+    "doubled slashes, not merged": ("MergeSlashes Off", "//in//f.html", 200),
+    "missing file": ("", "/none", 404),
+    "path info of a file": ("", "/f.html/more", 404),
+    "path info, accepted": ("AcceptPathInfo On", "/f.html/more", 200),
+    "file with a slash behind it": ("", "/f.html/", 404),
+    "directory without an index": ("", "/in/", 404),
+}
+
+
+@pytest.mark.parametrize("case", PATHS)
+def test_a_target_has_httpds_status(tmp_path: Path, case: str) -> None:
+    conf, target, status = PATHS[case]
+    assert Site(tmp_path, conf + "\n").status(target) == status
+
+
+def test_a_directory_without_slash_is_redirected(tmp_path: Path) -> None:
+    answer = Site(tmp_path, "").ask("/in")
+    assert answer.startswith("HTTP/1.1 301 ") and "\r\nLocation: http://localhost/in/\r\n" in answer
+
+
+# method, status; 405 has an Allow field
+METHODS = {
+    "GET": 200,
+    "HEAD": 200,
+    "POST": 200,
+    "OPTIONS": 200,
+    "DELETE": 405,
+    "PUT": 405,
+    "PATCH": 405,
+    "BREW": 501,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_file_answers_to_methods_as_httpds_default_handler(tmp_path: Path, method: str) -> None:
+    answer = Site(tmp_path, "").ask("/f.html", method=method)
+    assert int(answer.split(" ", 2)[1]) == METHODS[method]
+    assert ("\r\nAllow: " in answer) == (method in ("OPTIONS", "DELETE", "PUT", "PATCH", "BREW"))
+
+
+def test_a_handler_that_no_module_has_sends_the_file(tmp_path: Path) -> None:
+    site = Site(tmp_path, "SetHandler nobodys-handler\n")
+    assert site.ask("/f.html").endswith("\r\n\r\npage\n")

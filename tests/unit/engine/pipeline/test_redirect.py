@@ -1,0 +1,57 @@
+"""Internal redirects: ErrorDocument, FallbackResource and rewriting in a directory, and their limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.access import Site
+
+HEADERS = "mpm_event authz_core dir headers rewrite"
+
+
+def test_an_error_document_keeps_the_status_and_has_its_own_body(tmp_path: Path) -> None:
+    answer = Site(tmp_path, "ErrorDocument 404 /f.html\n").ask("/none")
+    assert answer.startswith("HTTP/1.1 404 Not Found\r\n") and answer.endswith("\r\n\r\npage\n")
+
+
+def test_a_fallback_resource_answers_200(tmp_path: Path) -> None:
+    answer = Site(tmp_path, "FallbackResource /f.html\n").ask("/none")
+    assert answer.startswith("HTTP/1.1 200 OK\r\n") and answer.endswith("\r\n\r\npage\n")
+
+
+def test_variables_of_the_first_request_get_a_prefix(tmp_path: Path) -> None:
+    conf = """ErrorDocument 404 /f.html
+RewriteEngine On
+RewriteRule ^/none$ - [E=COLOUR:red]
+Header always set X-Status "%{REDIRECT_STATUS}e"
+Header always set X-Colour "%{REDIRECT_COLOUR}e"
+Header always set X-Plain "%{COLOUR}e"
+"""
+    answer = Site(tmp_path, conf, modules=HEADERS).ask("/none")
+    assert "\r\nX-Status: 404\r\n" in answer and "\r\nX-Colour: red\r\n" in answer
+    assert "\r\nX-Plain: (null)\r\n" in answer
+
+
+@pytest.mark.parametrize(("limit", "status"), [("", 500), ("LimitInternalRecursion 3", 500)])
+def test_redirects_without_end_are_stopped(tmp_path: Path, limit: str, status: int) -> None:
+    conf = f"""{limit}
+<Directory "@DOCROOT@">
+RewriteEngine On
+RewriteRule ^(.*)$ /x$1
+</Directory>
+"""
+    site = Site(tmp_path, conf, modules=HEADERS)
+    assert (site.status("/f.html"), site.codes()) == (status, ["AH00124"])
+
+
+def test_a_redirect_target_is_a_get(tmp_path: Path) -> None:
+    """The target of ErrorDocument is asked with GET, whatever the client's method was."""
+    answer = Site(tmp_path, "ErrorDocument 405 /in/f.html\n").ask("/f.html", method="DELETE")
+    assert answer.startswith("HTTP/1.1 405 ") and answer.endswith("\r\n\r\ninner\n")
+
+
+def test_an_external_error_document_is_a_302(tmp_path: Path) -> None:
+    answer = Site(tmp_path, "ErrorDocument 404 http://other.test/gone\n").ask("/none")
+    assert answer.startswith("HTTP/1.1 302 Found\r\n")
+    assert "\r\nLocation: http://other.test/gone\r\n" in answer

@@ -1,0 +1,78 @@
+"""Sub-requests: those of mod_dir, which a fast redirect takes over, and those of mod_include."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.modules.access import Site
+
+MODULES = "mpm_event authz_core dir mime include alias"
+PAGES = """
+AddOutputFilter INCLUDES .shtml
+<Directory "@DOCROOT@">
+Options +Includes
+</Directory>
+"""
+
+
+def site_with(root: Path, conf: str = "", **pages: str) -> Site:
+    """A site with *pages*, each NAME.shtml."""
+    site = Site(
+        root, "TypesConfig /dev/null\nAddType text/html .shtml .html\n" + PAGES + conf, modules=MODULES
+    )
+    for name, text in pages.items():
+        (root / "htdocs" / f"{name}.shtml").write_text(text)
+    return site
+
+
+def body(answer: str) -> str:
+    """The body of a response; of a chunked one, the data of its chunks."""
+    head, _, rest = answer.partition("\r\n\r\n")
+    if "\r\nTransfer-Encoding: chunked" not in head:
+        return rest
+    data = ""
+    while (size := int(rest.partition("\r\n")[0], 16)) > 0:
+        rest = rest.partition("\r\n")[2]
+        data, rest = data + rest[:size], rest[size + 2 :]
+    return data
+
+
+def test_an_index_answers_for_its_directory(tmp_path: Path) -> None:
+    answer = site_with(tmp_path, "DirectoryIndex none.html f.html\n").ask("/in/")
+    assert answer.startswith("HTTP/1.1 200 ") and body(answer) == "inner\n"
+
+
+def test_the_settings_of_the_index_file_hold_for_its_directory(tmp_path: Path) -> None:
+    conf = "DirectoryIndex f.html\n<Files f.html>\nRequire all denied\n</Files>\n"
+    assert site_with(tmp_path, conf).status("/in/") == 403
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ('virtual="/f.html"', "page\n"),
+        ('virtual="in/f.html"', "inner\n"),
+        ('file="f.html"', "page\n"),
+        ('file="in/f.html"', "inner\n"),
+        ('virtual="/in/../f.html"', "page\n"),
+        ('virtual="/none"', "[an error occurred while processing this directive]"),
+        ('file="/f.html"', "[an error occurred while processing this directive]"),
+        ('file="../f.html"', "[an error occurred while processing this directive]"),
+    ],
+)
+def test_a_document_includes_another(tmp_path: Path, element: str, text: str) -> None:
+    site = site_with(tmp_path, page=f"<<!--#include {element} -->>")
+    assert body(site.ask("/page.shtml")) == f"<{text}>"
+
+
+def test_a_denied_document_is_not_included(tmp_path: Path) -> None:
+    conf = "<Location /in>\nRequire all denied\n</Location>\n"
+    site = site_with(tmp_path, conf, page='<<!--#include virtual="/in/f.html" -->>')
+    assert body(site.ask("/page.shtml")) == "<[an error occurred while processing this directive]>"
+
+
+def test_a_document_that_includes_itself_is_stopped(tmp_path: Path) -> None:
+    site = site_with(tmp_path, "LimitInternalRecursion 5\n", page='x<!--#include virtual="/page.shtml" -->')
+    assert body(site.ask("/page.shtml")) == "xxxxxx[an error occurred while processing this directive]"
+    assert site.codes() == ["AH00125"]
