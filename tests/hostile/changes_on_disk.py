@@ -1,4 +1,4 @@
-"""Kinds of changes on disk and in the account database, and the files that they change."""
+"""Kinds of changes on disk and in the account database, and the changed files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ OLD: Final = 1_600_000_000  # the time of all files before a change
 
 @dataclass
 class Ground:
-    """The files under *root*, the accounts, and chance."""
+    """The files under *root*, the accounts, and a random generator."""
 
     root: Path
     chance: random.Random
     homes: dict[str, str] = field(default_factory=dict)
-    elsewhere: Path | None = None  # a folder on another file system
+    elsewhere: Path | None = None  # directory on another file system
 
     def path(self, *names: str) -> Path:
-        """One of *names*, below the root."""
+        """Return one of *names*, below the root."""
         return self.root / self.chance.choice(names)
 
     def write(self, name: str, text: str, seconds: float | None = OLD) -> None:
-        """A file with *text*, as old as all others unless *seconds* says otherwise; None: as young as it is."""
+        """Write a file with *text* and the time *seconds*, by default that of all others; None: now."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -101,7 +101,7 @@ def _other_letters(g: Ground, path: Path) -> bytes:
 
 
 def rewrite_equal_size(g: Ground) -> None:
-    """Other bytes, as many; the time of the last change stays."""
+    """Write other bytes of the same size; the modification time stays."""
     path = g.path(*DOCUMENTS)
     before = path.stat()
     path.write_bytes(_other_letters(g, path))
@@ -127,7 +127,7 @@ def replace_by_rename(g: Ground) -> None:
 
 
 def exchange(g: Ground) -> None:
-    """Two files of one size and time change places."""
+    """Swap two files of one size and time."""
     one, two, spare = g.root / "htdocs/page.html.en", g.root / "htdocs/page.html.de", g.root / "spare"
     one.rename(spare)
     two.rename(one)
@@ -219,7 +219,7 @@ def switch_link(name: str, *targets: str) -> Change:
 
 
 def switch_file_system(g: Ground) -> None:
-    """A link from one file system to another, where a file has the same size and time."""
+    """Switch a link to another file system with a file of the same size and time."""
     if g.elsewhere is None:
         return
     link = g.root / "htdocs/link.txt"
@@ -265,7 +265,7 @@ def add_htaccess(g: Ground) -> None:
 
 
 def edit_htaccess(g: Ground) -> None:
-    """The same size and time, another value."""
+    """Write another value with the same size and time."""
     g.write("htdocs/ht/.htaccess", "Header set X-One 3\n")
 
 

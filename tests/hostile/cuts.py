@@ -1,9 +1,8 @@
-"""Requests over HTTP/1 in pieces: whatever the cuts, cold or warm, alone or behind another, the responses and
-log lines are those to the whole.
+"""HTTP/1 requests in pieces: responses and log lines are those to the whole, cold or warm, alone or
+pipelined.
 
-A worker's service runs in this process, on connections without sockets, so that a hundred thousand cuts take
-minutes; `wire-cuts` repeats some of
-them over sockets.
+A worker's state runs in this process, on connections without sockets, so that a hundred thousand cuts take
+minutes. `wire-cuts` repeats some of them over sockets.
 """
 
 from __future__ import annotations
@@ -36,7 +35,10 @@ from whimbrel.testing.fake_runtime import FakeRuntime
 
 NOW = 1_790_000_000.5
 MTIME = 1_600_000_000
-MODULES = "mpm_event authn_core authz_core authz_host alias mime dir env setenvif headers negotiation rewrite log_config".split()
+MODULES = (
+    "mpm_event authn_core authz_core authz_host alias mime dir env setenvif headers negotiation rewrite "
+    "log_config".split()
+)
 CONF = """
 ServerName localhost
 Listen 127.0.0.1:8080
@@ -129,11 +131,11 @@ TARGETS = (
     "/moved/a.txt",
 )
 CHANGING = rb"\r\nDate: [^\r]*|(?<=boundary=)\w+|(?<=\r\n--)\w+"
-MOST_BYTES = 20_000  # of one input: that of a longer one is cut too seldom
+MOST_BYTES = 20_000  # bytes of one input: a longer one is cut too rarely
 
 
 class Wire(asyncio.Transport):
-    """A transport that writes down what is sent."""
+    """A transport that records what is sent."""
 
     def __init__(self) -> None:
         super().__init__({"peername": ("192.0.2.7", 4711), "sockname": ("127.0.0.1", 8080)})
@@ -176,7 +178,7 @@ class Wire(asyncio.Transport):
 
 
 class Desk:
-    """One configuration behind a worker's service; `ask` sends pieces on a connection of its own."""
+    """One configuration behind a worker's state; `ask` sends pieces on a new connection."""
 
     def __init__(self, root: Path, variant: str = "strict") -> None:
         self.runtime = FakeRuntime()
@@ -196,8 +198,9 @@ class Desk:
         self.service = WorkerState(self.engine, self.loop, report=self.problems.append, period=1e6)
 
     def turn(self, work: Callable[..., object], *arguments: Any) -> None:
-        """Do *work* in the loop and let it turn twice more; the loop is not begun and ended each time, which
-        would take ten times as long.
+        """Do *work* in the loop and run two more ticks.
+
+        The loop is not started and stopped each time, which would take ten times as long.
         """
         self.loop.call_soon(work, *arguments)
         asyncio._set_running_loop(self.loop)
@@ -207,8 +210,8 @@ class Desk:
         asyncio._set_running_loop(None)
 
     def ask(self, *pieces: bytes) -> tuple[bytes, tuple[bytes, ...]]:
-        """What is sent in response to *pieces* and the end of the connection, without dates, and the lines of
-        the access log.
+        """Return the response to *pieces* and the end of the connection, without dates, and the access log's
+        lines.
         """
         self.runtime.logs.clear()
         wire = Wire()
@@ -225,19 +228,19 @@ class Desk:
         return re.sub(CHANGING, b"", bytes(wire.out)), lines
 
     def whole(self, data: bytes) -> tuple[bytes, tuple[bytes, ...]]:
-        """`ask` for all at one time of an engine that has kept nothing."""
+        """Call `ask` with all data in one piece on an engine with an empty cache."""
         self.engine.response_cache.clear()
         return self.ask(data)
 
     def close(self) -> None:
-        """The service ends."""
+        """Close the worker's state."""
         for connection in list(self.service.connections):
             self.service.remove(connection)
         self.loop.close()
 
 
 def lay_out(root: Path) -> None:
-    """The documents; all have been at rest for years."""
+    """Write the documents, all unchanged for years."""
     for name in (
         "htdocs/index.html",
         "htdocs/a.txt",
@@ -255,7 +258,7 @@ def lay_out(root: Path) -> None:
 
 
 def recorded() -> list[bytes]:
-    """The requests of all recorded cases, each once."""
+    """Return the requests of all recorded cases, without duplicates."""
     found: dict[bytes, None] = {}
     for family in families():
         for case in load_cases(family):
@@ -274,12 +277,15 @@ def recorded() -> list[bytes]:
 
 
 def generated(choice: random.Random) -> bytes:
-    """A head of a few fields, most of which change what is answered; sometimes with a body, sometimes with a
-    line ending of another kind.
+    """Return a head of a few fields, most of which change the response; sometimes with a body or other line
+    ends.
     """
     fields = "".join(f"{field}\r\n" for field in choice.choices(FIELDS, k=choice.randrange(5)))
     method = choice.choice(("GET", "GET", "GET", "HEAD", "POST", "X"))
-    line = f"{method} {choice.choice(TARGETS)} {choice.choice(('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''))}"
+    line = (
+        f"{method} {choice.choice(TARGETS)} "
+        f"{choice.choice(('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', ''))}"
+    )
     data = f"{line}\r\n{choice.choice(('Host: localhost', 'Host: b.test', ''))}\r\n{fields}\r\n".replace(
         "\r\n\r\nX", "\r\nX"
     ).encode("latin-1")
@@ -293,7 +299,7 @@ def generated(choice: random.Random) -> bytes:
 
 
 def pieces_of(data: bytes, choice: random.Random) -> list[bytes]:
-    """*data* in two, three or four pieces, or byte by byte; cuts near line ends are preferred."""
+    """Cut *data* into two to four pieces, or into bytes; cuts near line ends are preferred."""
     kind = choice.random()
     if kind < 0.05 and len(data) < 400:
         return [data[n : n + 1] for n in range(len(data))]
@@ -312,7 +318,7 @@ def pieces_of(data: bytes, choice: random.Random) -> list[bytes]:
 
 
 def compare(desk: Desk, pieces: list[bytes], *, warm: bool) -> str:
-    """Ask in pieces and at one time; a sentence on how both differ, "" if they do not."""
+    """Send the data in pieces and in one piece; return a sentence on the difference, "" for none."""
     data = b"".join(pieces)
     expected = desk.whole(data)
     if warm:
@@ -329,11 +335,11 @@ def compare(desk: Desk, pieces: list[bytes], *, warm: bool) -> str:
 
 
 def _nothing() -> None:
-    """Let the loop turn although nothing else is to be done."""
+    """Do nothing but run the loop."""
 
 
 def every_cut(data: bytes) -> Iterator[list[bytes]]:
-    """*data* in two pieces in every way, and byte by byte."""
+    """Yield *data* in two pieces in every way, and byte by byte."""
     yield from ([data[:n], data[n:]] for n in range(1, len(data)))
     yield [data[n : n + 1] for n in range(len(data))]
 
@@ -341,7 +347,7 @@ def every_cut(data: bytes) -> Iterator[list[bytes]]:
 def exhaustive(
     desk: Desk, inputs: list[bytes], is_spent: Callable[[], bool] = lambda: False
 ) -> tuple[int, list[str]]:
-    """Cut each of *inputs* at every byte, warm; the number of cuts and one line for each difference."""
+    """Cut each of *inputs* at every byte, warm; return the number of cuts and one line per difference."""
     count, failures = 0, []
     for data in inputs:
         expected = desk.whole(data)
@@ -358,9 +364,7 @@ def exhaustive(
 
 
 def run_cuts(budget: Budget) -> Result:
-    """Random inputs of all kinds, alone and in pairs, cut, cold and warm; then every cut of each cached
-    request and of pairs of them.
-    """
+    """Cut random inputs, alone and in pairs, cold and warm; then cached requests at every byte."""
     result, choice, count = Result(), budget.random, 0
     sources: list[Callable[[], bytes]] = [
         lambda: choice.choice(known),
@@ -417,7 +421,7 @@ def _exchange(server: Server, pieces: list[bytes], pause: float) -> bytes:
 
 
 def run_wire(budget: Budget) -> Result:
-    """A sample of the same over sockets, a file that is sent by the kernel among it."""
+    """Repeat a sample over sockets, including a file that the kernel sends."""
     result, choice, count = Result(), budget.random, 0
     documents = {"index.html": b"front\n", "a.txt": b"plain a\n", "big.txt": b"x" * 40_000}
     inputs = [*CACHED, *(data.replace(b"/a.txt", b"/big.txt") for data in CACHED)]

@@ -1,5 +1,6 @@
-"""Floods over HTTP/1 beside an honest client: its requests take at most ten times as long as beside the same
-flood at apache2.
+"""Floods over HTTP/1 beside an honest client, compared with apache2.
+
+Its requests take at most ten times as long as beside the same flood at apache2.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tests.hostile.memory_http1 import CONF, DOCUMENTS
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
 MULTIPLE = 10.0
-LEAST = 0.005  # seconds: a p99 below this is no harm, whatever apache2's is
+LEAST = 0.005  # seconds: a p99 below this is harmless, whatever apache2's is
 CONNECTIONS = 50
 Flood = Callable[[int], None]
 
@@ -36,7 +37,7 @@ def _drive(
     connections: int = CONNECTIONS,
     pause: float = 0.0,
 ) -> None:
-    """Send without end on many connections what *data_of* gives, renewing those that the server closes."""
+    """Send the data of *data_of* endlessly on many connections, renewing those that the server closes."""
     numbers = count()
     wires = {_connect(port): b"" for _ in range(connections)}
     while True:
@@ -120,7 +121,7 @@ def agents(port: int) -> None:
 
 @contextmanager
 def attacking(flood: Flood, port: int) -> Iterator[None]:
-    """Run *flood* in a process of its own while the block runs."""
+    """Run *flood* in a separate process while the block runs."""
     process = multiprocessing.get_context("fork").Process(target=flood, args=(port,), daemon=True)
     process.start()
     try:
@@ -131,10 +132,11 @@ def attacking(flood: Flood, port: int) -> Iterator[None]:
 
 
 def latency(program: Program, flood: Flood, seconds: float) -> tuple[float, int]:
-    """The p99 of an honest client beside a flood, in seconds, and how many requests it made."""
+    """Return the p99 of an honest client beside a flood, in seconds, and its number of requests."""
     site = Site(
         CONF
-        + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n",
+        + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers "
+        "400\nMaxSpareThreads 400\n",
         DOCUMENTS,
     )
     with Server(program, site) as server:
@@ -149,7 +151,7 @@ def latency(program: Program, flood: Flood, seconds: float) -> tuple[float, int]
 
 
 def measure(name: str, flood: Flood) -> Measure:
-    """The measure of one flood."""
+    """Return the measure of one flood."""
 
     def run(budget: Budget) -> Result:
         result, seconds = Result(), min(budget.seconds / 2, 8.0)
@@ -166,7 +168,10 @@ def measure(name: str, flood: Flood) -> Measure:
             )
         return result
 
-    promise = f"Beside this flood an honest client waits at most {MULTIPLE:.0f} times as long as at apache2: {(flood.__doc__ or '').strip()}"
+    promise = (
+        f"Beside this flood an honest client waits at most {MULTIPLE:.0f} times as long as at apache2: "
+        f"{(flood.__doc__ or '').strip()}"
+    )
     return Measure(name, promise, run, 1, 20.0)
 
 

@@ -1,6 +1,4 @@
-"""HTTP/2 floods beside an honest HTTP/1 client: how long its requests take with us and with apache2, which is
-attacked in the same way.
-"""
+"""HTTP/2 floods beside an honest HTTP/1 client: its latency with Whimbrel and with apache2."""
 
 from __future__ import annotations
 
@@ -16,6 +14,7 @@ from tests.hostile.http2_frames import (
     ACK,
     CONTINUATION,
     DATA,
+    ECHO,
     END_HEADERS,
     END_STREAM,
     HEADERS,
@@ -37,11 +36,10 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
 MOST: Final = 10.0  # times apache2's p99
-NOISE: Final = 0.002  # seconds of p99 that two cores with an attacker on them give any server
+NOISE: Final = 0.002  # seconds of p99 that any server has on two cores with an attacker
 CONNECTIONS: Final = 4
-PAUSE: Final = 0.2  # seconds in which a server may close a connection whose flood is over
+PAUSE: Final = 0.2  # seconds in which a server may close a connection after its flood
 BEGIN: Final = PREFACE + settings((4, MAX_WINDOW)) + frame(SETTINGS, ACK) + window(0, MAX_WINDOW - 65535)
-ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SITE: Final = Site(
     "Protocols h2c http/1.1\n", {"a.txt": b"plain a\n", "big.html": b"y" * 259_000, "echo.cgi": ECHO}
 )
@@ -87,10 +85,9 @@ FLOODS: Final[dict[str, Callable[[], bytes]]] = {
 
 
 def attack(port: int, flood: bytes, end: float) -> None:
-    """Send *flood* again and again, on a new connection whenever the server ends one, and throw away what
-    comes back.
+    """Send *flood* repeatedly, on a new connection after each close, and discard all responses.
 
-    Attackers are on other machines: here they get what the others leave of one core, and the server has the
+    Attackers usually are on other machines: here they share one core with the clients, and the server has the
     other one.
     """
     os.nice(19)
@@ -106,13 +103,13 @@ def attack(port: int, flood: bytes, end: float) -> None:
             pause = time.monotonic() + PAUSE
             while time.monotonic() < pause and not _drain(
                 wire
-            ):  # the next connection begins when this one has had its effect
+            ):  # the next connection starts after the effect of this one
                 time.sleep(0.01)
             time.sleep(0.01)
 
 
 def _drain(wire: socket.socket) -> bool:
-    """Throw away what has come; True if the server has closed."""
+    """Discard the received bytes; return True if the server has closed."""
     wire.setblocking(False)
     try:
         while wire.recv(1 << 18):
@@ -125,7 +122,7 @@ def _drain(wire: socket.socket) -> bool:
 
 
 def beside(program: Program, flood: bytes, seconds: float) -> HonestClient:
-    """An honest client of *program* while it is attacked."""
+    """Run an honest client of *program* during an attack."""
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores[:1])  # of the server, which inherits it
     with Server(program, SITE) as server:
@@ -151,7 +148,7 @@ def beside(program: Program, flood: bytes, seconds: float) -> HonestClient:
 
 
 def run(budget: Budget, names: Iterable[str] = tuple(FLOODS), seconds: float = 4.0) -> Result:
-    """Every flood against both servers, one after the other."""
+    """Run every flood against both servers, one after the other."""
     result = Result()
     if not APACHE.is_present:
         result.skipped = "apache2 is not installed"
@@ -163,7 +160,8 @@ def run(budget: Budget, names: Iterable[str] = tuple(FLOODS), seconds: float = 4
         flood = FLOODS[name]()
         theirs, ours = (beside(program, flood, seconds) for program in (APACHE, WHIMBREL))
         result.figures[name] = (
-            f"p99 {ours.p99 * 1000:.2f} ms of {len(ours.seconds)}, apache2 {theirs.p99 * 1000:.2f} ms of {len(theirs.seconds)}"
+            f"p99 {ours.p99 * 1000:.2f} ms of {len(ours.seconds)}, apache2 {theirs.p99 * 1000:.2f} ms of "
+            f"{len(theirs.seconds)}"
         )
         if not ours.seconds or ours.failures or ours.p99 > MOST * max(theirs.p99, NOISE):
             result.failures.append(f"{name}: {result.figures[name]}, {ours.failures} failures")

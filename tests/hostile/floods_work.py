@@ -1,4 +1,4 @@
-"""Requests that mean long work: an honest client beside them waits little longer than beside apache2."""
+"""Requests for long work: a concurrent honest client waits little longer than beside apache2."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 ENTRIES = 20_000
 MAX_FACTOR = 10.0  # of apache2's p99 beside the same load
 MAX_LISTING = 2.0  # of the server's own p99 without load, beside listings
-NOISE = 0.002  # seconds that a wait may always take: what the scheduler of a busy machine adds
+NOISE = 0.002  # seconds that a wait may always take: the scheduler's noise on a busy machine
 BCRYPT = "$2y$05$5J8ZBwsPeCVKRyF0D3hI9O9L0pu5c8L8m3dVdU2yPqYbO8NnUOu2S"
 CONF = """
 Timeout 30
@@ -54,7 +54,7 @@ def _documents() -> dict[str, bytes]:
 
 
 def _fill(server: Server) -> None:
-    """The directories of many files, and the users."""
+    """Write the directories of many files, and the users."""
     for name in ("list", "views"):
         folder = server.root / "htdocs" / name
         folder.mkdir()
@@ -70,7 +70,7 @@ def _guess(choice: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Flood:
-    """*target* gives the target of the next request, with version and further fields behind it."""
+    """One kind of request: *target* returns the next target, with version and further fields."""
 
     name: str
     target: Callable[[random.Random], str]
@@ -94,7 +94,7 @@ FLOODS = (
 
 
 def _send(server: Server, flood: Flood, seed: int, responses: Any) -> None:
-    """One client: it sends the next request when the response to the last is there, until the process is ended."""
+    """Run one client, which sends the next request after each response, until its process is ended."""
     choice = random.Random(seed)
     while True:
         head = f"GET {flood.target(choice)}\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -116,7 +116,7 @@ def _attack(server: Server, flood: Flood, seed: int, responses: Any) -> None:
 
 
 class Attack:
-    """The clients of *flood*, in a process of their own while the block runs, so that the honest client does not share its time with them."""
+    """Clients of *flood* in a separate process, which takes no time from the honest client."""
 
     def __init__(self, server: Server, flood: Flood, seed: int) -> None:
         context = multiprocessing.get_context("fork")
@@ -127,7 +127,7 @@ class Attack:
 
     @property
     def responses(self) -> int:
-        """The number of responses so far."""
+        """Number of responses so far."""
         return int(self._responses.value)
 
     def __enter__(self) -> Attack:
@@ -143,7 +143,9 @@ class Attack:
 def latencies(
     program: Program, floods: tuple[Flood, ...], seconds: float, seed: int
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """p99 of an honest client beside each flood, in seconds, "" being no flood; and how many responses each flood got."""
+    """Return p99 of an honest client beside each flood, in seconds ("" is no flood), and each flood's
+    responses.
+    """
     p99, responses = {}, {}
     with Server(program, Site(CONF, _documents(), processes=2)) as server:
         _fill(server)
@@ -160,7 +162,7 @@ def latencies(
 
 
 def compare(floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
-    """Each of *floods* against both servers."""
+    """Run each of *floods* against both servers."""
     result = Result()
     if not APACHE.is_present:
         result.skipped = "apache2 is not installed"
@@ -184,7 +186,7 @@ def compare(floods: tuple[Flood, ...], seconds: float, seed: int) -> Result:
 
 
 def run(budget: Budget) -> Result:
-    """Five seconds of each flood."""
+    """Run five seconds of each flood."""
     return compare(FLOODS, min(5.0, budget.seconds / len(FLOODS) / 2.5), budget.seed)
 
 

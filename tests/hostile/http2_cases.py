@@ -1,7 +1,8 @@
-"""Violations of RFC 9113 (sections 3.4, 4 to 6, 8.1 to 8.2), each as the pieces that a client sends after the preface and its settings.
+"""Violations of RFC 9113 (sections 3.4, 4 to 6, 8.1 to 8.2), as pieces after the preface and the settings.
 
-A case begins with the number of the section.  http2_answers.tsv has the verdicts of 2.4.71 with nghttp2 1.52, and ours where it differs, with the
-reason; `test_http2.py` asks the real one again where it is installed.
+A case begins with the number of the section. http2_answers.tsv has the verdicts of 2.4.71 with nghttp2 1.52,
+and Whimbrel's where they differ, with the reason. `test_http2.py` runs the real server again where it is
+installed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tests.hostile.http2_frames import (
     ACK,
     CONTINUATION,
     DATA,
+    ECHO,
     END_HEADERS,
     END_STREAM,
     GOAWAY,
@@ -37,7 +39,6 @@ from tests.hostile.http2_frames import (
 )
 from tests.hostile.server import Program, Server, Site
 
-ECHO = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SLOW = b"#!/bin/sh\nsleep 1\necho Content-Type: text/plain\necho\necho\n"
 SITE: Final = Site(
     "Protocols h2c http/1.1\nTimeout 3\n",
@@ -231,7 +232,7 @@ CASES: Final[dict[str, tuple[bytes, ...]]] = {
     "8.5 CONNECT with :path": (_head((":method", "CONNECT"), *PSEUDO[1:]),),
     "8.5 CONNECT": (_head((":method", "CONNECT"), (":authority", "localhost:80")),),
 }
-# what a client sends instead of the preface and its settings
+# sent in place of the preface and the settings
 BEGINNINGS: Final[dict[str, bytes]] = {
     "3.4 no SETTINGS": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(PING, 0, 0, b"abcdefgh"),
     "3.4 a request before SETTINGS": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + GET,
@@ -241,7 +242,7 @@ BEGINNINGS: Final[dict[str, bytes]] = {
 
 
 def recorded() -> dict[str, tuple[str, str]]:
-    """The verdict of 2.4.71 and ours, by case."""
+    """Return the verdicts of 2.4.71 and of Whimbrel, by case."""
     rows = [
         line.split("\t")
         for line in Path(__file__).with_name("http2_answers.tsv").read_text().splitlines()
@@ -251,7 +252,7 @@ def recorded() -> dict[str, tuple[str, str]]:
 
 
 def verdicts(program: Program) -> tuple[dict[str, str], str]:
-    """What a server makes of all cases, and what it logged."""
+    """Return the verdicts of a server on all cases, and its log."""
     with Server(program, SITE) as server, ThreadPoolExecutor(6) as pool:
         cases = dict(
             zip(

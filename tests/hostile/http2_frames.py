@@ -1,6 +1,4 @@
-"""HTTP/2 frames as bytes, and what a server's frames amount to: a client that may break every rule of RFC
-9113.
-"""
+"""HTTP/2 frames as bytes, and the evaluation of a server's frames: a client for violations of RFC 9113."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import Final
 
 from hpack import Decoder, Encoder
 
-from tests.hostile.server import Server
+from tests.hostile.server import Server, read_until_closed
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
     range(10)
@@ -37,22 +35,25 @@ CODES: Final = (
 )
 SENTINEL: Final = b"sentinel"
 MAX_WINDOW: Final = (1 << 31) - 1
-MOMENT: Final = 0.2  # seconds
+MOMENT: Final = 0.2  # seconds for frames after the last expected one
+# a program that returns the request body
+ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 
 
 def frame(kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
-    """One frame."""
+    """Return one frame."""
     return len(payload).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + payload
 
 
 def settings(*pairs: tuple[int, int]) -> bytes:
-    """A SETTINGS frame of identifiers and values."""
+    """Return a SETTINGS frame of identifiers and values."""
     return frame(SETTINGS, payload=b"".join(name.to_bytes(2) + value.to_bytes(4) for name, value in pairs))
 
 
 def block(*fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", pseudo: bool = True) -> bytes:
-    """A block of fields that leaves HPACK's dynamic table as it is; *pseudo*: the four pseudo-header fields
-    go first.
+    """Return a field block that leaves HPACK's dynamic table unchanged.
+
+    *pseudo*: the four pseudo-header fields precede it.
     """
     first = (
         ((":method", method), (":scheme", "http"), (":authority", "localhost"), (":path", path))
@@ -63,14 +64,15 @@ def block(*fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", p
 
 
 def literal(*fields: tuple[str, str], indexed: bool = False) -> bytes:
-    """Literal fields with literal names and without Huffman codes; *indexed*: each becomes an entry of the
-    dynamic table.
+    """Return literal fields with literal names, without Huffman codes.
+
+    *indexed*: each becomes an entry of the dynamic table.
     """
     return b"".join((b"\x40" if indexed else b"\0") + text(name) + text(value) for name, value in fields)
 
 
 def text(value: str) -> bytes:
-    """A string of HPACK."""
+    """Return an HPACK string."""
     raw = value.encode("latin-1")
     if len(raw) < 127:
         return bytes((len(raw),)) + raw
@@ -84,19 +86,24 @@ def text(value: str) -> bytes:
 def request(
     stream: int = 1, *fields: tuple[str, str], path: str = "/a.txt", method: str = "GET", end: bool = True
 ) -> bytes:
-    """A HEADERS frame that is a whole head."""
+    """Return a HEADERS frame with a complete head."""
     return frame(HEADERS, END_HEADERS | END_STREAM * end, stream, block(*fields, path=path, method=method))
 
 
 def window(stream: int, size: int) -> bytes:
-    """A WINDOW_UPDATE frame."""
+    """Return a WINDOW_UPDATE frame."""
     return frame(WINDOW_UPDATE, 0, stream, size.to_bytes(4))
 
 
 @dataclass
 class Outcome:
-    """What a server did: a line for each stream, the code of its GOAWAY, and whether the connection lived on
-    (it answered the last PING).
+    """Reaction of a server.
+
+    Attributes:
+        streams: a status or an error by stream
+        goaway: code of its GOAWAY
+        lives: it answered the last PING
+        closed: it closed the connection
     """
 
     streams: dict[int, str] = field(default_factory=dict)
@@ -119,7 +126,7 @@ class Outcome:
 
 
 def read_frames(data: bytes) -> Iterable[tuple[int, int, int, bytes]]:
-    """The whole frames in *data*: kind, flags, stream, payload."""
+    """Iterate over the complete frames in *data*: kind, flags, stream, payload."""
     at = 0
     while len(data) - at >= 9:
         size = int.from_bytes(data[at : at + 3])
@@ -135,7 +142,7 @@ def _code(payload: bytes) -> str:
 
 
 def outcome_of(data: bytes, closed: bool) -> Outcome:
-    """What the frames of a server amount to."""
+    """Evaluate the frames of a server."""
     found, decoder = Outcome(closed=closed), Decoder()
     for kind, flags, stream, payload in read_frames(data):
         if kind == HEADERS:
@@ -157,10 +164,9 @@ def exchange(
     begin: bytes = PREFACE + settings() + frame(SETTINGS, ACK),
     pause: float = 0.05,
 ) -> Outcome:
-    """Send *begin*, *pieces* with a pause before each, and a PING; read until it is answered or the server
-    closes.
+    """Send *begin*, *pieces* with a pause before each, and a PING; read until its answer or the server's
+    close.
     """
-    out, closed = bytearray(), False
     with server.connect(seconds) as wire:
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
@@ -173,24 +179,11 @@ def exchange(
             wire.sendall(frame(PING, 0, 0, SENTINEL))
         except OSError:
             pass  # the server has refused the rest
-        end = time.monotonic() + seconds
         answer = frame(PING, ACK, 0, SENTINEL)
-        try:
-            while time.monotonic() < end:
-                if answer in out:
-                    wire.settimeout(MOMENT)  # for what may come behind it
-                data = wire.recv(65536)
-                if not data:
-                    closed = True
-                    break
-                out += data
-        except TimeoutError:
-            pass
-        except OSError:
-            closed = True
-    return outcome_of(bytes(out), closed)
+        out, closed = read_until_closed(wire, time.monotonic() + seconds, answer, MOMENT)
+    return outcome_of(out, closed)
 
 
 def encoded(*fields: tuple[str, str]) -> bytes:
-    """A block of fields as a client's encoder writes it first."""
+    """Return a field block as a client's encoder writes it first."""
     return bytes(Encoder().encode(list(fields)))

@@ -1,4 +1,4 @@
-"""An honest client beside an attack: the latency of its requests."""
+"""Latency of an honest client beside an attack."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tests.hostile.server import Server
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which *share* of *values* lie; 0.0 of none."""
+    """Return the value below which *share* of *values* lie; 0.0 for none."""
     ordered = sorted(values)
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0
 
 
 class HonestClient:
-    """Asks for one small document every *interval* seconds on one connection, and notes how many seconds each response takes."""
+    """Client that requests one small document every *interval* seconds on one connection and records the
+    latency.
+    """
 
     def __init__(self, server: Server, target: str = "/a.txt", interval: float = 0.01) -> None:
         self.server, self.interval, self.seconds, self.failures = server, interval, [0.0][:0], 0
@@ -48,7 +50,7 @@ class HonestClient:
 
     @contextmanager
     def at_work(self) -> Iterator[HonestClient]:
-        """Ask while the block runs."""
+        """Send requests while the block runs."""
         self._thread.start()
         try:
             yield self
@@ -58,7 +60,7 @@ class HonestClient:
 
 
 def _read_response(receive: Callable[[int], bytes]) -> bool:
-    """Read one response with Content-Length; False where the server has closed the connection."""
+    """Read one response with Content-Length; return False if the server has closed the connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = receive(65536)

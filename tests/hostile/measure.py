@@ -1,6 +1,6 @@
-"""What a measure of reliability is: a name, the letter of the promise that it checks, a function of a budget.
+"""A measure of reliability: a name, the promise that it checks, and a function of a budget.
 
-A module of this package offers its measures as `MEASURES`; `run.py` finds them.
+A module of this package exports its measures as `MEASURES`; `run.py` finds them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 
 class Budget:
-    """How much a measure may do: *cases* at most, for at most *seconds*, from random numbers that start with *seed*."""
+    """Limits of a measure: at most *cases*, at most *seconds*, random numbers from *seed*."""
 
     def __init__(self, cases: int, seconds: float, seed: int = 1) -> None:
         self.cases, self.seconds, self.seed = cases, seconds, seed
@@ -21,13 +21,13 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """True when the time is over."""
+        """True after the end of the time."""
         return time.monotonic() >= self._end
 
 
 @dataclass
 class Result:
-    """The figures of a measure by name, and one line for each failure; *skipped* is the reason why nothing was measured."""
+    """Figures of a measure by name, and one line per failure; *skipped* is the reason of a skip."""
 
     figures: dict[str, float | int | str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure: *promise* is a sentence that `run` disproves or confirms; *cases* and *seconds* are its default budget."""
+    """One measure: `run` checks the sentence *promise*; *cases* and *seconds* are the default budget."""
 
     name: str
     promise: str

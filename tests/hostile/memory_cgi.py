@@ -1,4 +1,4 @@
-"""Programs that write without end: a worker's memory stays bounded, and no process is left behind."""
+"""CGI programs with endless output: a worker's memory stays bounded, and no process is left behind."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import WHIMBREL, Server, Site
 
-MAX_GROWTH = 50.0  # MB that one worker may need beyond what it has when it begins
+MAX_GROWTH = 50.0  # MB that one worker may grow
 PATIENCE = 30.0  # seconds after the last response within which every program has ended
 
-# Writes *head*, then pieces of *body* for so many seconds or bytes as the server waits for; %d are the two limits.
+# Writes *head*, then pieces of *body* up to the limits of seconds and bytes, which are the two %d.
 _FLOOD = """#!/usr/bin/python3
 import os, time
 end, left = time.monotonic() + {seconds}, {size}
@@ -30,7 +30,9 @@ except OSError:
 def flood(
     seconds: float, size: int, head: bytes, piece: bytes = b"x", handle: int = 1, last: str = ""
 ) -> bytes:
-    """A program that writes *head*, and *piece* again and again to *handle*, until *seconds* have passed or *size* bytes are out."""
+    """Return a program that writes *head*, then *piece* repeatedly to *handle*, up to *seconds* or *size*
+    bytes.
+    """
     first = 1 if head else handle
     return _FLOOD.format(
         seconds=seconds, size=size, head=head, piece=piece, handle=handle, first=first, last=last
@@ -39,7 +41,7 @@ def flood(
 
 @dataclass(frozen=True)
 class Bomb:
-    """One request to a program that floods: *fields* are further lines of its head."""
+    """One request to a flooding program: *fields* are further lines of its head."""
 
     name: str
     method: str
@@ -84,7 +86,7 @@ HeaderName /top.html
 
 
 def documents(seconds: float, size: int) -> dict[str, bytes]:
-    """The programs of `BOMBS`."""
+    """Return the programs of `BOMBS`."""
     kind = b"Content-Type: text/html\n\n"
     return {
         "a.txt": b"plain a\n",
@@ -113,7 +115,7 @@ def documents(seconds: float, size: int) -> dict[str, bytes]:
 
 
 def _children(pid: int) -> list[str]:
-    """The states of the processes that *pid* has started, with their names."""
+    """Return the states of the children of *pid*, with their names."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
     found = []
     for child in path.read_text().split() if path.exists() else ():
@@ -126,7 +128,7 @@ def _children(pid: int) -> list[str]:
 
 
 def _left_over(server: Server, seconds: float) -> list[str]:
-    """The processes that the workers still have after *seconds*."""
+    """Return the processes that the workers still have after *seconds*."""
     end = time.monotonic() + seconds
     while (
         left := [child for worker in server.workers() for child in _children(worker)]
@@ -136,11 +138,14 @@ def _left_over(server: Server, seconds: float) -> list[str]:
 
 
 def _throw(server: Server, bomb: Bomb, seconds: float, result: Result) -> int:
-    """Send the request and read for *seconds*; the number of bytes that came."""
+    """Send the request and read for *seconds*; return the number of bytes received."""
     end, count = time.monotonic() + seconds, 0
     with server.connect(seconds) as wire:
         wire.sendall(
-            f"{bomb.method} {bomb.target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{bomb.fields}\r\n".encode()
+            (
+                f"{bomb.method} {bomb.target} HTTP/1.1\r\nHost: localhost\r\n"
+                f"Connection: close\r\n{bomb.fields}\r\n"
+            ).encode()
         )
         try:
             while time.monotonic() < end and (data := wire.recv(1 << 20)):
@@ -153,7 +158,9 @@ def _throw(server: Server, bomb: Bomb, seconds: float, result: Result) -> int:
 
 
 def measure(seconds: float, size: int, timeout: int) -> Result:
-    """Send each of `BOMBS` to programs that write for *seconds*, at most *size* bytes, under TimeOut *timeout*."""
+    """Send each of `BOMBS` to programs that write for *seconds*, at most *size* bytes, with TimeOut
+    *timeout*.
+    """
     result = Result()
     files = documents(seconds, size)
     files.pop("top.html.cgi")
@@ -182,7 +189,7 @@ def measure(seconds: float, size: int, timeout: int) -> Result:
 
 
 def run(budget: Budget) -> Result:
-    """Two seconds of flood, and of TimeOut, in each case."""
+    """Run two seconds of flood, and of TimeOut, in each case."""
     return measure(min(2.0, budget.seconds / len(BOMBS) / 2), budget.cases << 20, 2)
 
 

@@ -1,4 +1,4 @@
-"""Memory under attacks over HTTP/1: each takes a worker less than 50 MB beyond what it had."""
+"""Memory under attacks over HTTP/1: each adds less than 50 MB to a worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Program, Server, Site
 
 MOST = 50.0  # MB
-# 260 kB: a page that is kept as bytes
+# 260 kB: a page that is cached as bytes
 PAGE = b"".join(b'<!--#include virtual="part%d.txt" -->\n' % number for number in range(26))
 DOCUMENTS = {
     "index.html": b"front\n",
@@ -22,7 +22,10 @@ DOCUMENTS = {
     "file.txt": b"x" * 260_000,
     **{f"part{number}.txt": b"%d" % (number % 10) * 10_000 for number in range(26)},
 }
-CONF = "AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nTimeout 30\nKeepAliveTimeout 15\nMaxKeepAliveRequests 0\n"
+CONF = (
+    "AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nTimeout 30\nKeepAliveTimeout "
+    "15\nMaxKeepAliveRequests 0\n"
+)
 ADDRESSES = 250  # loopback addresses that the server listens on
 GROUP = 50  # pipelined requests that a client sends before it reads
 Attack = Callable[[Server, Budget], int]
@@ -35,8 +38,9 @@ def ask_all(
     *,
     end: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Send *requests* pipelined in small groups on connections of a thousand each, reading all responses; how
-    many were sent.
+    """Send *requests* pipelined in small groups on connections of a thousand each, reading all responses.
+
+    Returns the number of requests.
     """
     count, group = 0, list(_taken(requests, GROUP))
     while group and not end():
@@ -65,7 +69,7 @@ def _taken(requests: Iterator[bytes], count: int) -> Iterator[bytes]:
 
 
 def unique_agents(server: Server, budget: Budget) -> int:
-    """404s for some hundred paths, each asked again and again with a User-Agent of its own."""
+    """404s for some hundred paths, each repeated with unique User-Agents."""
     dice = random.Random(budget.seed)
     return ask_all(
         server,
@@ -79,8 +83,9 @@ def unique_agents(server: Server, budget: Budget) -> int:
 
 
 def unique_heads(server: Server, budget: Budget) -> int:
-    """Heads of nearly 8 kB that all differ, each sent twice: in the query, in a field that matters, in one
-    that does not, in the host, in the path.
+    """Heads of nearly 8 kB that all differ, each sent twice.
+
+    They differ in the query, in a field that matters, in one that does not, in the host, in the path.
     """
 
     def heads() -> Iterator[bytes]:
@@ -104,7 +109,7 @@ def unique_heads(server: Server, budget: Budget) -> int:
 
 
 def many_addresses(server: Server, budget: Budget) -> int:
-    """The same documents through every local address, with heads that differ."""
+    """The same documents through every local address, with different heads."""
     return sum(
         ask_all(
             server,
@@ -185,7 +190,7 @@ def _limits() -> Iterator[None]:
 
 
 def growth(program: Program, attack: Attack, budget: Budget) -> tuple[float, int, list[str]]:
-    """The MB that one worker takes more under *attack*, how much was done, and what went wrong."""
+    """Return the growth of one worker under *attack* in MB, the amount of work, and the failures."""
     listens = (
         "".join(f"Listen 127.0.0.{last}:%PORT%\n" for last in range(2, ADDRESSES + 1))
         if attack is many_addresses
@@ -212,9 +217,8 @@ def _serving(program: Program, listens: str) -> Iterator[Server]:
     server = Server(
         program,
         Site(
-            CONF
-            + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild 400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n"
-            + listens,
+            CONF + "ServerLimit 1\nThreadLimit 400\nThreadStackSize 262144\nThreadsPerChild "
+            "400\nMaxRequestWorkers 400\nMaxSpareThreads 400\n" + listens,
             DOCUMENTS,
         ),
     )
@@ -224,7 +228,7 @@ def _serving(program: Program, listens: str) -> Iterator[Server]:
 
 
 def measure(name: str, promise: str, attack: Attack, cases: int, seconds: float = 60.0) -> Measure:
-    """The measure of one attack; apache2's figure stands beside where it is installed."""
+    """Return the measure of one attack, with apache2's figure where it is installed."""
 
     def run(budget: Budget) -> Result:
         result = Result()

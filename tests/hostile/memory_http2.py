@@ -1,6 +1,4 @@
-"""Memory under HTTP/2 bombs: none makes a worker grow by 50 MB, whatever a client sends and however little it
-reads.
-"""
+"""Memory under HTTP/2 bombs: no input and no reading pace makes a worker grow by 50 MB."""
 
 from __future__ import annotations
 
@@ -13,6 +11,7 @@ from typing import Final
 from tests.hostile.http2_frames import (
     CONTINUATION,
     DATA,
+    ECHO,
     END_HEADERS,
     END_STREAM,
     HEADERS,
@@ -35,11 +34,9 @@ MOST_MB: Final = 50.0
 MOST_BYTES: Final = 4 << 20
 CONNECTIONS: Final = 24
 BIG: Final = 259_000  # bytes of a page
-OPEN: Final = (
-    PREFACE + settings((4, MAX_WINDOW), (5, (1 << 24) - 1)) + window(0, MAX_WINDOW - 65535)
-)  # windows without end
+# unlimited windows
+OPEN: Final = PREFACE + settings((4, MAX_WINDOW), (5, (1 << 24) - 1)) + window(0, MAX_WINDOW - 65535)
 SLEEP: Final = b"#!/bin/sh\nsleep 3\necho Content-Type: text/plain\necho\necho\n"
-ECHO: Final = b"#!/bin/sh\necho Content-Type: text/plain\necho\ncat\n"
 SITE: Final = Site(
     "Protocols h2c http/1.1\nTimeout 20\n",
     {
@@ -55,25 +52,25 @@ NUMBERS: Final = tuple(range(1, 20_000, 2))
 
 
 def _many(path: str, numbers: Iterable[int] = NUMBERS) -> Iterator[bytes]:
-    """Requests on streams of their own."""
+    """Return requests on separate streams."""
     return (request(number, path=path) for number in numbers)
 
 
 def _unlike(size: int) -> Iterator[bytes]:
-    """Requests of which each has a field of *size* bytes that no other has, sent twice."""
+    """Return requests that each have a unique field of *size* bytes, sent twice."""
     for number in NUMBERS:
         yield request(number, ("x", f"{number // 4:0{size}}"))
 
 
 def _indexed(count: int) -> Iterator[bytes]:
-    """Requests with *count* copies of a field of 4,000 bytes, a byte each."""
+    """Return requests with *count* copies of a field of 4,000 bytes, one byte each."""
     yield frame(HEADERS, END_HEADERS | END_STREAM, 1, block() + literal(("x", "y" * 3900), indexed=True))
     for number in NUMBERS[1:2000]:
         yield frame(HEADERS, END_HEADERS | END_STREAM, number, block() + b"\xbe" * count)
 
 
 def _bodies(size: int, count: int) -> Iterator[bytes]:
-    """Bodies that no program reads, in frames of *size* bytes, up to the windows."""
+    """Return bodies that no program reads, in frames of *size* bytes, up to the windows."""
     for number in range(1, 2 * count, 2):
         yield request(number, path="/sleep.cgi", method="POST", end=False)
         yield frame(DATA, 0, number, b"x" * size) * (65535 // size)
@@ -141,7 +138,7 @@ BOMBS: Final[dict[str, Callable[[], Iterator[bytes]]]] = {
 
 
 def made(name: str) -> bytes:
-    """The bytes of a bomb, up to `MOST_BYTES`."""
+    """Return the bytes of a bomb, up to `MOST_BYTES`."""
     out = bytearray()
     for piece in BOMBS[name]():
         out += piece
@@ -162,7 +159,7 @@ def _send(server: Server, bomb: bytes, seconds: float) -> None:
 
 
 def growth(server: Server, name: str, connections: int, seconds: float) -> float:
-    """By how many MB a worker grows while *connections* send a bomb."""
+    """Return the growth of a worker in MB while *connections* send a bomb."""
     bomb = made(name)
     server.reset_peak()
     before = server.peak_memory()
@@ -175,7 +172,7 @@ def growth(server: Server, name: str, connections: int, seconds: float) -> float
 
 
 def warm(server: Server) -> None:
-    """Let the worker import what it needs, and cache the pages."""
+    """Let the worker import its modules and cache the pages."""
     for _ in range(2):
         for path in ("/a.txt", "/big.html", "/list/", "/none"):
             exchange(server, request(1, path=path), pause=0.0)
@@ -184,7 +181,7 @@ def warm(server: Server) -> None:
 def run(
     budget: Budget, names: Iterable[str] = tuple(BOMBS), connections: int = CONNECTIONS, seconds: float = 3.0
 ) -> Result:
-    """Every bomb against a server of its own."""
+    """Run every bomb against a new server."""
     result = Result()
     for name in names:
         if budget.is_spent:

@@ -1,4 +1,4 @@
-"""Mutated requests: whatever arrives, the server answers or closes the connection, logs a line, and prints no traceback."""
+"""Mutated requests: the server always responds or closes, logs a line, and prints no traceback."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ AT_ONE_TIME = 24  # connections
 
 
 def mutate(data: bytes, choice: random.Random) -> bytes:
-    """*data* with one to six changes: bytes inserted, removed, repeated, exchanged, or the whole cut."""
+    """Apply one to six changes to *data*: insert, remove, repeat, swap or truncate."""
     for _ in range(choice.randint(1, 6)):
         at, end = sorted((choice.randint(0, len(data)), choice.randint(0, len(data))))
         end = min(end, at + choice.choice((1, 4, 40)))
@@ -96,7 +96,7 @@ def _send(server: Server, data: bytes) -> socket.socket:
 
 
 def _closes(wire: socket.socket) -> bool:
-    """Read until the server closes; False where it does not within the time."""
+    """Read until the server closes; return False after a timeout."""
     try:
         while wire.recv(65536):
             pass
@@ -112,7 +112,10 @@ def _closes(wire: socket.socket) -> bool:
 def run(budget: Budget) -> Result:
     """Send mutated requests in groups; each must be answered or closed."""
     result, sent = Result(), 0
-    conf = "HttpProtocolOptions Unsafe\nTimeout 5\nKeepAliveTimeout 1\nProtocols h2c http/1.1\nRewriteEngine on\nRewriteRule ^/r/(.*) /a.txt?$1\n"
+    conf = (
+        "HttpProtocolOptions Unsafe\nTimeout 5\nKeepAliveTimeout 1\nProtocols h2c http/1.1\nRewriteEngine "
+        "on\nRewriteRule ^/r/(.*) /a.txt?$1\n"
+    )
     documents = {
         "index.html": b"front\n",
         "a.txt": b"plain a\n",

@@ -1,6 +1,4 @@
-"""Mutated sequences of HTTP/2 frames: the server ends the connection or goes on answering, prints no
-traceback, and ends it for apache2's reasons.
-"""
+"""Mutated HTTP/2 frames: the server closes with apache2's error or continues, without traceback."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from tests.hostile.measure import Budget, Measure, Result
 from tests.hostile.server import APACHE, WHIMBREL, Server
 
 AT_ONE_TIME: Final = 32
-COMPARED: Final = 4  # one of so many is asked of apache2 as well
+COMPARED: Final = 4  # one of this many is sent to apache2 as well
 SLOW: Final = (b"slow.cgi", b"echo.cgi")
 SEEDS: Final = tuple(
     data
@@ -29,8 +27,8 @@ Frames = list[tuple[int, int, int, bytes]]
 
 
 def mutate(data: bytes, choice: random.Random) -> bytes:
-    """The frames of *data* with one to four changes: of kind, flags, stream, payload or order, of the length
-    that a frame claims, or of any byte.
+    """Apply one to four changes to the frames of *data*: kind, flags, stream, payload, order, length, or any
+    byte.
     """
     frames: Frames = list(read_frames(data))
     for _ in range(choice.randint(1, 4)):
@@ -74,11 +72,11 @@ def _changed(frames: Frames, choice: random.Random) -> Frames:
 
 
 def _differs(ours: Outcome, theirs: Outcome) -> bool:
-    """True if apache2 ends the connection with an error and we do not, or with another one.
+    """Return True if apache2 closes the connection with an error and Whimbrel does not, or with another one.
 
-    STREAM_CLOSED does not count: apache2 answers a moment later, so that a frame for a stream that we have
-    answered finds its stream open there. Nor does a block of fields that is broken and interrupted or endless
-    as well: nghttp2 decodes each piece as it comes.  Nor a number that is no code.
+    STREAM_CLOSED is not compared: apache2 responds a moment later, so it finds streams open that Whimbrel has
+    finished. Nor is a field block that is both broken and interrupted or endless, since nghttp2 decodes each
+    piece on arrival; nor a number without error code.
     """
     if theirs.goaway in ("", "NO_ERROR", "STREAM_CLOSED") or theirs.goaway.isdecimal():
         return False
@@ -138,12 +136,14 @@ def run(budget: Budget) -> Result:
 
 
 def _is_cut(data: bytes) -> bool:
-    """True if a frame ends behind *data*, so that the PING at the end is part of it; or it is not HTTP/2."""
-    at = len(PREFACE)
-    while len(data) - at >= 9:
-        at += 9 + int.from_bytes(data[at : at + 3])
-    return at != len(data) or not data.startswith(PREFACE)
+    """Return True if *data* ends inside a frame, which then includes the final PING, or is not HTTP/2."""
+    frames = read_frames(data[len(PREFACE) :])
+    size = len(PREFACE) + sum(9 + len(payload) for _kind, _flags, _stream, payload in frames)
+    return size != len(data) or not data.startswith(PREFACE)
 
 
-PROMISE: Final = "No mutated sequence of HTTP/2 frames ends in a traceback or a hang, and each violation ends in apache2's error."
+PROMISE: Final = (
+    "No mutated sequence of HTTP/2 frames ends in a traceback or a hang, and each violation ends in "
+    "apache2's error."
+)
 MEASURES = (Measure("mutations-http2", PROMISE, run, 20_000, 600),)

@@ -1,4 +1,7 @@
-"""Random patterns on hostile subjects: no search takes much longer than PCRE under its own limits, and the results are PCRE's."""
+"""Random patterns on hostile subjects, compared with PCRE.
+
+No search takes much longer than PCRE with its limits, and the results are equal.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from tests.hostile.measure import Budget, Measure, Result
 from whimbrel.base.regex import RegexError, compile_regex
 
-SLOWEST = 50.0  # times the search of PCRE's interpreter, which is what httpd runs
+SLOWEST = 50.0  # times the search of PCRE's interpreter, which httpd runs
 GRACE = 0.05  # seconds that any search may take on a busy machine
 ATOMS = (
     "a",
@@ -39,7 +42,7 @@ SIZES = (0, 1, 5, 20, 30, 60, 250, 1000, 8000)
 
 
 def pattern(chance: random.Random, depth: int = 3) -> str:
-    """A pattern of nested groups, alternatives, quantifiers, back references and assertions."""
+    """Return a pattern of nested groups, alternatives, quantifiers, back references and assertions."""
 
     def item(left: int) -> str:
         kind = chance.randrange(12)
@@ -65,7 +68,7 @@ def pattern(chance: random.Random, depth: int = 3) -> str:
 
 
 def subject(chance: random.Random) -> str:
-    """A text that repeats itself, with something else at its end."""
+    """Return a repetitive text with a different end."""
     unit = chance.choice(UNITS)
     text = unit * (chance.choice(SIZES) // len(unit))
     return text + chance.choice(("", "!", "A", "b", "\n", chance.choice(UNITS)))
@@ -76,7 +79,7 @@ def _span(found: Any) -> tuple[Any, ...] | None:
 
 
 class _Limit:
-    """PCRE's interpreter with its own limit of steps, which is httpd's, or with a higher one."""
+    """PCRE's interpreter with its own step limit, as in httpd, or with a higher one."""
 
     def __init__(self, text: str, ignore_case: bool) -> None:
         import pcre2
@@ -87,7 +90,7 @@ class _Limit:
         self._gives_up = pcre2.LibraryError
 
     def search(self, text: str) -> tuple[Any, float, bool]:
-        """(the match, seconds, whether it came to an end)."""
+        """Return (the match, seconds, True if it completed)."""
         data, begin = text.encode("latin-1"), time.process_time()
         try:
             found, ended = self._compiled.search(data), True
@@ -146,7 +149,8 @@ def _texts(groups: tuple[bytes | None, ...]) -> tuple[str | None, ...]:
 MEASURES = (
     Measure(
         "regexes",
-        "No search takes 50 times as long as PCRE under its limit, and where PCRE comes to an end the results are equal.",
+        "No search takes 50 times as long as PCRE under its limit, and where PCRE comes to an end the "
+        "results are equal.",
         run,
         cases=40_000,
         seconds=300.0,

@@ -1,4 +1,6 @@
-"""Run measures of reliability: `python -m tests.hostile.run [NAME ...]`; exits with 1 if a promise is broken."""
+"""Runs measures of reliability: `python -m tests.hostile.run [NAME ...]`; exits with 1 if a promise is
+broken.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.hostile.measure import Budget, Measure, Result
 
 
 def measures() -> dict[str, Measure]:
-    """All measures of this package by name."""
+    """Return all measures of this package by name."""
     modules = [
         importlib.import_module(f"tests.hostile.{m.name}")
         for m in pkgutil.iter_modules(tests.hostile.__path__)
@@ -47,9 +49,12 @@ def report(measure: Measure, result: Result, seconds: float) -> None:
 
 DOCUMENT = """# Reliability
 
-Written by `make hostile HOSTILE="--document docs/reliability.md"`. Each measure sends hostile or odd traffic to a server on the
-loopback (with a limit on its memory, beside a real apache2 where the promise names it) and checks one promise. The figures are
-those of one run on one machine with two cores. `--scale 0.1` runs a tenth of the cases; `--list` names the measures.
+Written by `make hostile HOSTILE="--document docs/reliability.md"`. Each measure sends hostile or odd \
+traffic to a server on the
+loopback (with a limit on its memory, beside a real apache2 where the promise names it) and checks \
+one promise. The figures are
+those of one run on one machine with two cores. `--scale 0.1` runs a tenth of the cases; \
+`--list` names the measures.
 
 | measure | promise | result | seconds | figures |
 |---|---|---|---:|---|

@@ -1,4 +1,4 @@
-"""A server under attack: Whimbrel or apache2 on a loopback port with a limit on its memory, and what can be observed of it from outside."""
+"""A server under attack: Whimbrel or apache2 on a loopback port with a memory limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from whimbrel.testing.ports import free_port
 
 MEMORY_LIMIT = 4 << 30  # bytes of address space of each process
 MODULES = (
-    "mpm_event authn_core authn_file authz_core authz_host authz_user auth_basic alias autoindex cgi deflate dir env filter headers http2 "
+    "mpm_event authn_core authn_file authz_core authz_host authz_user auth_basic alias autoindex cgi "
+    "deflate dir env filter headers http2 "
     "include info mime negotiation rewrite setenvif status".split()
 )
 WITHOUT_BEHAVIOUR = frozenset(("deflate", "filter"))
@@ -68,7 +69,9 @@ WHIMBREL = Program("whimbrel", (sys.executable, "-c", "from whimbrel.cli.httpd i
 
 @dataclass
 class Site:
-    """What is served: text of the configuration behind `FRAME` (%ROOT% is the server root), documents by name (executable: .cgi)."""
+    """Served content: configuration after `FRAME` (%ROOT% is the server root), documents by name (executable:
+    .cgi).
+    """
 
     conf: str = ""
     documents: dict[str, bytes] = field(
@@ -78,7 +81,7 @@ class Site:
 
 
 class Server:
-    """*program* serving *site*; a context manager.  `errors` is the error log, `access` the access log."""
+    """*program* serving *site*; a context manager. `errors` is the error log, `access` the access log."""
 
     def __init__(self, program: Program, site: Site) -> None:
         self.program, self.port = program, free_port()
@@ -109,7 +112,7 @@ class Server:
         )
 
     def write(self, name: str, data: bytes, seconds: float = 1_600_000_000.0) -> Path:
-        """Put a document in place, last changed at *seconds*."""
+        """Write a document, last modified at *seconds*."""
         path = self.root / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -153,7 +156,7 @@ class Server:
 
     @property
     def output(self) -> str:
-        """What it printed, and its error log."""
+        """Its output and its error log."""
         return "".join(
             p.read_text("latin-1") for p in (self.logs / "output", self.logs / "error_log") if p.exists()
         )
@@ -165,25 +168,27 @@ class Server:
         return path.read_text("latin-1").splitlines() if path.exists() else []
 
     def workers(self) -> list[int]:
-        """The process ids of the workers."""
+        """Return the process IDs of the workers."""
         task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in task.read_text().split()] if task.exists() else []
 
     def peak_memory(self) -> float:
-        """The most memory that one worker has had resident since `reset_peak`, in MB."""
+        """Return the maximum resident memory of one worker since `reset_peak`, in MB."""
         return max((_status_kilobytes(pid, "VmHWM") for pid in self.workers()), default=0) / 1024
 
     def reset_peak(self) -> None:
-        """Begin a new `peak_memory`."""
+        """Start a new `peak_memory`."""
         for pid in self.workers():
             Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def connect(self, timeout: float = 30.0) -> socket.socket:
-        """A new connection."""
+        """Open a connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
     def exchange(self, *pieces: bytes, pause: float = 0.02, timeout: float = 10.0) -> bytes:
-        """Send *pieces* with a pause in between; all that comes until the server closes, or b"" and what came until the *timeout*."""
+        """Send *pieces* with pauses; return all data until the server closes, or b"" and the data until the
+        *timeout*.
+        """
         out = bytearray()
         with self.connect(timeout) as wire:
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -199,9 +204,33 @@ class Server:
         return bytes(out)
 
     def get(self, target: str = "/a.txt", *fields: str) -> bytes:
-        """The response to a GET on a connection of its own."""
+        """Return the response to a GET on a new connection."""
         lines = (f"GET {target} HTTP/1.1", "Host: localhost", "Connection: close", *fields, "", "")
         return self.exchange("\r\n".join(lines).encode("latin-1"))
+
+
+def read_until_closed(
+    wire: socket.socket, end: float, last: bytes | None = None, moment: float = 0.0
+) -> tuple[bytes, bool]:
+    """Read until the server closes or *end* (monotonic); return the data and True if it has closed.
+
+    After *last* the reader waits only *moment* seconds for each further piece.
+    """
+    out, closed = bytearray(), False
+    try:
+        while time.monotonic() < end:
+            if last is not None and last in out:
+                wire.settimeout(moment)
+            data = wire.recv(65536)
+            if not data:
+                closed = True
+                break
+            out += data
+    except TimeoutError:
+        pass
+    except OSError:
+        closed = True
+    return bytes(out), closed
 
 
 def _limit_memory() -> None:

@@ -1,6 +1,8 @@
-"""Changes on disk and in the account database: an answer that was cached before the change equals that of a server without a cache after it.
+"""Changes on disk and in the account database invalidate cached responses.
 
-As root the servers answer as another user, so that permissions count."""
+A response after the change equals that of a server without cache. As root the servers run as another user, so
+that permissions count.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from whimbrel.server.worker import state
 
 NOBODY: Final = 65534
 MODULES: Final = (
-    "mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic alias autoindex dir env headers "
+    "mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile auth_basic alias "
+    "autoindex dir env headers "
     "include info mime negotiation rewrite setenvif speling userdir expires cern_meta asis"
 ).split()
 CONF: Final = """ServerName localhost
@@ -110,7 +113,7 @@ FILES: Final = {
     "logs/.keep": "",
 }
 PRIVATE: Final = "Authorization: Basic dTp3b25kZXI="
-# What is asked before and after each change: target and fields.
+# Requests before and after each change: target and fields.
 REQUESTS: Final = tuple(
     (target, fields)
     for target, fields in (
@@ -157,7 +160,7 @@ REQUESTS: Final = tuple(
 
 
 def lay_out(root: Path) -> None:
-    """All files as they are before a change."""
+    """Write all files in their state before a change."""
     for child in root.iterdir():
         if child.is_dir() and not child.is_symlink():
             for path in child.rglob("*"):
@@ -181,7 +184,7 @@ def lay_out(root: Path) -> None:
 
 @contextmanager
 def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
-    """Files, accounts and clock of one measure."""
+    """Yield files, accounts and clock of one measure."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-stale-"))
     root.chmod(0o755)
     elsewhere = (
@@ -216,7 +219,7 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
 
 def _server(root: Path, clock: Clock) -> Server:
     configuration = load(LoadOptions(server_root=str(root)), ALL, V24)
-    import_everything(configuration)  # what another user than root may not be able to read
+    import_everything(configuration)  # another user than root may be unable to read them later
     return Server(configuration, clock)
 
 
@@ -226,7 +229,7 @@ def _ask(
     clock.now += 0.001
     server_user = os.geteuid()
     if server_user == 0:
-        os.seteuid(NOBODY)  # permissions say nothing to root
+        os.seteuid(NOBODY)  # root ignores permissions
     try:
         return _exchange(server, target, fields)
     finally:
@@ -243,7 +246,7 @@ def _exchange(server: Server, target: str, fields: tuple[str, ...]) -> tuple[byt
 
 
 def run(budget: Budget) -> Result:
-    """Answer twice, change, and compare the next answer with that of a server that has just started."""
+    """Respond twice, change, and compare the next response with that of a server that has just started."""
     result, checks, stale = Result(), 0, 0
     names = list(CHANGES)
     with _ground(budget.random) as (ground, clock):
@@ -260,9 +263,8 @@ def run(budget: Budget) -> Result:
             for _ in range(3):
                 for target, fields in REQUESTS:
                     _ask(warm, target, fields, clock)
-            fresh = _server(
-                ground.root, clock
-            )  # has read its configuration, as the other one, and nothing else
+            # it has read its configuration only, as the other one
+            fresh = _server(ground.root, clock)
             CHANGES[name](ground)
             for target, fields in REQUESTS:
                 checks += 1
@@ -280,7 +282,8 @@ def run(budget: Budget) -> Result:
 MEASURES = (
     Measure(
         "stale",
-        "After a change on disk or in the account database no cached answer is given that a new server would not give.",
+        "After a change on disk or in the account database no cached answer is given that a new server "
+        "would not give.",
         run,
         cases=9000,
         seconds=600.0,

@@ -1,6 +1,4 @@
-"""Each cache and buffer of HTTP/1 and of the response cache stays below its bound of ARCHITECTURE.md when it
-is filled with hostile inputs.
-"""
+"""Bounds of HTTP/1 and of the response cache: caches and buffers of ARCHITECTURE.md under hostile inputs."""
 
 from __future__ import annotations
 
@@ -41,13 +39,13 @@ NOT_OWNED = (
     types.BuiltinFunctionType,
 )
 HEADS = 3600
-# so much smaller are the generations of kept answers here, so that they are filled more than once
+# the generations of cached responses are scaled down, so that they are filled more than once
 SMALLER = 16
 READ = 256 * 1024  # bytes that the event loop reads at one time
 
 
 def bounds() -> dict[str, int]:
-    """The rows of the table that name this file: what is bounded -> bytes."""
+    """Return the rows of the table that name this file: name -> bytes."""
     rows = re.findall(
         r"^\| ([^|]+?) \| [^|]+ \| ([0-9.]+) (kB|MB) \| `test_bounds_http1`[^|]* \|$",
         TABLE.read_text(),
@@ -57,7 +55,7 @@ def bounds() -> dict[str, int]:
 
 
 def deep_size(root: object, seen: set[int] | None = None) -> int:
-    """The bytes of *root* and of all that it holds, without configuration and code."""
+    """Return the bytes of *root* and of all that it refers to, without configuration and code."""
     seen, total, left = set() if seen is None else seen, 0, [root]
     while left:
         one = left.pop()
@@ -81,7 +79,7 @@ def deep_size(root: object, seen: set[int] | None = None) -> int:
 
 
 def hostile(count: int) -> Iterator[bytes]:
-    """Heads of up to 8 kB of which no two are alike, each three times, so that it is admitted."""
+    """Yield unique heads of up to 8 kB, each three times, so that it is admitted."""
     dice = random.Random(5)
     for number in range(count // 3):
         size = dice.choice((10, 300, 300, 2000, 7000))
@@ -198,7 +196,7 @@ def test_the_books_are_bounded_in_number(filled: Desk) -> None:
 
 
 def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
-    """While a response is not read, reading stops; what a connection then holds is the bound and one read."""
+    """While a response is not read, reading pauses; a connection then holds the bound and one read."""
     wire, stopped = Wire(), []
     wire.pause_reading = lambda: stopped.append(True)  # type: ignore[method-assign]
     wire.protocol = HttpProtocol(filled.service)
@@ -213,7 +211,7 @@ def test_what_a_client_sends_ahead_is_bounded(filled: Desk) -> None:
 
 
 def test_no_more_is_answered_than_the_transport_takes(filled: Desk) -> None:
-    """A transport that takes nothing gets the bound and what one response has."""
+    """A transport that takes nothing gets the bound and one response."""
     wire = Wire()
     wire.write = lambda data: (
         wire.out.extend(data),

@@ -1,4 +1,4 @@
-"""The short form of cuts.py."""
+"""Short form of cuts.py."""
 
 from __future__ import annotations
 

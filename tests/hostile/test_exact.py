@@ -1,4 +1,4 @@
-"""The measures of regular expressions, stale answers and odd requests in their short forms."""
+"""Short forms of the measures of regular expressions, stale responses and odd requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NEXT = wire.SENTINEL.decode("latin-1")
 POST = "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\n"
 PRIVATE = "POST /private/a.txt HTTP/1.1\r\nHost: localhost\r\n"
 TRACE = "TRACE /a.txt HTTP/1.1\r\nHost: localhost\r\n"
-PINNED = {  # apache2 2.4.71: statuses, and which response is the sentinel's
+PINNED = {  # apache2 2.4.71: statuses, and the position of the sentinel's response
     POST + "Transfer-Encoding: x chunked\r\n\r\n0\r\n\r\n": ((400,), -1),
     POST + "Transfer-Encoding: chunked,\tchunked\r\n\r\n0\r\n\r\n": ((400,), -1),
     POST + "Transfer-Encoding: x\r\n chunked\r\n\r\n0\r\n\r\n": ((400,), -1),

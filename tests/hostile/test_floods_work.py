@@ -1,4 +1,7 @@
-"""A short form of the measure: two floods against Whimbrel alone; processor time is what a busy machine leaves, so only answers count."""
+"""Short form of the measure: two floods against Whimbrel alone.
+
+Only responses are checked, since processor time varies on a busy machine.
+"""
 
 from __future__ import annotations
 

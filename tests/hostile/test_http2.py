@@ -1,4 +1,4 @@
-"""The measures of HTTP/2 in short: violations of RFC 9113, mutated frames, memory, floods."""
+"""Short forms of the HTTP/2 measures: violations of RFC 9113, mutated frames, memory, floods."""
 
 from __future__ import annotations
 

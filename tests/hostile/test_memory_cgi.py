@@ -1,4 +1,4 @@
-"""A short form of the measure: a third of a second of each flood."""
+"""Short form of the measure: a third of a second of each flood."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Odd requests on the wire, with a sentinel behind each, beside apache2: no disagreement about where a request ends.
+"""Odd requests followed by a sentinel, compared with apache2: both must agree where a request ends.
 
-Each case goes to both servers three times, so that Whimbrel answers from its caches too.  The sentinel asks for a document whose name
-stands nowhere else: whether it is answered, and as which response, tells where the first request is thought to end.
+Each case is sent three times, so that Whimbrel responds from its caches too. The sentinel requests a document
+with a unique name; the position of its response shows where the first request ends.
 """
 
 from __future__ import annotations
 
 import random
 import re
-import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from typing import Final
 
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.hostile.measure import Budget, Measure, Result
-from tests.hostile.server import APACHE, WHIMBREL, Server, Site
+from tests.hostile.server import APACHE, WHIMBREL, Server, Site, read_until_closed
 
 SENTINEL: Final = b"GET /sentinel.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 MARK: Final = b"the sentinel\n"
@@ -335,7 +334,7 @@ PIECES: Final = tuple(
 
 
 def _composed(chance: random.Random) -> bytes:
-    """A request by the grammar: mostly plain, with an oddity or two."""
+    """Return a request by the grammar: mostly regular, with one or two oddities."""
     pick, gap = chance.choice, (lambda: chance.choice(GAPS))
     odd = chance.random
     lines = [f"{pick(METHODS)}{gap()}{pick(TARGETS)}{gap()}{pick(VERSIONS)}", pick(HOSTS)]
@@ -361,7 +360,7 @@ def _composed(chance: random.Random) -> bytes:
 
 
 def _mutated(chance: random.Random) -> bytes:
-    """A request of `raw_requests` with one to three changes."""
+    """Return a request of `raw_requests` with one to three changes."""
     data = chance.choice(NAMED)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(data))
@@ -371,7 +370,7 @@ def _mutated(chance: random.Random) -> bytes:
 
 
 def cases(chance: random.Random) -> Iterator[bytes]:
-    """Odd requests without end; those of `raw_requests` first."""
+    """Yield odd requests endlessly; those of `raw_requests` first."""
     yield from NAMED
     while True:
         yield _composed(chance) if chance.random() < 0.75 else _mutated(chance)
@@ -379,30 +378,23 @@ def cases(chance: random.Random) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came back: the statuses, which response is the sentinel's (-1: none), and whether the server closed within the time."""
+    """Result of one exchange.
+
+    Attributes:
+        statuses: statuses of all responses
+        sentinel: position of the sentinel's response, -1 without one
+        closed: the server closed within the time
+    """
 
     statuses: tuple[int, ...]
     sentinel: int
     closed: bool
 
     def __str__(self) -> str:
-        return f"{' '.join(map(str, self.statuses)) or 'nothing'}, sentinel {self.sentinel}{'' if self.closed else ', left open'}"
-
-
-def _read(wire: socket.socket, end: float) -> tuple[bytes, bool]:
-    out, closed = bytearray(), False
-    try:
-        while time.monotonic() < end:
-            data = wire.recv(65536)
-            if not data:
-                closed = True
-                break
-            out += data
-    except TimeoutError:
-        pass
-    except OSError:
-        closed = True
-    return bytes(out), closed
+        return (
+            f"{' '.join(map(str, self.statuses)) or 'nothing'}, sentinel "
+            f"{self.sentinel}{'' if self.closed else ', left open'}"
+        )
 
 
 def send(server: Server, data: bytes) -> Outcome:
@@ -412,8 +404,8 @@ def send(server: Server, data: bytes) -> Outcome:
             wire.sendall(data + SENTINEL)
         except OSError:
             pass
-        out, closed = _read(wire, time.monotonic() + PATIENCE)
-    # A TRACE echoes requests, an error page may quote them: heads of responses stand at the start or behind a body.
+        out, closed = read_until_closed(wire, time.monotonic() + PATIENCE)
+    # TRACE echoes requests and an error page may quote them: a response head is at the start or after a body.
     heads = [
         found
         for found in STATUS.finditer(out)
@@ -426,23 +418,28 @@ def send(server: Server, data: bytes) -> Outcome:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why the two may differ in status: *applies* to a request and both outcomes.  It never excuses another end of a request."""
+    """Accepted difference in status: *applies* to a request and both outcomes.
+
+    It never excuses a different end of a request.
+    """
 
     reason: str
     applies: Callable[[bytes, Outcome, Outcome], bool]
-    is_rare: bool = False  # it depends on timing: a run may do without it
+    is_rare: bool = False  # depends on timing: a run may not need it
 
 
 EXPLANATIONS: Final = (
     Explanation(
-        "ranges of a program's output are sent where it has ended before the head goes out: in both servers a matter of timing",
+        "ranges of a program's output are sent where it has ended before the head goes out: in both "
+        "servers a matter of timing",
         lambda data, apache, ours: (
             b"/e.cgi" in data and {apache.statuses[:1], ours.statuses[:1]} == {(200,), (206,)}
         ),
         is_rare=True,
     ),
     Explanation(
-        "417 for an expectation: apache2 reads the body before it says so, and answers for a bad body instead; Whimbrel closes unread",
+        "417 for an expectation: apache2 reads the body before it says so, and answers for a bad body "
+        "instead; Whimbrel closes unread",
         lambda data, apache, ours: (
             b"expect" in data.lower()
             and ours.statuses[-1:] == (417,)
@@ -461,7 +458,7 @@ def _same_end(one: Outcome, other: Outcome) -> bool:
 
 
 def judge(data: bytes, apache: Outcome, ours: Outcome, used: set[str]) -> str:
-    """What is wrong with *ours*; "" for nothing.  *used* collects the explanations that were needed."""
+    """Return the problem of *ours*, "" for none. *used* collects the explanations that were needed."""
     if not _same_end(apache, ours):
         return "ends elsewhere"
     if apache.statuses == ours.statuses:
@@ -499,7 +496,8 @@ def _run(budget: Budget, options: str) -> Result:
                     if problem:
                         ends += problem == "ends elsewhere"
                         result.failures.append(
-                            f"{problem}, {'warm' if warm else 'cold'}: {_shown(data)}: apache2 {wanted}; whimbrel {outcome}"
+                            f"{problem}, {'warm' if warm else 'cold'}: {_shown(data)}: apache2 {wanted}; "
+                            f"whimbrel {outcome}"
                         )
                         break
         if "Traceback" in ours.output:

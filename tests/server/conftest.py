@@ -1,4 +1,4 @@
-"""A running server on the loopback, stopped by its number at the end of each test."""
+"""A running server on the loopback, stopped by its process ID at the end of each test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Running:
         self.root, self.port = root, port
         self.process: subprocess.Popen[bytes] | None = None
         self.environment = dict(os.environ)
-        self.changes = ""  # Python that runs before the server: it may change what a test needs changed
+        self.changes = ""  # Python code that runs before the server, for changes of single tests
 
     def command(self, *more: str) -> list[str]:
         return [
@@ -92,7 +92,7 @@ class Running:
         self.process.send_signal(number)
 
     def master(self) -> int:
-        """The number in the PidFile."""
+        """The process ID in the PidFile."""
         return int((self.root / "logs/httpd.pid").read_text())
 
     def workers(self) -> list[int]:
@@ -103,7 +103,7 @@ class Running:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def ask(self, data: bytes) -> bytes:
-        """Send bytes, and give back all that comes until the server closes."""
+        """Send bytes, and return all data until the server closes."""
         with self.connect() as wire:
             wire.sendall(data)
             return everything(wire)
@@ -122,7 +122,7 @@ class Running:
 
 
 def children(pid: int) -> list[int]:
-    """The numbers of a process's children."""
+    """Return the process IDs of a process's children."""
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
@@ -135,7 +135,7 @@ def everything(wire: socket.socket) -> bytes:
 
 @pytest.fixture
 def server() -> Iterator[Running]:
-    """A server that has not been started; its folder can be read by everybody, since root's workers become www-data."""
+    """A server that was not started; its directory is readable by all, since workers become www-data."""
     root = Path(tempfile.mkdtemp(prefix="whimbrel-"))
     root.chmod(0o755)
     port = free_port()

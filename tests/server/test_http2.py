@@ -1,4 +1,7 @@
-"""HTTP/2 over real sockets, with the h2 package as client.  Answers to bad input are those of 2.4.71, as far as the package tells them apart."""
+"""HTTP/2 over real sockets, with the h2 package as client.
+
+Responses to bad input are those of 2.4.71, as far as the package distinguishes them.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,14 @@ CustomLog logs/lines lines
 """
 SLOW = "#!/bin/sh\nsleep 1\nprintf 'Content-Type: text/plain\\r\\nConnection: close\\r\\n\\r\\nslow\\n'\n"
 ECHO = "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\ncat\n"
-SHOW = '#!/bin/sh\nprintf \'Content-Type: text/plain\\r\\n\\r\\n%s %s %s %s\' "$SERVER_PROTOCOL" "$HTTP2" "$H2PUSH" "$H2_STREAM_ID"\n'
+SHOW = (
+    '#!/bin/sh\nprintf \'Content-Type: text/plain\\r\\n\\r\\n%s %s %s %s\' "$SERVER_PROTOCOL" "$HTTP2" '
+    '"$H2PUSH" "$H2_STREAM_ID"\n'
+)
 
 
 class Peer:
-    """A client: events by stream, whatever is asked."""
+    """A client that collects events by stream."""
 
     def __init__(self, server: Running, *, begin: bool = True) -> None:
         self.socket = server.connect()
@@ -76,7 +82,7 @@ class Peer:
         self.flush()
 
     def read(self, until: type[Event], count: int = 1, seconds: float = 30.0) -> list[Event]:
-        """Read until *count* events of a kind have come, or the server has closed."""
+        """Read until *count* events of a kind have arrived, or the server has closed."""
         end = time.monotonic() + seconds
         while (
             len(found := [e for e in self.events if isinstance(e, until)]) < count
@@ -209,7 +215,7 @@ def test_continue_and_variables(site: Running) -> None:
 
 
 def test_an_answer_that_needs_no_body_ends_the_stream(site: Running) -> None:
-    """2.4.71 answers and resets with NO_ERROR."""
+    """2.4.71 responds and resets with NO_ERROR."""
     site.start()
     peer = Peer(site)
     peer.ask(1, "/", method="POST", end=False)
@@ -261,8 +267,8 @@ def test_upgrade_and_its_announcement(site: Running) -> None:
     settings = peer.wire.initiate_upgrade_connection()
     assert isinstance(settings, bytes)
     peer.socket.sendall(
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: %b\r\n\r\n"
-        % settings.rstrip(b"=")
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: "
+        b"h2c\r\nHTTP2-Settings: %b\r\n\r\n" % settings.rstrip(b"=")
     )
     want = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
     got = b""
@@ -347,7 +353,7 @@ FLOODS = {
 
 
 def sizes(server: Running) -> list[int]:
-    """The workers' memory in KB."""
+    """Return the workers' memory in KB."""
     return [
         int(line.split()[1])
         for pid in server.workers()
@@ -379,7 +385,7 @@ def test_attacks_end_their_own_connection_only(site: Running, name: str) -> None
 
 
 def test_streams_that_are_given_up_at_once_start_nothing(site: Running) -> None:
-    """Rapid reset: what one piece of data takes back again is never worked on."""
+    """Rapid reset: a request that the same piece of data resets is never started."""
     site.start()
     peer = Peer(site)
     for number in range(1, 301, 2):

@@ -1,4 +1,4 @@
-"""Large files on their way to clients of all kinds: slow ones, many at a time, and those that leave or stop reading."""
+"""Large files to clients of all kinds: slow, many at a time, and those that leave or stop reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASK = b"GET /big.bin HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
 def begin(server: Running, window: int = 0) -> socket.socket:
-    """A connection on which the file was asked for; *window* bytes wait for the client at most."""
+    """Return a connection on which the file was requested; *window* bytes wait for the client at most."""
     wire = socket.socket()
     if window:
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
@@ -27,7 +27,7 @@ def begin(server: Running, window: int = 0) -> socket.socket:
 
 
 def answer(wire: socket.socket, length: int = len(CONTENT), pause: float = 0.0) -> bytes:
-    """One answer's body of *length* bytes; a client that waits *pause* seconds before each read."""
+    """Read one response body of *length* bytes, waiting *pause* seconds before each read."""
     got = b""
     while b"\r\n\r\n" not in got:
         got += wire.recv(1)
@@ -45,7 +45,7 @@ def access_log(server: Running) -> list[str]:
 
 
 def received(wire: socket.socket, count: int) -> int:
-    """How much has come, once it is *count* bytes."""
+    """Return the number of bytes received, once it is *count*."""
     size = 0
     while size < count and (data := wire.recv(1000)):
         size += len(data)
@@ -53,7 +53,7 @@ def received(wire: socket.socket, count: int) -> int:
 
 
 def open_by_workers(server: Running) -> list[str]:
-    """The files below the document root that a worker holds open."""
+    """Return the files below the document root that a worker holds open."""
     links = []
     for worker in server.workers():
         for one in Path(f"/proc/{worker}/fd").iterdir():
@@ -102,9 +102,9 @@ def test_the_connection_goes_on_after_it(server: Running) -> None:
 
 
 def test_a_client_that_leaves_in_the_middle(server: Running) -> None:
-    """%b is the size of the answer whether it arrives or not, %O what went out (manual: mod/mod_log_config.html).
+    """%b is the size of the response whether it arrives or not, %O the bytes sent (mod/mod_log_config.html).
 
-    The second answer is a kept one's.
+    The second response is a cached one.
     """
     more = 'LoadModule logio_module m/mod_logio.so\nLogFormat "%b %O" sizes\nCustomLog logs/sizes sizes\n'
     (server.root / "conf/extra.conf").write_text(more)
@@ -139,12 +139,12 @@ def test_a_client_that_stops_reading_has_timeout_seconds(server: Running) -> Non
         server.wait_for(lambda: not open_by_workers(server))
 
 
-# files of a size between: kept answers, sent from a descriptor that stays open ---------------------
+# files of medium size: cached responses, sent from an open descriptor ----------------------------
 MIDDLE = 100 * 1024
 
 
 def lay(server: Running, name: str, content: bytes, seconds: int) -> None:
-    """Put a file there as a whole, in the place of another."""
+    """Replace a file atomically."""
     (server.root / "htdocs/part").write_bytes(content)
     os.utime(server.root / "htdocs/part", (1_600_000_000 + seconds,) * 2)
     os.replace(server.root / "htdocs/part", server.root / "htdocs" / name)
@@ -166,7 +166,7 @@ def test_each_answer_is_what_the_file_is_by_then(server: Running) -> None:
         lay(server, "mid.bin", b"b" * MIDDLE, 5)  # another file
         for _ in range(5):
             assert ask_middle(wire, MIDDLE) == b"b" * MIDDLE
-        path.write_bytes(b"c" * (MIDDLE - 1000))  # the same, shorter
+        path.write_bytes(b"c" * (MIDDLE - 1000))  # the same file, shorter
         for _ in range(3):
             assert ask_middle(wire, MIDDLE - 1000) == b"c" * (MIDDLE - 1000)
         os.utime(path, (1_600_000_009,) * 2)
@@ -200,7 +200,7 @@ def test_a_slow_client_gets_the_rest_of_a_kept_file(server: Running) -> None:
     wire.settimeout(20)
     wire.connect(("127.0.0.1", server.port))
     for _ in range(2):
-        wire.sendall(ask * 12)  # more than both sides of the connection hold
+        wire.sendall(ask * 12)  # more than both socket buffers hold
         time.sleep(0.1)
         for _ in range(12):
             assert answer(wire, 5 * MIDDLE) == CONTENT[: 5 * MIDDLE]

@@ -1,4 +1,4 @@
-"""Process life: start, signals, restarts, crashes, -k.  Words and exit codes are those recorded of httpd 2.4.71."""
+"""Process life: start, signals, restarts, crashes, -k. Messages and exit codes are recorded from 2.4.71."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_term_ends_everything(server: Running) -> None:
 
 
 def test_notices_about_the_configuration_are_in_the_log_too(server: Running) -> None:
-    """Whatever LogLevel says: httpd says them again when it reads the file for the second time."""
+    """At any LogLevel: httpd repeats them when it reads the file for the second time."""
     (server.root / "conf/extra.conf").write_text("ErrorDocument 401 http://x.test/\n")
     server.start()
     assert "AH00113: " in (server.root / "stderr").read_text()
@@ -73,9 +73,8 @@ def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: Runn
             and server.errors().count("resuming normal operations") == 2
         )
     )
-    server.wait_for(
-        lambda: server.get("/q").startswith(b"HTTP/1.1 302 ")
-    )  # workers of before may still take a connection
+    # workers of the old generation may still accept a connection
+    server.wait_for(lambda: server.get("/q").startswith(b"HTTP/1.1 302 "))
     server.wait_for(lambda: "302" in (server.root / "logs/access_log").read_text())
     assert (server.root / "logs/old").read_text().startswith("127.0.0.1 GET / HTTP/1.1 200 6\n")
 
@@ -189,7 +188,7 @@ def test_a_port_in_use(server: Running) -> None:
 
 
 def test_a_module_that_cannot_begin_says_so_in_the_log_alone(server: Running) -> None:
-    """Before anybody asks which user is to serve."""
+    """It precedes the check of User."""
     path = server.root / "conf/httpd.conf"
     path.write_text(
         "".join(line for line in path.read_text().splitlines(True) if not line.startswith(("User", "Group")))
@@ -207,7 +206,10 @@ def test_a_stale_pid_file_is_overwritten_with_a_warning(server: Running) -> None
     (server.root / "logs/httpd.pid").write_text("999999\n")
     server.start()
     server.wait_for(lambda: "resuming" in server.errors())
-    text = f"AH00098: pid file {server.root}/logs/httpd.pid overwritten -- Unclean shutdown of previous Apache run?"
+    text = (
+        f"AH00098: pid file {server.root}/logs/httpd.pid overwritten -- Unclean shutdown of previous Apache "
+        "run?"
+    )
     assert text in server.errors()
 
 
@@ -233,7 +235,7 @@ def test_x_is_one_process(server: Running) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: Running) -> None:
-    """The package in a folder of root's alone: pages, errors, ranges, bodies and folders are served by www-data all the same."""
+    """With the package in a directory that only root can read, www-data serves all kinds of responses."""
     hidden = server.root / "hidden"
     shutil.copytree(
         Path(whimbrel.__file__).parent, hidden / "whimbrel", ignore=shutil.ignore_patterns("__pycache__")

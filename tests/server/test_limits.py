@@ -1,4 +1,7 @@
-"""Limits of the system: descriptors, disks, programs that don't read.  The server says what is wrong where httpd does, and goes on."""
+"""System limits: descriptors, disks, programs that do not read.
+
+The server logs the problem where httpd does, and continues.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tests.server.conftest import Running
 
 
 def seconds_of(pid: int) -> float:
-    """The processor time of a process."""
+    """Return the processor time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -71,7 +74,7 @@ def test_a_full_disk_under_the_error_log_costs_no_answer(server: Running) -> Non
 
 
 def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: Running) -> None:
-    """The lines go on waiting while the program sleeps, and are all there when it reads again."""
+    """The lines wait while the program sleeps, and are complete when it reads again."""
     script = server.root / "slow.py"
     script.write_text(
         f"import os, signal, sys\nopen({str(server.root / 'logs/pid')!r}, 'w').write(str(os.getpid()))\n"
@@ -85,7 +88,7 @@ def test_a_program_that_does_not_read_stops_no_answer_and_loses_no_line(server: 
     server.start()
     server.wait_for(lambda: (server.root / "logs/pid").exists() and (server.root / "logs/pid").read_text())
     with server.connect() as wire:
-        for number in range(300):  # 270 kB: four times what a pipe holds
+        for number in range(300):  # 270 kB: four times the capacity of a pipe
             wire.sendall(b"GET /?%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number)
             got = b""
             while not got.endswith(b"hello\n"):
@@ -129,9 +132,10 @@ def test_a_log_program_that_dies_is_started_again_and_loses_no_line(server: Runn
 
 
 def test_a_global_log_is_written_beside_a_hosts_own(server: Running) -> None:
-    """GlobalLog (2.4.19): virtual hosts with a CustomLog of their own write there, too."""
+    """GlobalLog (2.4.19): virtual hosts with their own CustomLog write to it, too."""
     (server.root / "conf/extra.conf").write_text(
-        f'GlobalLog logs/all "%v %U"\n<VirtualHost 127.0.0.1:{server.port}>\nServerName own.example\nCustomLog logs/own "%U"\n</VirtualHost>\n'
+        f'GlobalLog logs/all "%v %U"\n<VirtualHost 127.0.0.1:{server.port}>\nServerName '
+        'own.example\nCustomLog logs/own "%U"\n</VirtualHost>\n'
     )
     server.start()
     server.get("/none")

@@ -1,4 +1,7 @@
-"""What workers, log programs, signals and full disks can do to the master.  Words and signals are those of apache2 2.4.71 where it has them."""
+"""Effects of workers, log programs, signals and full disks on the master.
+
+Messages and signals are those of apache2 2.4.71 where it has them.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def program(server: Running, name: str, text: str) -> Path:
     return path
 
 
-# hostile workers --------------------------------------------------------------------------------------
+# hostile workers ---------------------------------------------------------------------------------
 HOSTILE = """
 import os, struct
 from whimbrel.server.worker.worker import Worker
@@ -79,7 +82,8 @@ def test_a_worker_that_was_taken_over_stops_nobody(server: Running, data: str) -
     server.changes = HOSTILE % data
     configure(
         server,
-        "LoadModule status_module m/mod_status.so\n<Location /status>\nSetHandler server-status\n</Location>\n",
+        "LoadModule status_module m/mod_status.so\n<Location /status>\nSetHandler "
+        "server-status\n</Location>\n",
     )
     server.start()
     server.wait_for(server.workers)
@@ -99,12 +103,12 @@ def test_a_worker_that_was_taken_over_stops_nobody(server: Running, data: str) -
 
 
 def test_long_requests_are_cut_before_they_are_stored(server: Running) -> None:
-    """One unread GET with 7,000 bytes that JSON makes six times as long ended the master once."""
+    """One unread GET with 7,000 bytes that JSON expands sixfold once ended the master."""
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET /big.bin?" + b"\xff" * 7000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
         server.wait_for(lambda: wire.recv(100))
-        time.sleep(1.5)  # the worker notes it
+        time.sleep(1.5)  # the worker updates its slot
         for worker in server.workers():
             os.kill(worker, signal.SIGKILL)
         server.wait_for(lambda: log_of(server).count("AH00052") >= 1)
@@ -114,7 +118,7 @@ def test_long_requests_are_cut_before_they_are_stored(server: Running) -> None:
 
 @pytest.mark.parametrize("status", [0, 15])
 def test_workers_that_end_at_once_do_not_make_the_master_spin(server: Running, status: int) -> None:
-    """15 is the status that ends httpd, from a worker that could not begin: here they have begun."""
+    """15 is the status that ends httpd, from a worker that could not start: these have started."""
     server.changes = f"""
 import os
 from whimbrel.server.worker.worker import Worker
@@ -139,7 +143,7 @@ Worker._beat = end
     assert later - ticks < 60  # hundredths of a second
 
 
-# a loop that does not turn ------------------------------------------------------------------------------
+# a stuck event loop ------------------------------------------------------------------------------
 def test_a_blocked_worker_is_replaced_and_the_log_says_where_it_hung(server: Running) -> None:
     server.changes = QUICK_WATCH + BLOCKING
     configure(server, "StartServers 1\n")
@@ -152,11 +156,12 @@ def test_a_blocked_worker_is_replaced_and_the_log_says_where_it_hung(server: Run
     assert server.get().endswith(b"hello\n")
     log = log_of(server)
     assert re.search(
-        rf"\[mpm_event:error\] .*child pid {blocked} has not turned its event loop for [12] seconds, replacing it",
+        rf"\[mpm_event:error\] .*child pid {blocked} has not turned its event loop for [12] seconds, "
+        r"replacing it",
         log,
     )
     assert f"AH00052: child pid {blocked} exit signal Aborted (6)" in log
-    assert "in slow" in log  # the function that slept
+    assert "in slow" in log  # the blocking function
 
 
 def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Running) -> None:
@@ -164,7 +169,8 @@ def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Runn
     program(server, "slow.sh", "while read -r line; do sleep 3; echo $line; done")
     configure(
         server,
-        "StartServers 2\nLoadModule rewrite_module m/mod_rewrite.so\nRewriteEngine On\nRewriteMap m prg:slow.sh\n"
+        "StartServers 2\nLoadModule rewrite_module m/mod_rewrite.so\nRewriteEngine On\nRewriteMap m "
+        "prg:slow.sh\n"
         "RewriteRule ^/r/(.*) /${m:$1} [R]\n",
     )
     server.start()
@@ -179,12 +185,13 @@ def test_a_worker_that_is_busy_in_a_thread_or_stopped_is_left_alone(server: Runn
     assert "event loop" not in log_of(server)
 
 
-# log programs -------------------------------------------------------------------------------------------
+# log programs ------------------------------------------------------------------------------------
 def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Running) -> None:
     logger = program(
         server,
         "logger.sh",
-        f"echo $$ >> {server.root}/loggers\npwd >> {server.root}/places\nexec cat >> {server.root}/logs/piped",
+        f"echo $$ >> {server.root}/loggers\npwd >> {server.root}/places\nexec cat >> "
+        f"{server.root}/logs/piped",
     )
     configure(server, f'CustomLog "|{logger}" short\n')
     assert server.run("-k", "start").returncode == 0
@@ -194,7 +201,7 @@ def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Ru
         server.wait_for(loggers.exists)
         first = int(loggers.read_text())
         assert first in children(master)
-        time.sleep(1.1)  # one that ends sooner waits
+        time.sleep(1.1)  # a program that ends sooner restarts after a pause
         os.kill(first, signal.SIGKILL)
         server.wait_for(lambda: loggers.read_text().count("\n") == 2)
         assert f"AH00106: piped log program '{logger}' failed unexpectedly" in log_of(server)
@@ -243,7 +250,7 @@ def test_log_programs_of_before_a_graceful_restart_end(server: Running) -> None:
     assert server.get().endswith(b"hello\n")
 
 
-# ends of the master ---------------------------------------------------------------------------------------
+# ends of the master ------------------------------------------------------------------------------
 @pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM])
 def test_a_signal_that_ends_the_master_is_logged(server: Running, number: signal.Signals) -> None:
     server.start()
@@ -341,7 +348,7 @@ def test_descriptors_that_run_out_at_a_restart_are_logged(server: Running) -> No
     assert "Too many open files" in log_of(server)
 
 
-# users, directories, dispositions ---------------------------------------------------------------------------
+# users, directories, dispositions ----------------------------------------------------------------
 @ROOT
 @pytest.mark.parametrize(
     ("lines", "alert"),
@@ -352,7 +359,8 @@ def test_descriptors_that_run_out_at_a_restart_are_logged(server: Running) -> No
         ),
         (
             "User #99999\nGroup www-data",
-            r"AH02155: getpwuid: couldn't determine user name from uid 99999, you probably need to modify the User ",
+            r"AH02155: getpwuid: couldn't determine user name from uid 99999, you probably need to modify "
+            r"the User ",
         ),
     ],
 )
@@ -394,7 +402,7 @@ def test_the_directory_of_the_master(server: Running, how: list[str], place: str
         )
 
 
-STANDARD_SIGNALS = (1 << 31) - 1  # 1 to 31: the others are what the environment of the tests makes of them
+STANDARD_SIGNALS = (1 << 31) - 1  # 1 to 31: the environment of the tests determines the others
 
 
 def start_as(server: Running, *how: str) -> None:
@@ -413,7 +421,7 @@ def test_cgi_programs_inherit_no_ignored_signals(server: Running) -> None:
     for number in (
         signal.SIGINT,
         signal.SIGWINCH,
-    ):  # those of a terminal go to all processes of the group: the master decides
+    ):  # signals of a terminal reach all processes of the group: the master decides
         for worker in server.workers():
             os.kill(worker, number)
     time.sleep(0.3)
@@ -422,10 +430,10 @@ def test_cgi_programs_inherit_no_ignored_signals(server: Running) -> None:
     assert server.workers() == workers
 
 
-# -X ------------------------------------------------------------------------------------------------------
+# -X ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH])
 def test_x_with_threads_has_no_use_for_restarts(server: Running, number: int) -> None:
-    """apache2 -X with mpm_event or mpm_worker: nothing happens."""
+    """apache2 -X with mpm_event or mpm_worker ignores them."""
     server.start("-X")
     assert server.get().endswith(b"hello\n")
     for _ in range(2):
@@ -451,7 +459,7 @@ def test_x_with_prefork_ends(server: Running, number: int, status: int) -> None:
     assert server.process.wait(8) == status
 
 
-# restarts under load -----------------------------------------------------------------------------------------
+# restarts under load -----------------------------------------------------------------------------
 def test_a_restart_under_load_resets_no_busy_connection(server: Running) -> None:
     """20 clients, 4 HUPs: apache2 with mpm_event cuts some 70 connections, with prefork 20."""
     server.start()
@@ -508,7 +516,7 @@ def test_a_restart_closes_idle_connections(server: Running) -> None:
         assert time.monotonic() - begin < 2.0
 
 
-# RewriteMap prg: ---------------------------------------------------------------------------------------------
+# RewriteMap prg: ---------------------------------------------------------------------------------
 PRG = (
     "LoadModule rewrite_module m/mod_rewrite.so\nStartServers 2\nRewriteEngine On\nRewriteMap m prg:map.sh\n"
     "RewriteRule ^/p/(.*) http://e.test/${m:$1|none} [R]\n"
@@ -539,7 +547,8 @@ def test_one_program_answers_all_workers(server: Running) -> None:
     assert len(seen) == 1
     first = int(seen.pop())
     assert first in server.workers()
-    assert (server.root / "users").read_text() == f"{os.getuid()}\n"  # as httpd: who starts the server
+    # as httpd: the user who starts the server
+    assert (server.root / "users").read_text() == f"{os.getuid()}\n"
     server.signal(signal.SIGUSR1)
     server.wait_for(lambda: first not in server.workers())
     assert b"-again" in server.get("/p/again")

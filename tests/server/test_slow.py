@@ -1,4 +1,4 @@
-"""Clients that take their time: RequestReadTimeout, as 2.4.71 and 2.2.34 answer them."""
+"""Slow clients: RequestReadTimeout, with the responses of 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def configure(server: Running, text: str) -> None:
 
 
 def until_closed(connection: socket.socket) -> tuple[bytes, float]:
-    """What comes until the server closes, and how long that took."""
+    """Return the bytes until the server closes, and the time that it took."""
     begun, out = time.monotonic(), b""
     while data := connection.recv(65536):
         out += data

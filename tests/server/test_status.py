@@ -1,4 +1,6 @@
-"""Counts of server-status over restarts, as httpd 2.4.71 keeps them: a graceful restart goes on counting, another begins anew."""
+"""Counts of server-status over restarts, as in httpd 2.4.71: a graceful restart continues, another resets
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,10 @@ import signal
 
 from tests.server.conftest import Running
 
-STATUS = "LoadModule status_module m/mod_status.so\n<Location /server-status>\nSetHandler server-status\n</Location>\n"
+STATUS = (
+    "LoadModule status_module m/mod_status.so\n<Location /server-status>\nSetHandler "
+    "server-status\n</Location>\n"
+)
 
 
 def told(server: Running) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A server under a service manager: what it tells it, and the sockets that it gets from it."""
+"""A server under a service manager: its notifications, and the sockets that it receives."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_life_as_the_manager_hears_it(server: Running) -> None:
 
 
 def test_a_socket_that_the_manager_opened(server: Running) -> None:
-    """The program gets descriptor 3 already listening, as sd_listen_fds(3) says; an own bind(2) would fail."""
+    """The program gets descriptor 3 already listening, as in sd_listen_fds(3); its own bind(2) would fail."""
     (server.root / "conf/extra.conf").write_text(LOAD)
     with socket.socket() as given:
         given.bind(("127.0.0.1", server.port))

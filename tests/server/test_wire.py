@@ -1,4 +1,4 @@
-"""What clients see of connections, over real sockets."""
+"""Connections as clients see them, over real sockets."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ def test_a_large_file_arrives_whole_between_small_ones(server: Running) -> None:
     server.start()
     want = bytes(range(256)) * 40_000
     got = server.ask(
-        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /big.bin HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /big.bin HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: "
+        b"a\r\nConnection: close\r\n\r\n"
     )
     assert got.count(b"hello\n") == 2
     assert want in got
 
 
 def test_large_files_and_small_ones_that_are_kept_leave_in_order(server: Running) -> None:
-    """Asked again and again, all at once: first unkept, then from what was kept."""
+    """Repeated and simultaneous requests: first uncached, then cached."""
     server.start()
     large, small = (server.root / "htdocs/big.bin").stat(), (server.root / "htdocs/index.html").stat()
     for name in ("big.bin", "index.html"):
@@ -74,7 +75,9 @@ def test_max_keep_alive_requests(server: Running) -> None:
 
 
 def test_a_connection_stays_after_a_body_that_was_asked_for(server: Running) -> None:
-    """As seen of 2.4.71: 100 Continue once the handler reads, then the answer without Connection: close."""
+    """As recorded from 2.4.71: 100 Continue when the handler reads, then a response without Connection:
+    close.
+    """
     server.start()
     with server.connect() as wire:
         wire.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
@@ -102,7 +105,7 @@ def test_the_change_of_a_file_is_seen_by_the_next_request(server: Running) -> No
 
 
 def test_the_error_page_reaches_a_client_that_sends_too_much(server: Running) -> None:
-    """Lingering close: what the client goes on sending does not destroy the answer."""
+    """Lingering close: further data from the client does not destroy the response."""
     server.start()
     with server.connect() as wire:
         wire.sendall(b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\n")

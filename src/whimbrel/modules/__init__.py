@@ -1,7 +1,7 @@
-"""The modules that have behaviour, one explicit table.  Adding one is one line here.
+"""Implemented modules, in one explicit table; a new module is one line here.
 
-A module's file is imported when a configuration loads the module, so that reading a small configuration imports little; `ALL` is the
-mapping that the configuration reader is given, by the base name of the file that LoadModule names.
+A module's file is imported when a configuration loads the module, so a small configuration imports little.
+`ALL` maps the base name of LoadModule's file to the `Module`; the configuration reader receives it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Final
 
 from whimbrel.registry.module import Module
 
-# Directory and base name of the module's file, which has MODULE; or the base name, "=", and the file and name of the Module.
+# Directory and base name of the module's file, which has MODULE; or the base name, "=", and the file and name
+# of the Module.
 TABLE: Final[tuple[str, ...]] = (
     "core=core:CORE",
     "mod_http=core:HTTP",
@@ -90,7 +91,7 @@ TABLE: Final[tuple[str, ...]] = (
 
 
 class Modules(Mapping[str, Module]):
-    """The modules by file name; a file is imported at the first look at its module."""
+    """Modules by file name; a file is imported when its module is first looked up."""
 
     def __init__(self, table: tuple[str, ...]) -> None:
         rows = (row.partition("=") for row in table)

@@ -1,6 +1,7 @@
-"""mod_systemd: the server tells the service manager how it is.
+"""mod_systemd: notifications to the service manager.
 
-The module has no directives; that it is loaded is what server/systemd.py asks for.  Manual: mod/mod_systemd.html.
+The module has no directives; server/master/systemd.py checks whether it is loaded. Manual:
+mod/mod_systemd.html.
 """
 
 from __future__ import annotations

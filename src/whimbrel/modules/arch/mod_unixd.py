@@ -1,6 +1,7 @@
-"""mod_unixd: the user and group that workers run as, the folder they are locked into.
+"""mod_unixd: user, group and root directory of workers.
 
-A start without User is httpd's affair of the moment of starting (AH00136); here the lines are read.  Manual: mod/mod_unixd.html.
+httpd refuses a start without User only when it starts (AH00136); this module reads the lines. Manual:
+mod/mod_unixd.html.
 """
 
 from __future__ import annotations

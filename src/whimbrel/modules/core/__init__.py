@@ -1,4 +1,4 @@
-"""The core's directives, and modules that belong to every server.  Manual: mod/.
+"""The core's directives, and modules that belong to every server. Manual: mod/.
 
 Modules: core's tables (spec), mod_macro, mod_so, mod_watchdog.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.
@@ -63,7 +63,11 @@ CORE = Module(
         Hook(HEADER_PARSER, lazy_maker(f"{_PACKAGE}.filters", "make_name_lookup"), Order.REALLY_FIRST),
         Hook(INSERT_FILTER, lazy_maker(f"{_PACKAGE}.filters", "make_insert_filters"), Order.MIDDLE),
         Hook(HANDLER, lazy_maker("whimbrel.modules.http.protocols", "make_upgrade"), Order.REALLY_FIRST),
-        Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.protocols", "make_upgrade_star"), Order.REALLY_FIRST),
+        Hook(
+            MAP_TO_STORAGE,
+            lazy_maker("whimbrel.modules.http.protocols", "make_upgrade_star"),
+            Order.REALLY_FIRST,
+        ),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_guard"), Order.REALLY_FIRST),
         Hook(HANDLER, lazy_maker(f"{_PACKAGE}.handler", "make_default_handler"), Order.REALLY_LAST),
     ),

@@ -1,6 +1,7 @@
 """Require, Satisfy, AuthType and AuthName of 2.2's core.
 
-Manual of 2.2: mod/core.html.  The modules that own the words after Require ask `requirements`.
+Manual of 2.2: mod/core.html. The modules that implement the words after Require read them with
+`requirements`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ _METHODS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One Require line: the mask of methods it is about, its first word in lower case (quotes are part of it), the words after it,
-    where it stands."""
+    """One Require line.
+
+    Attributes:
+        methods: bits of the methods that it applies to
+        name: first word in lower case, quotes included
+        words: the words after it
+        place: its source location
+    """
 
     methods: int
     name: str
@@ -36,7 +43,7 @@ class Requirement:
 
 
 def require(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
-    """Require: keep the line with its methods."""
+    """Add a Require line with the methods of its <Limit>."""
     parts = split(words[0], 1)
     rest = parts[1] if len(parts) > 1 else ""
     line = Requirement(cmd.methods, parts[0] if parts else "", tuple(split_words(rest)), cmd.place)
@@ -44,7 +51,7 @@ def require(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
 
 
 def set_satisfy(cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
-    """Satisfy, per method."""
+    """Set Satisfy, per method."""
     word = words[0].lower()
     if word not in ("all", "any"):
         raise ConfigError("Satisfy either 'any' or 'all'.")
@@ -61,7 +68,7 @@ def set_name(_cmd: Command, record: CoreDirConfig, words: list[str]) -> None:
 
 
 def escape_quotes(text: str) -> str:
-    """A backslash before every double quote that has none (ap_escape_quotes)."""
+    """Escape every double quote that has no backslash before it (ap_escape_quotes)."""
     out, escaped = [], False
     for char in text:
         if char == '"' and not escaped:
@@ -72,22 +79,22 @@ def escape_quotes(text: str) -> str:
 
 
 def satisfies(r: Request) -> str:
-    """What Satisfy says for the request's method: "any", "all" or "" (nothing)."""
+    """Return Satisfy for the request's method: "any", "all" or "" (none)."""
     return r.dir_config(CoreDirConfig).satisfy.get(r.method_number, "")
 
 
 def auth_required(r: Request) -> bool:
-    """Whether any Require line is about the request's method."""
+    """Return True if a Require line applies to the request's method."""
     return any(line.methods >> r.method_number & 1 for line in r.dir_config(CoreDirConfig).requires)
 
 
 def requirements(scope: Scope) -> list[Requirement]:
-    """The Require lines of a merged configuration."""
+    """Return the Require lines of a merged configuration."""
     return scope.dir_config(CoreDirConfig).requires
 
 
 def applying(lines: list[Requirement], r: Request) -> Iterator[Requirement]:
-    """Those of *lines* that are about the request's method."""
+    """Iterate over those of *lines* that apply to the request's method."""
     return (line for line in lines if line.methods >> r.method_number & 1)
 
 

@@ -1,6 +1,6 @@
-"""The core's directives of the configuration language itself: Include, Define, <IfModule> and their kin, Error, ServerRoot.
+"""Directives of the configuration language: Include, Define, <IfModule> and similar, Error, ServerRoot.
 
-All but Error are executed while the file is being read.  Manual: mod/core.html; the wording of errors is httpd's.
+All but Error are executed while the file is read. Manual: mod/core.html; error messages are httpd's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ANYWHERE = Context.OR_ALL | Context.EXEC_ON_READ
 
 
 def set_include(command: Command, _none: None, words: list[str]) -> None:
-    """Include: the file must exist, a wildcard must match (2.2: may match nothing)."""
+    """Execute Include: the file must exist, a wildcard must match (2.2: may match nothing)."""
     _include(reading(command), words[0], optional=False)
 
 
@@ -44,7 +44,7 @@ def _include(reader: Reader, name: str, *, optional: bool) -> None:
 
 
 def set_define(command: Command, _none: None, words: list[str]) -> None:
-    """Define: the name is exact for <IfDefine>, in any case for ``${NAME}``."""
+    """Execute Define: <IfDefine> compares the name exactly, ``${NAME}`` ignores case."""
     if ":" in words[0]:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
@@ -54,7 +54,7 @@ def set_define(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_undefine(command: Command, _none: None, words: list[str]) -> None:
-    """UnDefine: the name is no longer defined, as a variable or for <IfDefine>."""
+    """Execute UnDefine: remove the variable and the name for <IfDefine>."""
     if ":" in words[0]:
         raise ConfigError("Variable name must not contain ':'")
     configuration = reading(command).configuration
@@ -63,7 +63,7 @@ def set_undefine(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_error(_command: Command, _none: None, words: list[str]) -> None:
-    """Error: refuse the configuration with the given text; quotes around the whole are dropped."""
+    """Execute Error: refuse the configuration with the given text, without enclosing quotes."""
     text = words[0]
     if not text:
         raise ConfigError("The Error directive was used with no message.")
@@ -73,7 +73,7 @@ def set_error(_command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_server_root(command: Command, _none: None, words: list[str]) -> None:
-    """ServerRoot: a folder that exists, taken from the working directory when relative."""
+    """Execute ServerRoot: an existing directory, relative to the working directory."""
     check_context(command, Forbidden.GLOBAL_ONLY)
     path = root_relative(working_directory(), words[0])
     if not is_directory(path):
@@ -86,7 +86,7 @@ Test = Callable[[Configuration, str], bool]
 
 
 def module_loaded(configuration: Configuration, name: str) -> bool:
-    """<IfModule>: by source file (``mod_dir.c``) or identifier (``dir_module``)."""
+    """Return True if a module is loaded, by source file (``mod_dir.c``) or identifier (``dir_module``)."""
     return name in configuration.modules
 
 
@@ -107,7 +107,7 @@ def section_known(configuration: Configuration, name: str) -> bool:
 
 
 def conditional(test: Test) -> Callable[[Command, None, list[str]], None]:
-    """The setter of a container that is read or skipped by *test* of its first word; ``!`` turns it round.
+    """Return the setter of a container that is read if *test* of its first word holds; ``!`` negates it.
 
     2.2 takes all before the last ``>`` of its one word, 2.4 the first word before the last ``>`` of the line.
     """
@@ -240,7 +240,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         Args.TAKE1,
         ON_READ,
         set_include,
-        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file",
+        "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one "
+        "file",
         _V24,
     ),
     _row("Include", Args.TAKE1, ON_READ, set_include, "Name of the config file to be included", _V22),
@@ -249,7 +250,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         Args.TAKE1,
         ON_READ,
         set_include_optional,
-        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files",
+        "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the "
+        "pattern does not match any files",
         _V24,
     ),
 )

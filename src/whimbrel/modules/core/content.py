@@ -1,4 +1,4 @@
-"""Handlers, media types and filters that are set by hand, and what CGI programs are told.
+"""Handlers, media types and filters that directives set, and variables of CGI programs.
 
 Manual: mod/core.html#sethandler and neighbours.
 """
@@ -24,7 +24,7 @@ from whimbrel.modules.support.setters import Setter, not_in_limit22, own, set_fl
 
 @cache
 def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The handlers that Whimbrel lacks, with the identifiers of httpd's modules that implement each."""
+    """Return the unimplemented handlers, with the identifiers of httpd's modules that implement each."""
     from whimbrel.modules import ALL
 
     built, known = frozenset(ALL), catalogue(version)
@@ -33,8 +33,8 @@ def lacking_handlers(version: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         for name, files in handler_table(version).items()
         if built.isdisjoint(files)
     )
-    found = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
-    return tuple((name, modules) for name, modules in found if modules)
+    handlers = ((name, tuple(row.identifier for row in modules if row is not None)) for name, modules in rows)
+    return tuple((name, modules) for name, modules in handlers if modules)
 
 
 def read_handlers(configuration: Any) -> None:
@@ -43,12 +43,12 @@ def read_handlers(configuration: Any) -> None:
 
 
 def set_default_charset(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """AddDefaultCharset: On is iso-8859-1, Off is "" (which hides an outer one)."""
+    """Set AddDefaultCharset: On is iso-8859-1, Off is "" (which overrides an outer one)."""
     conf.add_default_charset = {"on": "iso-8859-1", "off": ""}.get(words[0].lower(), words[0])
 
 
 def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """DefaultType: without effect in 2.4, which warns of everything but ``none``."""
+    """Set DefaultType; 2.4 ignores it and warns of any value but ``none``."""
     conf.default_type = words[0].lower()
     if not cmd.dialect.default_type and words[0].lower() != "none" and allows(cmd, "warn"):
         cmd.warn(
@@ -58,13 +58,13 @@ def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> Non
 
 
 def set_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """ForceType, in lower case."""
+    """Set ForceType, in lower case."""
     note_handler(state_of(cmd), words[0], is_type=True)
     conf.forced_type = words[0].lower()
 
 
 def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """SetHandler: a name (lower case), or in 2.4 an expression, told by ``expr=`` or ``%{``."""
+    """Set SetHandler: a lower-case name, or in 2.4 an expression, marked by ``expr=`` or ``%{``."""
     word = words[0]
     note_handler(state_of(cmd), word.removeprefix("expr=") if cmd.dialect.expressions else word)
     if not cmd.dialect.expressions:
@@ -78,7 +78,7 @@ def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def set_filters(name: str) -> Setter:
-    """SetOutputFilter, SetInputFilter: names with ``;`` between them."""
+    """Return a setter of SetOutputFilter or SetInputFilter: names separated by ``;``."""
 
     def apply(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         setattr(conf, name, words[0])
@@ -88,7 +88,9 @@ def set_filters(name: str) -> Setter:
 
 
 def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """AddOutputFilterByType of 2.2: filters (``;`` between them) for a media type; wildcards have no effect."""
+    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type; wildcards have no
+    effect.
+    """
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")
@@ -102,7 +104,7 @@ _CGI_RULES = ("current-uri", "original-uri")
 
 
 def set_cgi_var(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """CGIVar REQUEST_URI current-uri|original-uri: the name is exact, the rule is not."""
+    """Set CGIVar REQUEST_URI current-uri|original-uri: the name is case-sensitive, the rule is not."""
     if words[0] != "REQUEST_URI":
         raise ConfigError(f'Unrecognized CGI variable: "{words[0]}"')
     if words[1].lower() not in _CGI_RULES:

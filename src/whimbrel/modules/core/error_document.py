@@ -1,7 +1,7 @@
-"""ErrorDocument: what is sent instead of a canned error page.
+"""ErrorDocument: replaces a canned error page.
 
-A document is kept as the request engine wants it: a text that begins with a double quote, a URL, or an object whose ``text(r)`` gives one of these.
-Manual: mod/core.html#errordocument.
+The stored form is a text that begins with a double quote, a URL, or an object whose ``text(r)`` returns one
+of these. Manual: mod/core.html#errordocument.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _SCHEME = compile(r"[A-Za-z0-9+.-]+:")
-# Numbers that stand in 2.2's table of status lines without a meaning of their own.
+# Placeholders in 2.2's table of status lines.
 _UNUSED_22 = frozenset({306, 418, 419, 420, 421, 425, 508, 509})
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentTemplate:
-    """An ErrorDocument that depends on the request: a *mark* (a double quote for text, "" for a URL) and the string."""
+    """An ErrorDocument that depends on the request: a *mark* (a double quote for text, "" for a URL) and the
+    string.
+    """
 
     mark: str
     template: StringExpression
 
     def text(self, r: Request) -> str | None:
-        """The document for this request; None, so that the canned page is sent, where it can't be evaluated."""
+        """Return the document for this request; None, for the canned page, if its evaluation fails."""
         try:
             return self.mark + self.template.text(r)
         except EvalError as problem:
@@ -49,7 +51,7 @@ class DocumentTemplate:
 
 
 def set_error_document(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """A status, and a URL, a path or a text; ``default`` takes an outer document back."""
+    """Set a status, and a URL, a path or a text; ``default`` restores the canned page."""
     old = cmd.dialect.wire_22
     status, document = atoi(words[0]), words[1]
     if not (known(status, version22=old) or (old and status in _UNUSED_22)):

@@ -1,7 +1,7 @@
-"""Settings about files and paths: ETag, sendfile and mmap, Content-MD5, PATH_INFO, encoded and doubled slashes.
+"""Options of files and paths: ETag, sendfile and mmap, Content-MD5, PATH_INFO, encoded and doubled slashes.
 
-EnableMMAP, EnableSendfile and ReadBufferSize are kept but change nothing: how a file's bytes travel is the server's own choice.
-Manual: mod/core.html#fileetag and neighbours.
+EnableMMAP, EnableSendfile and ReadBufferSize are stored without effect: the server chooses how it transfers a
+file. Manual: mod/core.html#fileetag and neighbours.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 
 
 def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """FileETag: plain words replace the outer setting, signed ones change it."""
+    """Set FileETag: unsigned keywords replace the outer setting, signed ones change it."""
     now = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits()
     for word in split_words(words[0]):
         sign, keyword = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
@@ -51,7 +51,9 @@ def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def _kind(cmd: Command) -> int:
-    """Which lines httpd merges with which: the server's, those of folders, of files, of locations."""
+    """Return the merge class of a line: httpd merges lines of the server, of directories, files and locations
+    apart.
+    """
     return next(
         (_KINDS[node.name.lower()] for node in cmd.node.enclosing() if node.name.lower() in _KINDS),
         1 if cmd.in_htaccess else 0,
@@ -74,12 +76,12 @@ def _with_bit(now: EtagBits, sign: str, bit: int) -> EtagBits:
 
 
 def on_off(name: str) -> Setter:
-    """EnableMMAP and its kin, which are no flags in httpd's table."""
+    """Return a setter of EnableMMAP or a similar directive, which is no flag in httpd's table."""
     return set_choice(name, ON_OFF, "parameter must be 'on' or 'off'")
 
 
 def set_encoded_slashes(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """AllowEncodedSlashes: On (decoded), NoDecode, Off."""
+    """Set AllowEncodedSlashes: On (decoded), NoDecode, Off."""
     word = words[0].lower()
     if word not in ("on", "off", "nodecode"):
         raise ConfigError(f"{cmd.name} must be On, Off, or NoDecode")
@@ -124,7 +126,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
             {"off": 0, "on": 1, "default": 2},
             "AcceptPathInfo must be set to on, off or default",
         ),
-        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference",
+        help="Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler "
+        "preference",
     ),
     Directive(
         name="AllowEncodedSlashes",

@@ -1,7 +1,8 @@
-"""SetOutputFilter, SetInputFilter and 2.2's AddOutputFilterByType: the filters that a request gets, and the words for unknown ones.
+"""SetOutputFilter, SetInputFilter and 2.2's AddOutputFilterByType: the filters of a request.
 
-An output filter is a provider of the group ``output_filter`` under its name in lower case: a function of the request that changes its answer.
-Manual: filter.html.
+Unknown filters are logged with httpd's messages. An output filter is a provider of the group
+``output_filter`` under its lower-case name: a function of the request that changes its response. Manual:
+filter.html.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Filter = Callable[[Any], Awaitable[None] | None]
 
-# Names that a loaded module brings, whether or not it has a behaviour here: these are never unknown.
+# Filters of loaded modules, implemented here or not: these are never unknown.
 _OF_MODULES: Final = {
     "deflate": "deflate_module",
     "inflate": "deflate_module",
@@ -48,7 +49,7 @@ _OF_MODULES: Final = {
     "request": "request_module",
     "kept_body": "request_module",
 }
-# Names of the server's own filters.
+# Names of the server's built-in filters.
 _OWN: Final = frozenset(
     {
         "byterange",
@@ -64,14 +65,16 @@ _OWN: Final = frozenset(
 )
 
 
-# Those of them that leave an answer as it is.
+# Built-in filters that leave a response unchanged.
 _IGNORABLE: Final = frozenset(
     {"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"}
 )
 
 
 def note_missing(cmd: Command, written: str) -> None:
-    """Remember a line that names filters (``;`` between them) of a loaded module that has no behaviour here: the start is refused."""
+    """Record a line that names filters (separated by ``;``) of a loaded, unimplemented module: the start is
+    refused.
+    """
     for name in filter(None, written.lower().split(";")):
         module = _OF_MODULES.get(name, "")
         if (
@@ -84,7 +87,7 @@ def note_missing(cmd: Command, written: str) -> None:
 
 
 def make_insert_filters(scope: Scope) -> CompiledHook | None:
-    """Adds the filters that SetOutputFilter names; None where no filter is set."""
+    """Make the hook that adds SetOutputFilter's filters; None without any."""
     conf = scope.dir_config(CoreDirConfig)
     added, unknown = known_filters(scope, conf.output_filters)
     unknown += known_filters(scope, conf.input_filters)[1]
@@ -97,38 +100,42 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
         more, also = by_type.get(kind, ((), ()))
         for name in (*unknown, *also):
             unknown_filter(r, name)
-        for one in (*added, *more):
-            r.add_filter(one)
+        for filter_ in (*added, *more):
+            r.add_filter(filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
 
 
 def unknown_filter(r: Request, name: str) -> None:
-    """Say that a filter is not there; 2.2 names no client."""
+    """Log an unknown filter; 2.2 logs it without a client."""
     line = LogLine("error", f"an unknown filter was not added: {name}", "AH00082")
     if r.plan.dialect.messages_24:
         r.log(line.level, line.text, code=line.code)
     else:
-        r.set_uncacheable()  # each answer comes with the line
+        r.set_uncacheable()  # each response must log the line
         r.engine.error_log.about_server(r.server, line)
 
 
 def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
-    """The filters that there are, and the names of those that there aren't."""
-    found: list[Filter] = []
+    """Return the filters that exist, and the names of those that do not."""
+    filters: list[Filter] = []
     unknown = []
     for name in filter(None, written.split(";")):
         value = scope.provider("output_filter", name.lower())
         if value is not None:
-            found.append(value)
+            filters.append(value)
         elif name.lower() not in _OWN and not scope.loaded(_OF_MODULES.get(name.lower(), "")):
             unknown.append(name)
-    return found, unknown
+    return filters, unknown
 
 
 def make_name_lookup(scope: Scope) -> CompiledHook | None:
-    """HostnameLookups On: the client's name, asked once per connection; Double: only one that leads back to the address."""
+    """Make the hook of HostnameLookups.
+
+    On looks up the client's name once per connection; Double accepts only a name that leads back to the
+    address.
+    """
     mode = scope.dir_config(CoreDirConfig).hostname_lookups
     if not mode:
         return None

@@ -1,6 +1,6 @@
-"""What the core itself does with a request: document root, SetHandler and ForceType, and the file as an answer.
+"""Hooks of the core: document root, SetHandler and ForceType, and httpd's default handler.
 
-Messages, levels and answers are those of httpd's default handler.  Manual: handler.html, mod/core.html.
+Messages, levels and statuses are those of httpd's default handler. Manual: handler.html, mod/core.html.
 """
 
 from __future__ import annotations
@@ -33,20 +33,19 @@ if TYPE_CHECKING:
 
 PATH_MAX: Final = 4096  # with SPARE bytes for what apr_filepath_merge may add
 SPARE: Final = 4
-IN_MEMORY: Final = (
-    64 * 1024
-)  # bytes of a file that goes out as bytes; beyond, sendfile(2) saves the kernel a copy whose cost goes up and down
-IN_FRAMES: Final = 512 * 1024  # the same where frames go around it
+# bytes up to which a file is sent as bytes; above, sendfile(2) saves the kernel a copy of varying cost
+IN_MEMORY: Final = 64 * 1024
+IN_FRAMES: Final = 512 * 1024  # the same for responses in frames
 DIRECTORY_TYPE: Final = "httpd/unix-directory"
 _GET, _POST, _OPTIONS = 0, 2, 5
 
 
-# translate_name ---------------------------------------------------------------------------------------------------------------------------------
+# translate_name ---------------------------------------------------------------------------------
 def make_translate(scope: Scope) -> CompiledHook:
-    """Document root and path make the file name; ServerPath is left out of it."""
+    """Make the hook that maps a URL to a file name below the document root, without ServerPath."""
     old = not scope.dialect.messages_24
     root = scope.server_config(CoreServerConfig).document_root
-    within = root.rstrip("/") if root else ""  # where a path that says what it means is simply put behind it
+    within = root.rstrip("/") if root else ""  # prefix of paths that need no normalization
     room = PATH_MAX - SPARE - len(root or "")
 
     def translate(r: Request) -> HookStatus:
@@ -90,7 +89,7 @@ def make_translate(scope: Scope) -> CompiledHook:
 
 
 def _below(uri: str, server_path: str) -> str:
-    """What of the URL's path lies below ServerPath, or all of it."""
+    """Return the part of the URL's path below ServerPath, or all of it."""
     if server_path and uri.startswith(server_path):
         rest = uri[len(server_path) :]
         if server_path.endswith("/") or not rest or rest.startswith("/"):
@@ -99,7 +98,7 @@ def _below(uri: str, server_path: str) -> str:
 
 
 def joined(root: str, path: str) -> str | None:
-    """*path* under *root*, canonical; None where ``..`` climbs out of the root (apr_filepath_merge)."""
+    """Return *path* below *root*, canonical; None if ``..`` leaves the root (apr_filepath_merge)."""
     if "//" not in path and "/." not in path and not path.startswith("."):
         return root.rstrip("/") + "/" + path.lstrip("/") if path.strip("/") else root.rstrip("/") + "/"
     directives: list[str] = []
@@ -114,9 +113,12 @@ def joined(root: str, path: str) -> str | None:
     return root.rstrip("/") + "/" + "/".join(directives) + (tail if directives else "")
 
 
-# type_checker, fixups -----------------------------------------------------------------------------------------------------------------------------
+# type_checker, fixups ---------------------------------------------------------------------------
 def make_type_checker(scope: Scope) -> CompiledHook:
-    """The last word on types: a folder is one, all else stays as it is.  A .htaccess line without behaviour that would be asked here refuses."""
+    """Make the last type checker: a directory has its type, all other files keep theirs.
+
+    A .htaccess line without behaviour that would apply here refuses the request.
+    """
     missing = scope.dir_config(CoreDirConfig).missing_type_checker
 
     def check(r: Request) -> HookStatus:
@@ -131,7 +133,9 @@ def make_type_checker(scope: Scope) -> CompiledHook:
 
 
 def make_override_type(scope: Scope) -> CompiledHook | None:
-    """ForceType, SetHandler and AcceptPathInfo, over whatever the modules found; None where none of them is set."""
+    """Make the hook of ForceType, SetHandler and AcceptPathInfo, which override the modules; None without
+    any.
+    """
     conf = scope.dir_config(CoreDirConfig)
     forced = None if conf.forced_type in (None, "none") else conf.forced_type
     handler = None if conf.handler in (None, "none") else conf.handler
@@ -162,9 +166,9 @@ def _expanded(template: StringExpression, r: Request) -> str | None:
     return text if text and text != "none" else None
 
 
-# handler ------------------------------------------------------------------------------------------------------------------------------------------
+# handler ----------------------------------------------------------------------------------------
 class HandlerNames(frozenset[str]):
-    """Names of handlers, those that end in ``*`` standing for all that begin so."""
+    """Names of handlers; one that ends in ``*`` stands for all with its prefix."""
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -175,7 +179,11 @@ class HandlerNames(frozenset[str]):
 
 
 def make_guard(scope: Scope) -> CompiledHook | None:
-    """Refuse what a loaded module without behaviour would answer, so that no program is sent as text; None where no such module is loaded."""
+    """Make the hook that refuses handlers of loaded, unimplemented modules, so that no program is sent as
+    text.
+
+    None if no such module is loaded.
+    """
     lacking = lacking_handlers(version_text(scope.dialect))
     names = HandlerNames(name for name, modules in lacking if any(map(scope.loaded, modules)))
     if not names:
@@ -189,7 +197,7 @@ def make_guard(scope: Scope) -> CompiledHook | None:
 
 
 def make_default_handler(scope: Scope) -> CompiledHook:
-    """Answers with the file, after the request body was read and thrown away."""
+    """Make the default handler: it discards the request body and responds with the file."""
     missing = "error" if scope.dialect.missing_is_error else "info"
     limit = scope.dir_config(CoreDirConfig).limit_body
     if limit < 0:
@@ -209,7 +217,7 @@ def make_default_handler(scope: Scope) -> CompiledHook:
             and not r.close
             and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
         ):
-            # read so that the connection can go on; that is no matter of a sub-request
+            # read to keep the connection usable; a sub-request has no body to read
             await r.body_in.discard(limit)
         return answer(r)
 
@@ -231,7 +239,8 @@ def _log_invalid(r: Request) -> None:
     if line.startswith(("\x16\x02", "\x16\x03")):
         r.log(
             "error",
-            f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL port",
+            f"Invalid method in request {line} - possible attempt to establish SSL connection on non-SSL "
+            "port",
             code="AH00134",
         )
     else:
@@ -242,17 +251,20 @@ Style = tuple[int, bool]
 
 
 def _style(scope: Scope) -> Style | None:
-    """What decides about the fields that tell of a file, FileETag and MaxRanges; None where they depend on its bytes."""
+    """Return the settings that determine a file's validator fields, FileETag and MaxRanges.
+
+    None if they depend on its bytes.
+    """
     conf = scope.dir_config(CoreDirConfig)
     bits = conf.etag.value or default_bits(scope.dialect)
     return None if conf.content_md5 or bits & ETAG_DIGEST else (bits, conf.max_ranges == 0)
 
 
 def deliver(r: Request, missing: str, style: Style | None) -> HookStatus:
-    """The file of *r* as its answer; *missing* is the level at which a file that isn't there is logged."""
+    """Respond with the file of *r*; *missing* is the log level for a file that does not exist."""
     info = r.finfo
     if info is None:
-        beyond = (r.path_info or "") if r.plan.dialect.messages_24 else ""  # 2.2 names the file alone
+        beyond = (r.path_info or "") if r.plan.dialect.messages_24 else ""  # 2.2 logs the file name only
         r.log(missing, f"File does not exist: {r.filename}{beyond}", code="AH00128")
         return 404
     if info.st_mode & KIND == S_IFDIR:
@@ -269,7 +281,7 @@ def deliver(r: Request, missing: str, style: Style | None) -> HookStatus:
 
 
 def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
-    """A file that was read before and is as it was; it is old enough for a strong tag."""
+    """Respond with a cached, unchanged file; it is old enough for a strong ETag."""
     r.mtime = known.modified
     fields = known.fields.get(style)
     if fields is None:
@@ -319,13 +331,16 @@ def _send(r: Request) -> HookStatus:
 
 
 def _remember(r: Request, info: os.stat_result, data: bytes) -> None:
-    """Keep the bytes of a small file that is whole."""
+    """Cache the content of a small file that was read completely."""
     if len(data) == info.st_size and S_ISREG(info.st_mode) and r.deps.is_settled(r.time):
         r.engine.file_cache.put(r.filename or "", info, data, r.time)
 
 
 def _open(r: Request) -> int | None:
-    """A descriptor of the file; None for what can't be opened, and for pipes, which would make us wait.  A device is as empty as its size says."""
+    """Return a descriptor of the file; None if it cannot be opened, or is a pipe, which would block.
+
+    A device is as empty as its size.
+    """
     if r.finfo is None or r.filename is None or not (S_ISREG(r.finfo.st_mode) or S_ISCHR(r.finfo.st_mode)):
         return None
     try:
@@ -335,7 +350,7 @@ def _open(r: Request) -> int | None:
 
 
 def _why_not(path: str) -> str:
-    """Why a file can't be opened, as a line of the error log shows it."""
+    """Return the reason why a file cannot be opened, as the error log shows it."""
     try:
         os.close(os.open(to_bytes(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK))
     except OSError as problem:
@@ -344,7 +359,7 @@ def _why_not(path: str) -> str:
 
 
 def _describe(r: Request, part: FileSegment) -> int:
-    """Set the fields that tell of the file; the status that the request's conditions give."""
+    """Set the fields of the file and return the status after the request's conditions."""
     assert r.finfo is not None
     conf = r.dir_config(CoreDirConfig)
     mtime = r.finfo.st_mtime_ns // 1000
@@ -352,7 +367,7 @@ def _describe(r: Request, part: FileSegment) -> int:
         r.mtime = mtime
     tag = _set_fields(r, part.length, part.read)
     if conf.content_md5:
-        import base64  # these take their time, and few sites need them
+        import base64  # slow imports that few sites need
         import hashlib
 
         r.headers_out.set(
@@ -362,7 +377,7 @@ def _describe(r: Request, part: FileSegment) -> int:
 
 
 def _set_fields(r: Request, length: int, read: Callable[[], bytes] | None) -> str | None:
-    """The fields that any file has; its tag."""
+    """Set the fields that every file has; return its ETag."""
     out = r.headers_out
     set_last_modified(r)
     tag = make_etag(r, read)
@@ -374,7 +389,7 @@ def _set_fields(r: Request, length: int, read: Callable[[], bytes] | None) -> st
 
 
 def _met(r: Request, tag: str | None) -> int:
-    """The status that the request's conditions give."""
+    """Return the status after the request's conditions."""
     if r.no_local_copy or r.headers_in.has_none(CONDITIONS):
         return 200
     old = not r.plan.dialect.messages_24
@@ -385,7 +400,7 @@ def _met(r: Request, tag: str | None) -> int:
 
 
 def set_last_modified(r: Request) -> None:
-    """Last-Modified from `r.mtime`, never later than the request itself (ap_set_last_modified)."""
+    """Set Last-Modified from `r.mtime`, at most the time of the request (ap_set_last_modified)."""
     seconds = (r.mtime or 0) // MICROSECONDS
     if seconds > r.time:
         seconds = int(r.time)

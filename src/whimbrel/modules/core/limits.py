@@ -1,6 +1,7 @@
-"""Limits of the core: request size, ranges, recursion, time, resources of programs.
+"""Limits of the core: request size, ranges, recursion, timeouts, resources of programs.
 
-Manual: mod/core.html#limitrequestbody and neighbours.  RLimit... values are kept as written: they concern the programs that CGI starts.
+Manual: mod/core.html#limitrequestbody and neighbours. RLimit... values are stored as written and apply to the
+programs that CGI starts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LONG_MAX = (1 << 63) - 1
 
 
 def natural(name: str, tail: str = "") -> Setter:
-    """A number that must not be negative, as atoi reads it."""
+    """Return a setter of a non-negative number, read as atoi does."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         value = atoi(words[0])
@@ -33,7 +34,7 @@ def natural(name: str, tail: str = "") -> Setter:
 
 
 def set_body(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """LimitRequestBody: bytes, 0 for no limit."""
+    """Set LimitRequestBody: bytes, 0 for no limit."""
     value, rest, is_cut = strtol_checked(words[0])
     if is_cut:
         raise ConfigError("LimitRequestBody argument is not parsable.")
@@ -43,7 +44,7 @@ def set_body(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def set_xml_body(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """LimitXMLRequestBody: bytes, 0 for as much as memory allows."""
+    """Set LimitXMLRequestBody: bytes, 0 for as much as memory allows."""
     value = strtol(words[0])[0]
     if value < 0:
         raise ConfigError("LimitXMLRequestBody requires a non-negative integer.")
@@ -56,7 +57,7 @@ _RANGE_WORDS = {"none": 0, "unlimited": -1}
 
 
 def ranges(name: str, default: int) -> Setter:
-    """MaxRanges and its neighbours: a number, or a word; -1 stands for unlimited."""
+    """Return a setter of MaxRanges or a neighbour: a number or a keyword; -1 means unlimited."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         word = words[0].lower()
@@ -69,12 +70,12 @@ def ranges(name: str, default: int) -> Setter:
 
 
 def set_timeout(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Timeout: whole seconds, whatever follows the digits."""
+    """Set Timeout: whole seconds; text behind the digits is ignored."""
     conf.timeout = float(atoi(words[0]))
 
 
 def default_timeout(configuration: Any) -> None:
-    """Timeout is 300 seconds in 2.2 where nothing sets it."""
+    """Apply the default Timeout of 2.2, 300 seconds."""
     if configuration.dialect.default_timeout_300:
         for server in configuration.servers():
             conf = server.record(CoreServerConfig)
@@ -90,7 +91,7 @@ MIN_LIMIT: Final = 4
 
 
 def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """LimitInternalRecursion: redirects, then sub-requests (the same number when there is no second)."""
+    """Set LimitInternalRecursion: redirects, then sub-requests (by default the same number)."""
     values = [atoi(word) for word in words]
     for value, (text, code) in zip(values, _VERY_LOW, strict=False):
         if value <= 0:
@@ -101,7 +102,7 @@ def set_recursion(cmd: Command, conf: CoreServerConfig, words: list[str]) -> Non
 
 
 def number_between(name: str, low: int, high: int, shown: str) -> Setter:
-    """A decimal number in a range, *shown* as httpd prints it."""
+    """Return a setter of a decimal number in a range, *shown* as httpd prints the range."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         value = strtol_exact(words[0])
@@ -117,7 +118,7 @@ UNSIGNED = (0, (1 << 32) - 1, "0 and (4294967295U))")
 
 
 def resource(name: str) -> Setter:
-    """RLimitCPU, RLimitMEM, RLimitNPROC: soft and hard limit, a number or ``max``."""
+    """Return a setter of RLimitCPU, RLimitMEM or RLimitNPROC: soft and hard limit, a number or ``max``."""
 
     def apply(_cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         conf.limits = {**own(conf, "limits", dict), name: (words[0], words[-1])}
@@ -185,7 +186,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         versions=Versions.V24,
         apply=ranges("max_overlaps", 20),
-        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 for unlimited",
+        help="Maximum number of overlaps in Ranges in a request before returning the entire resource, or 0 "
+        "for unlimited",
     ),
     Directive(
         name="MaxRangeReversals",
@@ -193,7 +195,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         versions=Versions.V24,
         apply=ranges("max_reversals", 20),
-        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited",
+        help="Maximum number of reversals in Ranges in a request before returning the entire resource, or "
+        "0 for unlimited",
     ),
     Directive(
         name="RLimitCPU",

@@ -1,4 +1,4 @@
-"""The error log: where it goes (ErrorLog), what is written (LogLevel) and how (ErrorLogFormat).
+"""Error log: its sink (ErrorLog), levels (LogLevel) and format (ErrorLogFormat).
 
 Manual: mod/core.html#errorlog, #loglevel, #errorlogformat.
 """
@@ -27,12 +27,12 @@ _TRACE3, _TRACE6 = LEVELS["trace3"], LEVELS["trace6"]
 
 
 def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
+    """Set ErrorLog: a file, ``|program``, ``||program``, ``|$command`` or ``syslog[:facility[:tag]]``."""
     conf.error_log = words[0]
 
 
 def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """LogLevel of 2.2: one level for the whole server; of a quoted argument the first word counts."""
+    """Set LogLevel of 2.2: one level for the whole server; the first word of a quoted argument counts."""
     level = LEVELS.get(getword(words[0])[0].lower(), 99)
     if level > LEVELS["debug"]:
         raise ConfigError(f"LogLevel requires level keyword: {_KEYWORDS}")
@@ -40,7 +40,9 @@ def set_log_level_22(_cmd: Command, conf: CoreServerConfig, words: list[str]) ->
 
 
 def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
-    """LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its requests."""
+    """Set LogLevel of 2.4: ``level`` for all modules, ``module:level`` for one, in a section for its
+    requests.
+    """
     conf: Any = (
         cmd.dir_config(CoreDirConfig) if cmd.path or cmd.in_htaccess else cmd.server_config(CoreServerConfig)
     )
@@ -70,7 +72,10 @@ def _level(word: str, prefix: str) -> int:
 
 
 def allows(cmd: Command, level: str) -> bool:
-    """Whether a message of the core is printed while the configuration is read: a virtual host has no level before its own LogLevel."""
+    """Return True if a core message of *level* is printed while the configuration is read.
+
+    A virtual host has no level before its own LogLevel.
+    """
     levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
     limit: int = levels.get("core", levels.get("", -1 if cmd.in_virtual_host else DEFAULT_LEVEL))
     return LEVELS[level] <= limit
@@ -78,12 +83,14 @@ def allows(cmd: Command, level: str) -> bool:
 
 def _core_level(cmd: Command) -> int:
     levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
-    found: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
-    return found
+    level: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
+    return level
 
 
 def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
-    """The loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are exact."""
+    """Return the loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are
+    case-sensitive.
+    """
     known = [row for row in catalogue("2.4").modules if cmd.loaded(row.identifier)]
     exact = next((row for row in known if name in (row.identifier, row.source)), None)
     if exact is not None:
@@ -97,7 +104,9 @@ def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
 
 
 def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """ErrorLogFormat: the line itself, or with ``request`` and ``connection`` lines that come once for each of these."""
+    """Set ErrorLogFormat: the format of each line, or with ``request`` and ``connection`` of additional
+    lines.
+    """
     if len(words) == 1:
         items = parse_format(words[0])
         if not any(item.letter == "M" for item in items):
@@ -117,7 +126,9 @@ def set_error_log_format(_cmd: Command, conf: CoreServerConfig, words: list[str]
 
 
 def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
-    """Where a log goes, from what ErrorLog or CustomLog says; *shell_default*: a plain ``|`` is run by a shell (2.2)."""
+    """Return the sink that ErrorLog or CustomLog names; *shell_default*: a plain ``|`` is run by a shell
+    (2.2).
+    """
     if written.startswith("||"):
         return LogSink(written[2:].lstrip(BLANKS), piped=True)
     if written.startswith("|$"):
@@ -128,7 +139,7 @@ def log_sink(root: str, written: str, *, shell_default: bool) -> LogSink:
 
 
 def error_sink(configuration: Any, server: Server) -> LogSink:
-    """The error log of *server*: its own, or the main server's, or logs/error_log."""
+    """Return the error log of *server*: its own, or the main server's, or logs/error_log."""
     written = server.value(CoreServerConfig, "error_log") or DEFAULT_LOG
     if written == "syslog" or written.startswith("syslog:"):
         return LogSink(written.partition(":")[2], syslog=True)
@@ -136,7 +147,10 @@ def error_sink(configuration: Any, server: Server) -> LogSink:
 
 
 def check_error_logs(configuration: Any) -> None:
-    """2.4 looks for the folders of all error logs before anything starts; the virtual hosts come in httpd's order, the last one first."""
+    """Check the directories of all error logs before the start (2.4).
+
+    Virtual hosts are checked in httpd's order, the last one first.
+    """
     if not configuration.dialect.checks_log_directories_first:
         return
     main, *hosts = configuration.servers()
@@ -151,9 +165,9 @@ def check_error_logs(configuration: Any) -> None:
                     f"error log of vhost defined at {server.place.path}:{server.place.line}",
                 )
             )
-    found = [line for line in lines if line]
-    if found:
-        raise StartError(*found, "AH00014: Configuration check failed")
+    problems = [line for line in lines if line]
+    if problems:
+        raise StartError(*problems, "AH00014: Configuration check failed")
 
 
 def _unreachable(configuration: Any, server: Server, what: str) -> str:
@@ -165,7 +179,9 @@ def _unreachable(configuration: Any, server: Server, what: str) -> str:
 
 
 def directory_problem(path: str) -> tuple[str, str]:
-    """What keeps the folder of *path* from being used, as APR prints it (``(2)No such file or directory``), and that folder."""
+    """Return the problem of the directory of *path* as APR prints it (``(2)No such file ...``), and the
+    directory.
+    """
     directory = path.rpartition("/")[0] + "/"
     try:
         os.stat(to_bytes(directory))

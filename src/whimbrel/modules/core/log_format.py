@@ -1,4 +1,4 @@
-"""The format strings of ErrorLogFormat.  Manual: mod/core.html#errorlogformat."""
+"""Format strings of ErrorLogFormat. Manual: mod/core.html#errorlogformat."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ _HIGHEST_LEVEL = 15
 
 @dataclass(frozen=True, slots=True)
 class FormatItem:
-    """One piece of a format: plain *text* with an empty letter, or an item; *starts*: with it begins a field, which stands or falls as a whole.
+    """One item of a format, or literal text.
 
-    *flags* holds ``-`` (a hyphen for nothing) and ``+`` (the line goes when the field is empty); *level* is the lowest level number at which the
-    field is written.
+    Attributes:
+        text: literal text, if the letter is empty
+        flags: ``-`` (a hyphen for an empty value) and ``+`` (an empty value drops the line)
+        level: lowest level number at which the field is written
+        starts: begins a field, which is written or omitted as a whole
     """
 
     letter: str
@@ -32,7 +35,7 @@ class FormatItem:
 
 
 def parse_format(text: str) -> list[FormatItem]:
-    """The pieces of a format; raises ConfigError in httpd's words."""
+    """Parse a format; raise ConfigError with httpd's messages."""
     items: list[FormatItem] = []
     at = 0
     while at < len(text):
@@ -49,7 +52,7 @@ def parse_format(text: str) -> list[FormatItem]:
 
 
 def _plain(text: str, at: int) -> tuple[FormatItem, int]:
-    """Text up to the next item or field; blanks at its front begin one, escaped blanks do not."""
+    """Read text up to the next item or field; blanks at its front begin a field, escaped blanks do not."""
     starts = text[at] == " "
     out = ""
     while at < len(text):
@@ -68,15 +71,15 @@ def _plain(text: str, at: int) -> tuple[FormatItem, int]:
 
 
 def _field(text: str, at: int) -> tuple[FormatItem, int]:
-    found = _ITEM.match(text, at)
-    if found is None or found["letter"] == "{":
+    match = _ITEM.match(text, at)
+    if match is None or match["letter"] == "{":
         raise ConfigError("Ran off end of error log format parsing args to some directive")
-    level = int(found["level"] or 0)
+    level = int(match["level"] or 0)
     if level > _HIGHEST_LEVEL:
         raise ConfigError("The specified loglevel modifier is out of range")
-    if found["letter"] not in LETTERS:
-        raise ConfigError(f"Unrecognized error log format directive %{found['letter']}")
-    flags = found["flags"] + found["more"]
+    if match["letter"] not in LETTERS:
+        raise ConfigError(f"Unrecognized error log format directive %{match['letter']}")
+    flags = match["flags"] + match["more"]
     return FormatItem(
-        found["letter"], argument=found["argument"] or "", flags=flags, level=level
-    ), found.end()
+        match["letter"], argument=match["argument"] or "", flags=flags, level=level
+    ), match.end()

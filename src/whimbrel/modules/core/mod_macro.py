@@ -1,6 +1,6 @@
-"""mod_macro: <Macro>, Use, UndefMacro.  Manual: mod/mod_macro.html.
+"""mod_macro: <Macro>, Use, UndefMacro. Manual: mod/mod_macro.html.
 
-A macro's lines are kept as text; Use puts them, with the arguments replaced, in front of the lines still to be read.
+A macro's lines are stored as text; Use inserts them, with the arguments replaced, before the next line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PREFIXES = "$%@"
 
 @dataclass(slots=True)
 class Macro:
-    """One definition: *location* says where, *lines* are its contents without comments."""
+    """One definition: its *location*, and *lines* of content without comments."""
 
     name: str
     location: str
@@ -38,7 +38,7 @@ class Macro:
 
 @dataclass(slots=True)
 class Macros:
-    """The macros that one reading has defined so far; *any* stays True when they were removed again."""
+    """Macros defined so far during one reading; *any* stays True after all were removed."""
 
     by_name: dict[str, Macro] = field(default_factory=dict)
     any: bool = False
@@ -52,7 +52,7 @@ def warn(configuration: Configuration, code: str, text: str) -> None:
 
 # definition --------------------------------------------------------------------------------------
 def set_macro(command: Command, _none: None, words: list[str]) -> None:
-    """<Macro name arguments>: read on to </Macro> and keep what stands between."""
+    """Execute <Macro name arguments>: read up to </Macro> and store the content."""
     reader = reading(command)
     macros, place = reader.memory(Macros), reader.source.place()
     text, bracket, after = words[0].rpartition(">")
@@ -70,7 +70,8 @@ def set_macro(command: Command, _none: None, words: list[str]) -> None:
         warn(
             reader.configuration,
             "AH02802",
-            f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of \"{place.path}\"",
+            f"macro '{name}' multiply defined: {known.location}, redefined on line {place.line} of "
+            f'"{place.path}"',
         )
     macro = Macro(
         name,
@@ -98,7 +99,7 @@ def _nothing_after(reader: Reader, what: str, text: str) -> None:
 
 
 def _flags(configuration: Configuration, macro: Macro, text: str) -> str:
-    """Take ``/IgnoreEmptyArgs`` and ``/IgnoreBadNesting`` off the front; of an unknown flag only the slash goes."""
+    """Remove the flags ``/IgnoreEmptyArgs`` and ``/IgnoreBadNesting``; of an unknown flag only the slash."""
     while text[:1] == "/":
         word, rest = getword(text)
         if word.lower() == "/ignoreemptyargs":
@@ -127,12 +128,14 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
             warn(
                 configuration,
                 "AH02805",
-                f"{macro} argument name '{name}' (#{number}) clashes with 'Define' syntax '${{...}}', better use '$(...)'.",
+                f"{macro} argument name '{name}' (#{number}) clashes with 'Define' syntax '${{...}}', "
+                "better use '$(...)'.",
             )
         for other_number, other in enumerate(names[number:], number + 1):
             if name == other:
                 raise ConfigError(
-                    f"argument name conflict in {macro}: argument '{name}': #{number} and #{other_number}, change argument names!"
+                    f"argument name conflict in {macro}: argument '{name}': #{number} and #{other_number}, "
+                    "change argument names!"
                 )
             if other and (name.startswith(other) or other.startswith(name)):
                 warn(
@@ -144,8 +147,8 @@ def _check_arguments(configuration: Configuration, macro: Macro) -> None:
 
 
 def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
-    """The lines up to the macro's own </Macro>; comments are dropped, nesting is watched."""
-    start, nesting, own = reader.source.number, 1, 1
+    """Iterate over the lines up to the macro's </Macro>; comments are dropped, nesting is checked."""
+    start, nesting, depth = reader.source.number, 1, 1
     for line in reader.source.raw_lines():
         if line[:1] == "#":
             continue
@@ -164,13 +167,13 @@ def _contents(reader: Reader, macro: Macro) -> Iterator[str]:
             _nothing_after(
                 reader, "AH02794: non blank chars found after directive closing", line.rpartition(">")[2]
             )
-            own -= 1
-            if not own:
+            depth -= 1
+            if not depth:
                 if nesting and not macro.allows_nesting:
                     warn(reader.configuration, "AH02795", f"bad cumulated nesting ({nesting:+d}) in {macro}")
                 return
         elif first.lower() == "<macro":
-            own += 1
+            depth += 1
         yield line
     raise ConfigError("expected token not found: </Macro>")
 
@@ -188,26 +191,26 @@ def _check_contents(configuration: Configuration, macro: Macro) -> None:
 
 
 def substituted(line: str, names: list[str], values: list[str], used: set[int] | None = None) -> str:
-    """*line* with each name replaced, leftmost and then longest first; values are not looked at again."""
+    """Replace each name in *line*, leftmost and then longest first; values are not expanded again."""
     out, at = "", 0
     while True:
         hits = [
-            (found, -len(name), index)
+            (position, -len(name), index)
             for index, name in enumerate(names)
-            if name and (found := line.find(name, at)) >= 0
+            if name and (position := line.find(name, at)) >= 0
         ]
         if not hits:
             return out + line[at:]
-        found, length, index = min(hits)
+        position, length, index = min(hits)
         if used is not None:
             used.add(index)
-        out += line[at:found] + values[index]
-        at = found - length
+        out += line[at:position] + values[index]
+        at = position - length
 
 
 # use ---------------------------------------------------------------------------------------------
 def set_use(command: Command, _none: None, words: list[str]) -> None:
-    """Use name values: the macro's lines come next."""
+    """Execute Use name values: insert the macro's lines."""
     reader = reading(command)
     macros, source = reader.memory(Macros), reader.source
     if not macros.any:
@@ -232,7 +235,7 @@ def set_use(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_undef(command: Command, _none: None, words: list[str]) -> None:
-    """UndefMacro: the macro is no longer known."""
+    """Execute UndefMacro: remove the macro."""
     macros = reading(command).memory(Macros)
     if not macros.any:
         raise ConfigError("no macro defined before UndefMacro")

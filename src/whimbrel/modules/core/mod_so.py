@@ -1,6 +1,7 @@
 """mod_so: LoadModule and LoadFile.
 
-The base name of the file chooses the module, whatever its folder; the identifier must be that module's.  Manual: mod/mod_so.html.
+The base name of the file selects the module, in any directory; the identifier must be that module's. Manual:
+mod/mod_so.html.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def set_load_module(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_load_file(command: Command, _none: None, words: list[str]) -> None:
-    """LoadFile: no library can be of use here; one that exists is accepted."""
+    """Execute LoadFile: an existing library is accepted and ignored."""
     configuration = reading(command).configuration
     path = root_relative(configuration.root, words[0])
     wrong = no_library(path)

@@ -1,6 +1,6 @@
-"""mod_watchdog: a clock for other modules.  Whimbrel's own modules have theirs: the interval is only checked.
+"""mod_watchdog: periodic work for other modules.
 
-Manual: mod/mod_watchdog.html.
+Whimbrel's modules have their own timers, so the interval is only validated. Manual: mod/mod_watchdog.html.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SHORTEST = 100_000  # microseconds
 
 
 def set_interval(_cmd: Command, _none: None, words: list[str]) -> None:
-    """WatchdogInterval: at least a tenth of a second."""
+    """Set WatchdogInterval: at least a tenth of a second."""
     interval = timeout(words[0])
     if interval is None:
         raise ConfigError("Unparse-able WatchdogInterval setting")

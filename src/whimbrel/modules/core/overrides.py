@@ -1,6 +1,6 @@
-"""What may stand in .htaccess files and which Options are on: AllowOverride, AllowOverrideList, AccessFileName, Options.
+"""Contents of .htaccess files and Options: AllowOverride, AllowOverrideList, AccessFileName, Options.
 
-Manual: mod/core.html; the wording of errors is httpd's.
+Manual: mod/core.html; error messages are httpd's.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NONFATAL = {
 
 # Options -----------------------------------------------------------------------------------------
 def set_options(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Options: plain words replace, signed words change what is on outside.  2.2 lets them be mixed."""
+    """Set Options: unsigned words replace, signed ones change the outer ones. 2.2 allows both at once."""
     now = conf.options if conf.options is not UNSET else Options()
     value, added, removed = now.value, now.added, now.removed
     signs = _Signs(mixed=command.dialect.options_mixed_signs)
@@ -82,14 +82,14 @@ def set_options(command: Command, conf: CoreDirConfig, words: list[str]) -> None
 
 
 class _Signs:
-    """Whether the words so far had signs, and what 2.4 says about mixtures."""
+    """State of the signs in one Options line, and 2.4's errors about mixtures."""
 
     def __init__(self, *, mixed: bool) -> None:
         self.mixed = mixed
         self.first, self.signed, self.is_unsigned, self.plain_seen = True, False, False, False
 
     def next(self, word: str) -> tuple[str, str, bool]:
-        """The sign, the word without it, and whether this word clears what was on."""
+        """Return the sign, the word without it, and True if this word clears the outer options."""
         self.was_first, self.first = self.first, False
         action = word[:1] if word[:1] in ("+", "-") and word else ""
         if self.mixed:
@@ -105,7 +105,7 @@ class _Signs:
         return action, word[len(action) :], self.was_first and not action
 
     def check_unsigned(self, word: str) -> None:
-        """2.4: None and All come first and without sign."""
+        """Check that None and All come first and without sign (2.4)."""
         lower = word.lower()
         if self.mixed or lower not in ("none", "all"):
             return
@@ -130,7 +130,7 @@ def _known_option(word: str) -> int:
 
 # AllowOverride -----------------------------------------------------------------------------------
 def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
+    """Set AllowOverride: class bits, Options=LIST, Nonfatal=KIND."""
     _useless(
         command,
         f"Useless use of AllowOverride in line {command.place.line} of {command.place.path}.",
@@ -159,7 +159,10 @@ def set_allow_override(command: Command, conf: CoreDirConfig, words: list[str]) 
 
 
 def _allowed_options(command: Command, text: str) -> int:
-    """The Options of ``Options=LIST``, all of them for an empty list; an unknown one is an error in 2.4 and ends the list in 2.2."""
+    """Return the Options of ``Options=LIST``, all of them for an empty list.
+
+    An unknown one is an error in 2.4 and ends the list in 2.2.
+    """
     words = [word for word in text.split(",") if word]
     bits = OPT_NONE if words else OPT_ALL | OPT_SYM_OWNER | OPT_MULTI
     for word in words:
@@ -173,7 +176,7 @@ def _allowed_options(command: Command, text: str) -> int:
 
 
 def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """AllowOverrideList: names of directives that .htaccess may hold besides those of AllowOverride."""
+    """Set AllowOverrideList: further directives that .htaccess may contain."""
     place = f"{command.place.path}:{command.place.line}"
     _useless(command, f"Useless use of AllowOverrideList at {place}", "AH00115")
     check_context(command, Forbidden.HTACCESS)
@@ -200,7 +203,10 @@ def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[s
 
 
 def _useless(command: Command, text: str, code: str) -> None:
-    """Warn about a place without effect.  In a virtual host 2.4 logs this to the host's error log, which isn't open yet: nobody sees it."""
+    """Warn about a context without effect.
+
+    In a virtual host 2.4 logs this to the host's error log, which is not open yet, so the message is lost.
+    """
     if command.in_virtual_host and command.dialect.messages_24:
         return
     try:
@@ -210,7 +216,7 @@ def _useless(command: Command, text: str, code: str) -> None:
 
 
 def set_access_names(command: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """AccessFileName: the names of .htaccess files, in the order in which they are looked for."""
+    """Set AccessFileName: names of .htaccess files, in the order of their lookup."""
     check_context(command, Forbidden.DIR_CONTEXT)
     conf.access_names = split_words(words[0])
 

@@ -1,6 +1,7 @@
-"""The core's containers of settings: <Directory>, <Files>, <Location>, their Match forms, <VirtualHost>, <Limit>, <If>.
+"""Containers of the core: <Directory>, <Files>, <Location>, their Match forms, <VirtualHost>, <Limit>, <If>.
 
-Manual: sections.html, mod/core.html.  A container makes a layer, executes what it holds for that layer, and adds it to its server or section.
+A container makes a layer, executes its content for that layer, and adds it to its server or section. Manual:
+sections.html, mod/core.html.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from whimbrel.registry.settings import UNSET
 
 
 def container_text(command: Command, words: list[str]) -> str:
-    """The arguments before the closing bracket; raises where the bracket or the arguments are missing."""
+    """Return the arguments before the closing bracket; raise ConfigError if the bracket or the arguments are
+    missing.
+    """
     text = _before_bracket(command, words)
     if not text:
         raise ConfigError(f"{command.name}> directive requires additional arguments")
@@ -53,13 +56,13 @@ def _set_regex(section: Section, state: CommandContext, pattern: str) -> None:
 
 
 def _set_directory(section: Section, state: CommandContext, pattern: str) -> None:
-    """An expression over whole paths, whose end 2.2 takes for no end of a line."""
-    state.regex(pattern)  # what is wrong with it is said of the text as it stands
+    """Set the regular expression of a section over whole paths; 2.2 matches its ``$`` at the end only."""
+    state.regex(pattern)  # errors refer to the text as written
     _set_regex(section, state, without_end(pattern) if state.dialect.paths_have_no_end else pattern)
 
 
 def set_directory(command: Command, _none: None, words: list[str]) -> None:
-    """<Directory>: a path made canonical and ending in a slash, or ``~`` and an expression."""
+    """Set <Directory>: a canonical path that ends in a slash, or ``~`` and an expression."""
     state = state_of(command)
     check_context(command, Forbidden.DIR_CONTEXT)
     path, rest = getword(container_text(command, words))
@@ -73,7 +76,7 @@ def set_directory(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_directory_match(command: Command, _none: None, words: list[str]) -> None:
-    """<DirectoryMatch>: an expression over whole paths; a ``~`` before it says nothing new."""
+    """Set <DirectoryMatch>: an expression over whole paths; a ``~`` before it is redundant."""
     state = state_of(command)
     check_context(command, Forbidden.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
@@ -95,7 +98,7 @@ def _finish_directory(command: Command, section: Section, path: str, rest: str) 
 
 
 def set_location(command: Command, _none: None, words: list[str]) -> None:
-    """<Location>: a URL path as written, or ``~`` and an expression."""
+    """Set <Location>: a URL path as written, or ``~`` and an expression."""
     state = state_of(command)
     check_context(command, Forbidden.DIR_CONTEXT)
     path, rest = getword(container_text(command, words))
@@ -107,7 +110,7 @@ def set_location(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_location_match(command: Command, _none: None, words: list[str]) -> None:
-    """<LocationMatch>: an expression over the URL's path."""
+    """Set <LocationMatch>: an expression over the URL's path."""
     state = state_of(command)
     check_context(command, Forbidden.DIR_CONTEXT)
     pattern, rest = getword(container_text(command, words))
@@ -126,7 +129,9 @@ def _finish_location(command: Command, section: Section, path: str, rest: str) -
 
 
 def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
-    """<Files>: a file name, wildcards allowed, or ``~`` and an expression; stays in the section that it stands in."""
+    """Set <Files>: a file name, wildcards allowed, or ``~`` and an expression; it belongs to the enclosing
+    section.
+    """
     state = state_of(command)
     check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     path, rest = getword(container_text(command, words))
@@ -140,7 +145,7 @@ def set_files(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
 
 
 def set_files_match(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
-    """<FilesMatch>: an expression over file names, kept in the section around it."""
+    """Set <FilesMatch>: an expression over file names; it belongs to the enclosing section."""
     state = state_of(command)
     check_context(command, Forbidden.LIMIT | Forbidden.LOCATION)
     pattern, rest = getword(container_text(command, words))
@@ -159,7 +164,7 @@ def _finish_files(command: Command, outer: CoreDirConfig, section: Section, path
 
 
 def _canonical(path: str) -> str:
-    """A relative path without ``.``, ``..`` and doubled slashes."""
+    """Return a relative path without ``.``, ``..`` and doubled slashes."""
     return (
         path
         if "/" not in path and path not in (".", "..")
@@ -169,7 +174,7 @@ def _canonical(path: str) -> str:
 
 # <If> --------------------------------------------------------------------------------------------
 def conditional(kind: SectionKind) -> Callable[[Command, CoreDirConfig, list[str]], None]:
-    """The setter of <If>, <ElseIf> or <Else>; the condition is compiled at once."""
+    """Return the setter of <If>, <ElseIf> or <Else>, which compiles the condition."""
 
     def apply(command: Command, outer: CoreDirConfig, words: list[str]) -> None:
         state = state_of(command)
@@ -244,7 +249,7 @@ def _method_number(command: Command, method: str, except_these: bool) -> int:
 
 # <VirtualHost> -----------------------------------------------------------------------------------
 def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
-    """<VirtualHost>: a server of its own; addresses that don't resolve are left out with a message."""
+    """Set <VirtualHost>: a virtual server; unresolvable addresses are omitted with a message."""
     state = state_of(command)
     check_context(command, Forbidden.GLOBAL_ONLY)
     text = container_text(command, words)
@@ -263,7 +268,7 @@ def set_virtual_host(command: Command, _none: None, words: list[str]) -> None:
 
 
 def add_addresses(state: CommandContext, word: str, port: int, to: list[Any]) -> None:
-    """Add what *word* of <VirtualHost> or NameVirtualHost stands for; an unknown name only gives a message."""
+    """Add the addresses of *word* in <VirtualHost> or NameVirtualHost; an unknown name causes a message."""
     if not word:
         return
     try:
@@ -296,7 +301,10 @@ _DIRECTORY_HELP = "Container for directives affecting resources located in the s
 _LOCATION_HELP = "Container for directives affecting resources accessed through the specified URL paths"
 _FILES_HELP = "Container for directives affecting files matching specified patterns"
 _LIMIT_HELP = "Container for authentication directives when accessed using specified HTTP methods"
-_EXCEPT_HELP = "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource"
+_EXCEPT_HELP = (
+    "Container for authentication directives to be applied when any HTTP method other than those specified "
+    "is used to access the resource"
+)
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
     _row("<Directory", set_directory, Context.RSRC_CONF, _DIRECTORY_HELP),

@@ -1,4 +1,4 @@
-"""What the server says about itself and its clients: names, signature, tokens, administrator, host name look-ups.
+"""Identity of the server and name look-ups: names, signature, tokens, administrator, HostnameLookups.
 
 Manual: mod/core.html#servertokens and neighbours.
 """
@@ -27,7 +27,7 @@ TOKENS = {
 
 
 def set_tokens(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """ServerTokens: 2.2 takes every word it doesn't know for Full."""
+    """Set ServerTokens: 2.2 treats every unknown word as Full."""
     word = words[0].lower()
     if word not in TOKENS and not cmd.dialect.lenient_values:
         raise ConfigError(
@@ -37,18 +37,18 @@ def set_tokens(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
 
 
 def set_admin(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """ServerAdmin: any text."""
+    """Set ServerAdmin: any text."""
     conf.admin = words[0]
 
 
 def copy_admins(configuration: Any) -> None:
-    """Give every server the ServerAdmin that it set or inherited."""
+    """Copy the set or inherited ServerAdmin to every server."""
     for server in configuration.servers():
         server.admin = server.value(CoreServerConfig, "admin")
 
 
 def choice(name: str, third: str) -> Setter:
-    """off, on, or a third word: 0, 1, 2."""
+    """Return a setter of off, on, or a third keyword: 0, 1, 2."""
     return set_choice(name, {"off": 0, "on": 1, third: 2}, f"parameter must be 'on', 'off', or '{third}'")
 
 
@@ -80,7 +80,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         apply=global_only(set_tokens),
         record=ConfigScope.SERVER,
         versions=Versions.V24,
-        help="Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), OS, or Full",
+        help="Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), "
+        "OS, or Full",
     ),
     Directive(
         name="ServerTokens",
@@ -110,7 +111,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         args=Args.TAKE1,
         where=Context.ACCESS_CONF | Context.RSRC_CONF,
         apply=not_in_limit22(choice("hostname_lookups", "double")),
-        help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse DNS lookups',
+        help='"on" to enable, "off" to disable reverse DNS lookups, or "double" to enable double-reverse '
+        "DNS lookups",
     ),
     Directive(
         name="StrictHostCheck",

@@ -1,4 +1,4 @@
-"""How a server is named and where its documents are: ServerName, ServerAlias, ServerPath, DocumentRoot, NameVirtualHost.
+"""Names and document roots of servers: ServerName, ServerAlias, ServerPath, DocumentRoot, NameVirtualHost.
 
 Manual: vhosts/, mod/core.html.
 """
@@ -18,7 +18,7 @@ from whimbrel.modules.support.setters import Forbidden, check_context
 
 
 def set_server_name(command: Command, _none: None, words: list[str]) -> None:
-    """ServerName [scheme://]host[:port]."""
+    """Set ServerName [scheme://]host[:port]."""
     check_context(command, Forbidden.DIR_CONTEXT)
     server, text = state_of(command).current_server, words[0]
     if has_wildcards(text) and not command.dialect.lenient_values:
@@ -38,21 +38,21 @@ def set_server_name(command: Command, _none: None, words: list[str]) -> None:
 
 
 def leading_number(text: str) -> int:
-    """C's atoi."""
+    """Read a number as C's atoi."""
     return strtol(text)[0]
 
 
 def set_server_alias(command: Command, _none: None, words: list[str]) -> None:
-    """ServerAlias: more names, ``*`` and ``?`` allowed."""
+    """Set ServerAlias: further names, ``*`` and ``?`` allowed."""
     server = state_of(command).current_server
     if not server.is_virtual:
         raise ConfigError("ServerAlias only used in <VirtualHost>")
-    found = split_words(words[0])
-    wild = [name for name in found if "*" in name or "?" in name]
+    names = split_words(words[0])
+    wild = [name for name in names if "*" in name or "?" in name]
     if wild:
         server.wild_names = [*server.wild_names, *wild]
-    if len(wild) < len(found):
-        server.names = [*server.names, *(name for name in found if name not in wild)]
+    if len(wild) < len(names):
+        server.names = [*server.names, *(name for name in names if name not in wild)]
 
 
 def set_server_path(command: Command, _none: None, words: list[str]) -> None:
@@ -61,12 +61,12 @@ def set_server_path(command: Command, _none: None, words: list[str]) -> None:
 
 
 def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """DocumentRoot: must exist for the main server; a virtual host only gets a warning."""
+    """Set DocumentRoot: it must exist for the main server; a virtual host only causes a warning."""
     check_context(command, Forbidden.DIR_CONTEXT)
     path = command.server_path(words[0])
     configuration = state_of(command).configuration
     if path in configuration.known_directories or not configuration.options.check_roots:
-        pass  # thousands of hosts may name the same folder
+        pass  # thousands of hosts may name the same directory
     elif is_directory(path):
         configuration.known_directories.add(path)
     else:
@@ -81,7 +81,7 @@ def set_document_root(command: Command, conf: CoreServerConfig, words: list[str]
 
 
 def set_name_virtual_host(command: Command, _none: None, words: list[str]) -> None:
-    """NameVirtualHost: 2.4 only says, once, that it has no effect."""
+    """Execute NameVirtualHost: 2.4 only warns, once, that it has no effect."""
     state = state_of(command)
     if not command.dialect.name_virtual_host:
         if state.configuration.name_virtual_hosts:

@@ -1,4 +1,4 @@
-"""What the server needs of a configuration: the records of the process, put together as one ServerSpec."""
+"""Process settings of a configuration, collected from its records in one ServerSpec."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from whimbrel.modules.core.log import error_sink
 
 
 def server_spec(configuration: Any) -> ServerSpec:
-    """Fill the configuration's ServerSpec (its listeners are there already) and give it back; call it once everything was read.
+    """Fill the configuration's ServerSpec, which has its listeners already, and return it; called once, at
+    the end.
 
-    *processes* is 0 where StartServers was not given: the server decides.
+    *processes* is 0 without StartServers: the server decides.
     """
     spec: ServerSpec = configuration.spec
     conf: MpmConfig = configuration.main.config(MpmConfig)
@@ -41,16 +42,16 @@ def _under(root: str, path: str) -> str:
 
 
 def _sinks(configuration: Any) -> list[LogSink]:
-    """Every log that is written, each once: error logs, access logs, those of RewriteLog and ForensicLog."""
+    """Return every log sink once: error logs, access logs, those of RewriteLog and ForensicLog."""
     alike = {
         server.value(CoreServerConfig, "error_log"): server for server in reversed(configuration.servers())
     }
-    found = {error_sink(configuration, server): None for server in reversed(alike.values())}
+    sinks = {error_sink(configuration, server): None for server in reversed(alike.values())}
     for name in ("access_sinks", "rewrite_sinks", "forensic_sinks"):
         others = configuration.provider("log", name)
         if others is not None:
-            found.update(dict.fromkeys(others(configuration)))
-    return list(found)
+            sinks.update(dict.fromkeys(others(configuration)))
+    return list(sinks)
 
 
 def _buffered(configuration: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Modules for debugging.  Manual: mod/.
+"""Modules for debugging. Manual: mod/.
 
 Modules: mod_dumpio.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.

@@ -1,7 +1,7 @@
-"""mod_dumpio: every byte of a connection in the error log.
+"""mod_dumpio: logs every byte of a connection.
 
-Manual: mod/mod_dumpio.html.  The module stores what was asked for; the server asks the providers ("dumpio", "any_wanted")
-and, for a connection, ("dumpio", "wanted").
+The module stores the settings; the server reads them from the providers ("dumpio", "any_wanted") and, for a
+connection, ("dumpio", "wanted"). Manual: mod/mod_dumpio.html.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEVELS = "emerg alert crit error warn notice info debug"
 
 @dataclass(slots=True)
 class DumpioServerConfig:
-    """What is dumped, and in 2.2 at which level (2.4: trace7)."""
+    """Directions that are dumped, and in 2.2 the level (2.4: trace7)."""
 
     input: bool = setting(False)
     output: bool = setting(False)
@@ -28,13 +28,13 @@ class DumpioServerConfig:
 
 
 def wanted(_configuration: Any, server: Any) -> DumpioServerConfig:
-    """The settings in force."""
-    found: DumpioServerConfig = server.config(DumpioServerConfig)
-    return found
+    """Return the settings of a server."""
+    conf: DumpioServerConfig = server.config(DumpioServerConfig)
+    return conf
 
 
 def any_wanted(configuration: Any) -> bool:
-    """Whether some server wants a dump."""
+    """Return True if any server enables a dump."""
     return any(conf.input or conf.output for conf in confs(configuration.servers(), DumpioServerConfig))
 
 

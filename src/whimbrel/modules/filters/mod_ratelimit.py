@@ -1,7 +1,7 @@
-"""mod_ratelimit: bodies sent no faster than a number of kibibytes a second.
+"""mod_ratelimit: limits the bandwidth of response bodies in kibibytes per second.
 
-The filter RATE_LIMIT reads the variables ``rate-limit`` and ``rate-initial-burst``.  Answers to Range requests go at full speed, since ranges
-are cut after the filters.  Manual: mod/mod_ratelimit.html.
+The filter RATE_LIMIT reads the variables ``rate-limit`` and ``rate-initial-burst``. Responses to Range
+requests are not limited, since ranges are cut after the filters. Manual: mod/mod_ratelimit.html.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ STEP = 0.2  # seconds between two pieces
 
 
 class ThrottledBody:
-    """A body as a stream that takes its time: *burst* bytes at once, then *rate* bytes a second.  Whoever stops early closes it."""
+    """Throttled body stream: *burst* bytes immediately, then *rate* bytes per second.
+
+    A reader that stops early must close it.
+    """
 
     def __init__(self, parts: list[Part], stream: Stream | None, rate: int, burst: int) -> None:
         self.parts, self.stream, self.step, self.burst = list(parts), stream, max(1, int(rate * STEP)), burst
@@ -30,7 +33,7 @@ class ThrottledBody:
         return self
 
     async def __anext__(self) -> bytes:
-        from asyncio import sleep  # costs 40 ms: -t sends nothing
+        from asyncio import sleep  # its import takes 40 ms, which -t must not pay
 
         size = self.burst if self.burst > 0 else self.step
         self.burst = 0
@@ -45,7 +48,7 @@ class ThrottledBody:
         return piece
 
     async def _more(self, size: int) -> bool:
-        """Read on; False at the end."""
+        """Read more of the source; return False at the end."""
         if self.parts:
             part = self.parts[0]
             if isinstance(part, bytes):
@@ -69,14 +72,14 @@ class ThrottledBody:
         return False
 
     async def aclose(self) -> None:
-        """Nobody reads on."""
+        """Close the source: the reader has stopped."""
         close = getattr(self.stream, "aclose", None)
         self._close()
         if close is not None:
             await close()
 
     def drop(self) -> None:
-        """Nobody wants it."""
+        """Discard the body."""
         drop = getattr(self.stream, "drop", None)
         self._close()
         if drop is not None:
@@ -90,7 +93,7 @@ class ThrottledBody:
 
 
 def limit(r: Any) -> None:
-    """The filter: replaces the body by one that takes its time."""
+    """Replace the body by a throttled one (the filter RATE_LIMIT)."""
     rate = atoi(r.env.get("rate-limit", "")) * KIBI
     if rate <= 0 or r.main is not None or "Range" in r.headers_in:
         return

@@ -1,7 +1,7 @@
-"""mod_reqtimeout: how long clients may take to send heads and bodies.
+"""mod_reqtimeout: time limits for reading request heads and bodies.
 
-Manual: mod/mod_reqtimeout.html.  The module stores what was asked for; whoever reads from clients asks the provider ("reqtimeout", "limits") for the
-`ReadLimits` of a server.
+The module stores the settings; connections read the `ReadLimits` of a server from the provider ("reqtimeout",
+"limits"), the worker's clock reads ("reqtimeout", "first_timeouts"). Manual: mod/mod_reqtimeout.html.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RATE = ",minrate="
 
 @dataclass(slots=True)
 class ReqtimeoutServerConfig:
-    """RequestReadTimeout by phase, as far as it is given."""
+    """RequestReadTimeout by phase; phases that are not set are absent."""
 
     limits: dict[str, ReadLimit] = setting(make=dict, merge=overlaid)
 
@@ -44,7 +44,7 @@ def _number(words: str) -> tuple[int, str]:
 
 
 def parse_limit(words: str) -> ReadLimit:
-    """``20``, ``20-40,MinRate=500``; raises ConfigError in httpd's words."""
+    """Parse ``20`` or ``20-40,MinRate=500``; raise ConfigError with httpd's messages."""
     at = words.lower().find(RATE)
     times, rate = (words, None) if at < 0 else (words[:at], words[at + len(RATE) :])
     if "-" in times and rate is None:
@@ -68,7 +68,7 @@ def parse_limit(words: str) -> ReadLimit:
 
 
 def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> None:
-    """Any number of ``phase=limit``."""
+    """Set any number of ``phase=limit``."""
     phases = ("handshake", "header", "body") if cmd.dialect.keywords_24 else ("header", "body")
     for word in split_words(words[0]):
         name, equals, value = word.partition("=")
@@ -85,15 +85,16 @@ def set_limits(cmd: Command, conf: ReqtimeoutServerConfig, words: list[str]) -> 
 
 
 def limits_of(configuration: Any, server: Any) -> ReadLimits:
-    """The limits in force: 2.4 has some by default, 2.2 none."""
-    found = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
-    found.update(server.config(ReqtimeoutServerConfig).limits)
-    return ReadLimits(*(found.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
+    """Return the limits of a server: 2.4 has defaults, 2.2 has none."""
+    limits = dict(DEFAULTS_24) if configuration.dialect.reqtimeout_defaults else {}
+    limits.update(server.config(ReqtimeoutServerConfig).limits)
+    return ReadLimits(*(limits.get(phase, ReadLimit()) for phase in ("handshake", "header", "body")))
 
 
 def first_timeouts(configuration: Any) -> set[float]:
-    """Return the seconds that any server gives for the start of a head or of a body."""
-    limits = [limits_of(configuration, server) for server in unique_by(configuration.servers(), ReqtimeoutServerConfig)]
+    """Return the seconds that any server allows for the start of a head or of a body."""
+    servers = unique_by(configuration.servers(), ReqtimeoutServerConfig)
+    limits = [limits_of(configuration, server) for server in servers]
     return {float(phase.first) for server in limits for phase in (server.header, server.body)}
 
 

@@ -1,6 +1,6 @@
-"""mod_request (2.4): request bodies kept aside, so that more than one reader may have them.
+"""mod_request (2.4): retains request bodies, so that several readers can read them.
 
-Manual: mod/mod_request.html.  Beyond KeptBodySize a body is refused.
+A body longer than KeptBodySize is refused. Manual: mod/mod_request.html.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _MODULE = "request"
 
 @dataclass(slots=True)
 class RequestDirConfig:
-    """Per-directory settings; *keep* in bytes, 0: nothing is kept."""
+    """Per-directory settings; *keep* in bytes, 0 retains nothing."""
 
     keep: int = setting(0)
 
 
 def ready_body(data: bytes) -> RequestBody:
-    """A body that has arrived whole."""
+    """Return a body that has arrived completely."""
     body = RequestBody(len(data))
     if data:
         body.feed(data)
@@ -42,7 +42,7 @@ def ready_body(data: bytes) -> RequestBody:
 
 
 class RetainedBody(RequestBody):
-    """A body that is read through this object, which remembers at most *limit* bytes and refuses more."""
+    """Body that is read through this object, which retains up to *limit* bytes and refuses more."""
 
     __slots__ = ("_limit", "_request", "_source", "kept_body")
 
@@ -54,16 +54,16 @@ class RetainedBody(RequestBody):
 
     @property
     def ended(self) -> bool:
-        """Whether the last byte has arrived."""
+        """True if the last byte has arrived."""
         return self._source.ended
 
     @property
     def buffered(self) -> int:
-        """How many bytes have arrived and were not read yet."""
+        """Number of bytes that have arrived and were not read."""
         return self._source.buffered
 
     async def read(self) -> bytes:
-        """The next bytes; raises BodyError(413) for more than may be kept."""
+        """Return the next bytes; raise BodyError(413) above the limit."""
         if self.length is not None and self.length > self._limit:
             raise self._refusal("AH01412", self.length, self._limit)
         data = await self._source.read()
@@ -74,14 +74,14 @@ class RetainedBody(RequestBody):
         return data
 
     def _refusal(self, code: str, size: int, limit: int) -> BodyError:
-        """The error to raise, logged in this module's name; what it says itself is for nobody."""
+        """Return the error to raise; it is logged in this module's name, so its own text is not used."""
         line = f"Requested content-length of {size} is larger than the configured limit of {limit}"
         self._request.log("error", line, code=code, module=_MODULE)
         return BodyError(413, LogMessage("trace8", "", line))
 
 
 def make_keep(scope: Scope) -> CompiledHook | None:
-    """Keep the body of the client's own request; let sub-requests read what was kept."""
+    """Make the hook that retains the body of the client's request for sub-requests."""
     limit = scope.dir_config(RequestDirConfig).keep
 
     def keep(r: Request) -> HookStatus:
@@ -96,7 +96,7 @@ def make_keep(scope: Scope) -> CompiledHook | None:
 
 
 def set_size(_cmd: Command, record: RequestDirConfig, words: list[str]) -> None:
-    """KeptBodySize BYTES."""
+    """Set KeptBodySize BYTES."""
     value, rest, cut = strtol(words[0])
     if rest or cut or value < 0:
         raise ConfigError("KeptBodySize must be a valid size in bytes, or zero.")

@@ -1,4 +1,4 @@
-"""Handlers that make content.  Manual: mod/.
+"""Handlers that generate content. Manual: mod/.
 
 Modules: mod_asis, mod_autoindex, mod_cgi, mod_cgid, mod_info, mod_status.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.

@@ -1,4 +1,4 @@
-"""mod_asis: files that hold their own header fields.
+"""mod_asis: files that contain their own header fields.
 
 Manual: mod/mod_asis.html.
 """
@@ -18,16 +18,18 @@ _GET = 0
 
 
 def read_head(r: Any, data: bytes) -> bytes:
-    """Take the fields at the beginning of *data* into the answer; the rest of it.  Errors are logged and make an empty answer."""
+    """Read the fields at the beginning of *data* into the response; return the rest.
+
+    Errors are logged and cause an empty response.
+    """
     head, at = ScriptHead(r, "asis"), 0
     while at < len(data):
         end = data.find(b"\n", at) + 1 or len(data)
         line = to_text(data[at:end].removesuffix(b"\n").removesuffix(b"\r"))
         at = end
         if line and ":" not in line:
-            head.malformed(
-                line[:SHOWN] if r.plan.dialect.wire_22 else ""
-            )  # 2.4 has read on when it comes to say so
+            # 2.4 has read on before it logs this
+            head.malformed(line[:SHOWN] if r.plan.dialect.wire_22 else "")
             return b""
         if head.line(line) is not None:
             return data[at:]
@@ -36,7 +38,7 @@ def read_head(r: Any, data: bytes) -> bytes:
 
 
 def make_handler(_scope: Scope) -> CompiledHook:
-    """Sends the file for the handler send-as-is."""
+    """Make the handler send-as-is, which responds with the file."""
 
     async def handler(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
@@ -64,8 +66,8 @@ def make_handler(_scope: Scope) -> CompiledHook:
         location = r.headers_out.get("Location")
         if location is not None and location.startswith("/") and (r.status == 200 or 300 <= r.status < 400):
             r.status = 200
-            answer: HookStatus = await r.engine.internal_redirect(location, r)
-            return answer
+            status: HookStatus = await r.engine.internal_redirect(location, r)
+            return status
         if not r.header_only:
             r.write(rest)
         return OK

@@ -1,4 +1,4 @@
-"""mod_cgi: programs that answer requests.
+"""mod_cgi: CGI programs.
 
 Manual: mod/mod_cgi.html.
 """
@@ -20,18 +20,18 @@ from whimbrel.registry.settings import setting
 
 @dataclass(slots=True)
 class CgiDirConfig:
-    """CGIScriptTimeout in seconds; 0: as TimeOut."""
+    """CGIScriptTimeout in seconds; 0: TimeOut."""
 
     timeout: float = setting(0.0)
 
 
 @dataclass(slots=True)
 class CgiServerConfig(ScriptLogServerConfig):
-    """The script log."""
+    """Settings of the script log."""
 
 
 def set_timeout(cmd: Command, conf: CgiDirConfig, words: list[str]) -> None:
-    """A time with or without unit."""
+    """Set a time with or without unit."""
     time = timeout(words[0])
     if time is None:
         raise ConfigError(f"{cmd.name} has wrong format")
@@ -39,7 +39,7 @@ def set_timeout(cmd: Command, conf: CgiDirConfig, words: list[str]) -> None:
 
 
 def complain(r: Any, words: str) -> None:
-    """A line of a program's standard error."""
+    """Log a line of a program's standard error."""
     r.log(
         "error",
         words if r.plan.dialect.wire_22 else f"stderr from {r.filename}: {words}",
@@ -52,14 +52,14 @@ REFUSALS = ("AH02809", "AH02810", "AH02811", "AH02812", "AH02813")
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Runs the request's file for the handler cgi-script."""
+    """Make the handler cgi-script, which runs the request's file."""
     from whimbrel.modules.support.cgi.script import (
         HANDLERS,
         CgiVariant,
         body_limit_of,
         make_runner,
         timeout_of,
-    )  # costs 50 ms: -t runs nothing
+    )  # its import takes 50 ms, which -t must not pay
 
     log = ScriptLog(scope.server_config(CgiServerConfig))
     run = make_runner(

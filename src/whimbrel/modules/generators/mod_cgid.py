@@ -1,6 +1,6 @@
-"""mod_cgid: mod_cgi with a process of its own that starts the programs; here it differs in messages and names of directives only.
+"""mod_cgid: CGI programs started by a separate process in httpd.
 
-Manual: mod/mod_cgid.html.
+Here it differs from mod_cgi in messages and names of directives only. Manual: mod/mod_cgid.html.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from whimbrel.registry.settings import setting
 
 @dataclass(slots=True)
 class CgidDirConfig:
-    """CGIDScriptTimeout in seconds; 0: as TimeOut."""
+    """CGIDScriptTimeout in seconds; 0: TimeOut."""
 
     timeout: float = setting(0.0)
 
 
 @dataclass(slots=True)
 class CgidServerConfig(ScriptLogServerConfig):
-    """The script log; the socket of httpd's daemon is checked and not used."""
+    """Settings of the script log; the socket of httpd's daemon is validated without effect."""
 
     socket: str = setting("")
 
 
 def set_timeout(cmd: Command, conf: CgidDirConfig, words: list[str]) -> None:
-    """A time with or without unit; 2.2 takes negative ones too."""
+    """Set a time with or without unit; 2.2 accepts negative ones too."""
     time = timeout(words[0])
     if (
         time is None
@@ -49,12 +49,12 @@ def set_timeout(cmd: Command, conf: CgidDirConfig, words: list[str]) -> None:
 
 
 def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
-    """The socket's path, taken from the server root."""
+    """Set the socket's path, relative to the server root."""
     conf.socket = cmd.server_path(words[0])
 
 
 def complain(r: Any, words: str) -> None:
-    """A line of a program's standard error: it goes to the main server's error log as it is."""
+    """Write a line of a program's standard error unchanged to the main server's error log."""
     configuration = r.engine.configuration
     provider = configuration.provider("log", "error_sink")
     sink = (
@@ -68,14 +68,14 @@ REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Runs the request's file for the handler cgi-script."""
+    """Make the handler cgi-script, which runs the request's file."""
     from whimbrel.modules.support.cgi.script import (
         HANDLERS,
         CgiVariant,
         body_limit_of,
         make_runner,
         timeout_of,
-    )  # costs 50 ms: -t runs nothing
+    )  # its import takes 50 ms, which -t must not pay
 
     log = ScriptLog(scope.server_config(CgidServerConfig))
     variant = CgiVariant("cgid", REFUSALS, complain, "AH01241", False)

@@ -1,7 +1,7 @@
-"""mod_info: what the server is made of, as a page for the handler server-info.
+"""mod_info: the configuration of the server as a page, handler server-info.
 
-Manual: mod/mod_info.html.  The page names modules, their directives and the configuration; hooks and providers, which are httpd's own inner
-life, are left out.
+The page names modules, their directives and the configuration. It omits hooks and providers, which are
+internals of httpd. Manual: mod/mod_info.html.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import appended, setting
 
 HEAD = (
-    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n'
+    '"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
     '<html xmlns="http://www.w3.org/1999/xhtml">\n<head>\n  <title>Server Information</title>\n</head>\n'
     '<body><h1 style="text-align: center">Apache Server Information</h1>\n'
 )
 SUBPAGES = (
-    '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server Settings</a>, '
+    '<dl><dt><tt>Subpages:<br /><a href="?config">Configuration Files</a>, <a href="?server">Server '
+    "Settings</a>, "
     '<a href="?list">Module List</a></tt></dt></dl><hr /><dl><dt><tt>Sections:<br /><a href="#modules">'
     'Loaded Modules</a>, <a href="#server">Server Settings</a></tt></dt></dl><hr />'
 )
@@ -37,25 +39,28 @@ BUFFER = 8192  # a longer page is sent before its length is known
 
 @dataclass(slots=True)
 class InfoServerConfig:
-    """AddModuleInfo: (module's source, HTML)."""
+    """AddModuleInfo: (source file of a module, HTML)."""
 
     more: list[tuple[str, str]] = setting(make=list, merge=appended)
 
 
 def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
-    """A module's source and the text for it."""
+    """Add a text for a module, named by its source file."""
     conf.more = [*own(conf, "more", list), (words[0], words[1])]
 
 
-# Pieces of the page ---------------------------------------------------------------------------------------------------------------------------------
+# Pieces of the page -----------------------------------------------------------------------------
 class PageWriter:
-    """Directives as the page shows them; *names* (lower case) picks some, with the containers around them, None takes all."""
+    """Writer of directives in HTML.
+
+    *names* (lower case) selects directives with their containers; None selects all.
+    """
 
     def __init__(self, names: frozenset[str] | None) -> None:
         self.names, self.file = names, ""
 
     def of(self, nodes: Sequence[Node], depth: int = 0) -> Iterator[str]:
-        """The lines of *nodes* and what is in them."""
+        """Iterate over the lines of *nodes* and their content."""
         for node in nodes:
             inner = list(PageWriter.of(self._inside(), node.children, depth + 1)) if node.children else []
             if self.names is not None and node.name.lower() not in self.names and not inner:
@@ -66,16 +71,19 @@ class PageWriter:
             number = f"{node.place.line:4}".replace(" ", "&nbsp;")
             indent = "&nbsp;" * (1 + 2 * depth)
             if not node.name.startswith("<"):
-                yield f"<dd><tt>{number}:{indent}{escape_html(node.name)} <i>{escape_html(node.args)}</i></tt></dd>\n"
+                yield (
+                    f"<dd><tt>{number}:{indent}{escape_html(node.name)} "
+                    f"<i>{escape_html(node.args)}</i></tt></dd>\n"
+                )
                 continue
             yield f"<dd><tt>{number}:{indent}{escape_html(f'{node.name} {node.args}')}</tt></dd>\n"
             yield from self.of(node.children, depth + 1)
             yield f"<dd><tt>&nbsp;&nbsp;&nbsp;&nbsp;:{indent}&lt;/{escape_html(node.name[1:])}&gt;</tt></dd>"
 
     def _inside(self) -> PageWriter:
-        found = PageWriter(self.names)
-        found.file = self.file
-        return found
+        writer = PageWriter(self.names)
+        writer.file = self.file
+        return writer
 
 
 def _rows(module: Module, version: Any) -> list[Any]:
@@ -83,10 +91,11 @@ def _rows(module: Module, version: Any) -> list[Any]:
 
 
 def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]) -> str:
-    """One module: its directives, its lines of the configuration, what AddModuleInfo says of it."""
+    """Return the block of one module: its directives, its lines of the configuration, its AddModuleInfo."""
     source = module.source
     out = [
-        f'<dl><dt><a name="{source}"><strong>Module Name:</strong></a> <font size="+1"><tt><a href="?{source}">{source}</a></tt></font></dt>\n'
+        f'<dl><dt><a name="{source}"><strong>Module Name:</strong></a> <font size="+1"><tt><a '
+        f'href="?{source}">{source}</a></tt></font></dt>\n'
     ]
     rows = _rows(module, configuration.version)
     out.append("<dt><strong>Module Directives:</strong></dt>" + ("" if rows else " <tt>none</tt>"))
@@ -106,20 +115,23 @@ def module_block(configuration: Any, module: Module, more: list[tuple[str, str]]
 
 
 def server_block(r: Any) -> str:
-    """What the server is called, where it stands, how long it waits."""
+    """Return the block of the server: its name, paths and timeouts."""
     configuration, core = r.engine.configuration, r.server_conf(CoreServerConfig)
     return (
         '<h2><a name="server">Server Settings</a></h2><dl><dt><strong>Server Version:</strong> '
         f'<font size="+1"><tt>{identity.server_tokens(r)}</tt></font></dt>\n'
-        f"<dt><strong>Hostname/port:</strong> <tt>{escape_html(identity.server_name(r))}:{identity.server_port(r)}</tt></dt>\n"
-        f"<dt><strong>Timeouts:</strong> <tt>connection: {int(core.timeout)} &nbsp;&nbsp; keep-alive: {int(core.keep_alive_timeout)}</tt></dt>"
+        "<dt><strong>Hostname/port:</strong> <tt>"
+        f"{escape_html(identity.server_name(r))}:{identity.server_port(r)}</tt></dt>\n"
+        f"<dt><strong>Timeouts:</strong> <tt>connection: {int(core.timeout)} &nbsp;&nbsp; keep-alive: "
+        f"{int(core.keep_alive_timeout)}</tt></dt>"
         f"<dt><strong>Server Root:</strong> <tt>{escape_html(configuration.root)}</tt></dt>\n"
-        f"<dt><strong>Config File:</strong> <tt>{escape_html(configuration.options.file)}</tt></dt>\n</dl><hr />"
+        f"<dt><strong>Config File:</strong> <tt>{escape_html(configuration.options.file)}</tt></dt>\n</dl>"
+        "<hr />"
     )
 
 
 def page(r: Any, more: list[tuple[str, str]]) -> str:
-    """The page for the request's query: config, server, list, the source of a module, or all."""
+    """Return the page for the request's query: config, server, list, a module's source file, or all."""
     configuration, query = r.engine.configuration, (r.args or "").lower()
     modules = sorted(configuration.modules.modules, key=lambda m: m.source)
     body = ""
@@ -138,19 +150,22 @@ def page(r: Any, more: list[tuple[str, str]]) -> str:
         body = "".join(module_block(configuration, m, more) for m in modules if m.source.lower() == query)
     else:
         links = "".join(f'<a href="#{m.source}">{m.source}</a>, ' for m in modules)
-        body = f'{SUBPAGES}<h2><a name="modules">Loaded Modules</a></h2><dl><dt><tt>{links}</tt></dt></dl><hr />{server_block(r)}'
+        body = (
+            f'{SUBPAGES}<h2><a name="modules">Loaded Modules</a></h2><dl><dt><tt>{links}</tt></dt></dl><hr '
+            f"/>{server_block(r)}"
+        )
         body += "".join(module_block(configuration, m, more) for m in modules)
     signature = identity.signature(r).removeprefix("<hr>\n")
     return f"{HEAD}{body}{signature}</body></html>\n"
 
 
 def keep_lines(configuration: Any) -> None:
-    """The page shows lines of the configuration for as long as the server runs."""
+    """Keep the tree of directives, which the page shows, while the server runs."""
     configuration.keeps_tree = True
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Answers for the handler server-info."""
+    """Make the handler server-info."""
     more = scope.server_config(InfoServerConfig).more
 
     def handler(r: Any) -> HookStatus:

@@ -1,4 +1,6 @@
-"""The entity tag of a file (httpd's ap_make_etag): inode, size and modification time in hexadecimal, as FileETag wants them."""
+"""ETag of a file (httpd's ap_make_etag): inode, size and modification time in hexadecimal, as FileETag
+selects.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,17 @@ MICROSECONDS = 1_000_000
 
 
 def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None:
-    """The tag with its quotes, None for none; *read* gives the file's bytes, for FileETag Digest.
+    """Return the ETag with its quotes, None without one; *read* returns the file's bytes, for FileETag
+    Digest.
 
-    A file that was changed within the last second may change again unseen: its tag is weak, and the answer can't be kept.
+    A file that was changed within the last second may change again undetected: its ETag is weak, and the
+    response is not cached.
     """
     bits = r.dir_config(CoreDirConfig).etag.value or default_bits(r.plan.dialect)
     if bits == ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
-        import base64  # these take their time, and few sites need them
+        import base64  # slow imports that few sites need
         import hashlib
 
         return _with_list(
@@ -43,7 +47,10 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
 
 
 def _with_list(r: Request, tag: str) -> str:
-    """*tag* with the tag of the list of variants in it, where the answer was negotiated; one weak part makes all weak (RFC 2295, section 9.2)."""
+    """Return *tag* combined with the variant list's, if the response was negotiated.
+
+    One weak part makes the ETag weak (RFC 2295, section 9.2).
+    """
     variants = r.vlist_validator
     if variants is None:
         return tag
@@ -53,7 +60,7 @@ def _with_list(r: Request, tag: str) -> str:
 
 
 def default_bits(dialect: Dialect) -> int:
-    """What goes into a tag where FileETag says nothing."""
+    """Return the parts of an ETag without FileETag."""
     return ETAG_MTIME | ETAG_SIZE | (ETAG_INODE if dialect.etag_inode else 0)
 
 
@@ -67,7 +74,7 @@ def _parts(bits: int, info: os.stat_result, mtime: int) -> list[str]:
 
 
 def weak_when_young(r: Request, tag: str) -> str:
-    """*tag* with ``W/`` before it while the file is at most a second old."""
+    """Return *tag* with the prefix ``W/`` while the file is at most one second old."""
     if r.time * MICROSECONDS - (r.mtime or 0) > MICROSECONDS:
         return tag
     r.set_uncacheable()

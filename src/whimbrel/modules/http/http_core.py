@@ -1,6 +1,7 @@
-"""How HTTP is spoken: keep-alive, strictness, methods, TRACE, protocols.
+"""Directives of HTTP: keep-alive, strictness, methods, TRACE, protocols.
 
-KeepAlive and its kin are http_core.c's, the others core.c's.  Manual: mod/core.html#keepalive, #httpprotocoloptions, #protocols.
+KeepAlive and its neighbours are in http_core.c's table, the others in core.c's. Manual:
+mod/core.html#keepalive, #httpprotocoloptions, #protocols.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from whimbrel.modules.support.setters import (
 
 
 def set_keep_alive(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """KeepAlive: 2.2 takes every word but Off and 0 for On."""
+    """Set KeepAlive: 2.2 reads every word but Off and 0 as On."""
     word = words[0].lower()
     conf.keep_alive = word not in ("off", "0") if cmd.dialect.keepalive_any_word else word == "on"
 
 
 def set_keep_alive_timeout(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """KeepAliveTimeout: seconds or a time with a unit; 2.2 knows only the digits."""
+    """Set KeepAliveTimeout: seconds or a time with a unit; 2.2 reads the digits only."""
     if cmd.dialect.lenient_values:
         conf.keep_alive_timeout = float(atoi(words[0]))
         return
@@ -53,14 +54,15 @@ _PROTOCOL_WORDS = {word.lower(): (field, word is pair[0]) for field, pair in _PA
 
 
 def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """HttpProtocolOptions: one word of each pair, at most."""
-    found = _PROTOCOL_WORDS.get(words[0].lower())
-    if found is None:
+    """Set HttpProtocolOptions: at most one keyword of each pair."""
+    option = _PROTOCOL_WORDS.get(words[0].lower())
+    if option is None:
         raise ConfigError(
-            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), "
+            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or "
+            "'LenientMethods' (default), "
             "and 'Require1.0' or 'Allow0.9' (default)"
         )
-    field, value = found
+    field, value = option
     if getattr(conf, field) is (not value):
         first, second = next(pair for name, pair in _PAIRS if name == field)
         raise ConfigError(f"HttpProtocolOptions '{first}' and '{second}' are mutually exclusive")
@@ -68,25 +70,25 @@ def set_protocol_options(_cmd: Command, conf: CoreServerConfig, words: list[str]
 
 
 def set_method(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """RegisterHttpMethod: names are exact."""
+    """Set RegisterHttpMethod: names are case-sensitive."""
     conf.registered = [*own(conf, "registered", list), words[0]]
 
 
 def register_methods(configuration: Any) -> None:
-    """Make the methods of RegisterHttpMethod known to the configuration."""
+    """Add the methods of RegisterHttpMethod to the configuration."""
     for name in configuration.main.config(CoreServerConfig).registered:
         configuration.methods.register(name)
 
 
 def set_protocols(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """Protocols: identifiers in order of preference; names nobody implements are kept, they never match."""
+    """Set Protocols: identifiers in order of preference; unimplemented ones are stored and never match."""
     known = own(conf, "protocols", list)
     if words[0] not in known:
         conf.protocols = [*known, words[0]]
 
 
 def set_accept_filter(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
-    """AcceptFilter protocol filter: kept; Whimbrel's sockets take none."""
+    """Store AcceptFilter protocol filter, which has no effect."""
     conf.accept_filters = {**own(conf, "accept_filters", dict), words[0]: words[1]}
 
 
@@ -104,7 +106,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         where=Context.RSRC_CONF,
         apply=set_protocol_options,
         record=ConfigScope.SERVER,
-        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); 'Unsafe' or 'Strict' "
+        help="'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); "
+        "'Unsafe' or 'Strict' "
         "(default). Sets HTTP acceptance rules",
     ),
     Directive(
@@ -147,7 +150,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         apply=HONOR_ORDER,
         record=ConfigScope.SERVER,
         versions=Versions.V24,
-        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection",
+        help="'off' (default) or 'on' to respect given order of protocols, by default the client specified "
+        "order determines selection",
     ),
     Directive(
         name="Protocol",

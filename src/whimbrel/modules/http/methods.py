@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 _NUMBER = {name: number for number, name in enumerate(NAMES)}
-# What the default handler says it can do.
+# Methods that the default handler supports.
 DELIVERED = 1 << _NUMBER["GET"] | 1 << _NUMBER["OPTIONS"] | 1 << _NUMBER["POST"]
 _TRACE, _OPTIONS = _NUMBER["TRACE"], _NUMBER["OPTIONS"]
 TRACE_BODY_LIMIT = 65536
 
 
 def options(r: Request) -> HookStatus:
-    """An answer without a body that names the methods (ap_send_http_options)."""
+    """Respond without a body, with the methods in Allow (ap_send_http_options)."""
     if r.assbackwards:
         return DECLINED
+    # a slow import that a check of a configuration must not pay
     from whimbrel.engine.pipeline.error import (
         allow_value,
-    )  # the whole answering side: a check of a configuration does without
+    )
 
     r.headers_out.set("Content-Length", "0")
     r.headers_out.set("Allow", allow_value(r))
@@ -37,7 +38,7 @@ def options(r: Request) -> HookStatus:
 
 
 def make_options_star(_scope: Scope) -> CompiledHook:
-    """OPTIONS * is answered at once, before anything is looked up."""
+    """Make the hook that answers OPTIONS * before any translation."""
 
     def options_star(r: Request) -> HookStatus:
         if r.method_number != _OPTIONS or r.uri != "*":
@@ -49,7 +50,10 @@ def make_options_star(_scope: Scope) -> CompiledHook:
 
 
 def make_trace(scope: Scope) -> CompiledHook:
-    """TRACE gives the request's head back; with TraceEnable extended its body too (ap_send_http_trace)."""
+    """Make the TRACE handler, which returns the request's head.
+
+    With TraceEnable extended it returns the body too (ap_send_http_trace).
+    """
     mode = scope.server_config(CoreServerConfig).trace_enable
     level = "error" if scope.dialect.missing_is_error else "info"
 

@@ -1,4 +1,4 @@
-"""mod_mime: content type, language, encoding, character set, handler and filters by the extensions of a file's name.
+"""mod_mime: media type, language, encoding, charset, handler and filters by file name extensions.
 
 Manual: mod/mod_mime.html.
 """
@@ -34,16 +34,16 @@ Extensions = dict[str, dict[str, str]]
 
 
 def _overlaid(base: Extensions, over: Extensions) -> Extensions:
-    """Per extension and attribute the inner value wins; "" is what Remove... leaves behind and wins too."""
-    return {**base, **{ext: {**base.get(ext, {}), **own} for ext, own in over.items()}}
+    """Merge per extension and attribute: the inner value wins, also "", the mark of Remove...."""
+    return {**base, **{ext: {**base.get(ext, {}), **attributes} for ext, attributes in over.items()}}
 
 
 @dataclass(slots=True)
 class MimeDirConfig:
     """Per-directory settings.
 
-    *extensions* maps an extension (lower case, no dot) to its attributes; the value "" says that the attribute was removed, so that not even the
-    file of types gives it.  *match* holds the words of MultiviewsMatch.
+    *extensions* maps an extension (lower case, no dot) to its attributes. The value "" marks an attribute as
+    removed, which overrides TypesConfig, too. *match* holds the keywords of MultiviewsMatch.
     """
 
     extensions: Extensions = setting(make=dict, merge=_overlaid)
@@ -54,13 +54,13 @@ class MimeDirConfig:
 
 @dataclass(slots=True)
 class MimeServerConfig:
-    """Per-server settings: the file of types, and once the configuration is complete its content, extension to type."""
+    """Per-server settings: TypesConfig, and after post_config its content, extension to type."""
 
     types_config: str | None = setting(None)
     types: dict[str, str] = setting(make=dict)
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
+# Setters ----------------------------------------------------------------------------------------
 def _extension(word: str) -> str:
     return word.removeprefix(".").lower()
 
@@ -81,7 +81,7 @@ def _add(attribute: str) -> Any:
 
 
 def _add_filter(attribute: str) -> Any:
-    """The same for filters, which a module without behaviour may bring."""
+    """Return a setter of filters, which may belong to an unimplemented module."""
     add = _add(attribute)
 
     def apply(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
@@ -99,7 +99,7 @@ def _remove(attribute: str) -> Any:
 
 
 def set_match(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
-    """One word of MultiviewsMatch; some exclude each other."""
+    """Set one keyword of MultiviewsMatch; some exclude each other."""
     check_context(
         cmd, Forbidden.LOCATION | (Forbidden.NOTHING if cmd.dialect.contexts_22 else Forbidden.LIMIT)
     )
@@ -119,9 +119,9 @@ def set_match(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         conf.match = frozenset({word})
 
 
-# The file of types ----------------------------------------------------------------------------------------------------------------------------------
+# The file of types ------------------------------------------------------------------------------
 def read_types(data: str) -> dict[str, str]:
-    """Extension (lower case) to type, of a file with lines ``type extension ...``; a later line wins."""
+    """Parse a TypesConfig file into extension (lower case) to type; a later line wins."""
     types = {}
     for line in data.split("\n"):
         parts = [] if line[:1] == "#" else split_words(line)
@@ -131,7 +131,7 @@ def read_types(data: str) -> dict[str, str]:
 
 
 def load_types(finished: Any) -> None:
-    """Read the main server's TypesConfig once for all servers; a file that can't be read ends the start."""
+    """Read the main server's TypesConfig once for all servers; an unreadable file ends the start."""
     servers = list(finished.servers())
     path = servers[0].config(MimeServerConfig).types_config or os.path.join(finished.root, "conf/mime.types")
     try:
@@ -146,10 +146,10 @@ def load_types(finished: Any) -> None:
         conf.types = types
 
 
-# Finding ------------------------------------------------------------------------------------------------------------------------------------------
+# Finding ----------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a file's name says.  *others* are the parts of the name that say nothing, None where no part says anything."""
+    """Attributes of a file name; *others* are the extensions without any, None if no extension has one."""
 
     type: str | None
     charset: str | None
@@ -162,32 +162,48 @@ class Found:
 
 
 def name_parts(name: str, dots_belong: bool = True) -> list[str]:
-    """The base name and the extensions of a file name, empty ones left out; *dots_belong*: leading dots are part of the base name (2.4)."""
+    """Return the base name and the non-empty extensions of a file name.
+
+    *dots_belong*: leading dots are part of the base name (2.4).
+    """
     bare = name.lstrip(".") if dots_belong else name
     first, *extensions = bare.split(".")
     return [name[: len(name) - len(bare)] + first, *(e for e in extensions if e)]
 
 
 def parse_name(name: str, conf: MimeDirConfig, types: dict[str, str], dots_belong: bool = True) -> Found:
-    """Read the extensions from left to right: the last type, character set and handler win, languages and encodings add up."""
+    """Read the extensions from left to right.
+
+    The last type, charset and handler win; languages and encodings accumulate.
+    """
     kind = charset = handler = None
     lists: dict[str, list[str]] = {"encoding": [], "language": [], "input_filters": [], "output_filters": []}
     base, *extensions = name_parts(name, dots_belong)
     others, known = [base], False
     for extension in extensions:
-        own = conf.extensions.get(extension.lower(), {})
-        new = own.get("type", types.get(extension.lower()))
-        found = bool(new or own.get("charset") or own.get("language") or own.get("encoding"))
-        kind, charset, handler = new or kind, own.get("charset") or charset, own.get("handler") or handler
-        for what, values in lists.items():
-            if own.get(what):
-                values.append(own[what])
-        found = found or "any" in conf.match or bool("handlers" in conf.match and own.get("handler"))
-        found = found or bool(
-            "filters" in conf.match and (own.get("input_filters") or own.get("output_filters"))
+        attributes = conf.extensions.get(extension.lower(), {})
+        new = attributes.get("type", types.get(extension.lower()))
+        has_attribute = bool(
+            new or attributes.get("charset") or attributes.get("language") or attributes.get("encoding")
         )
-        known = known or found
-        if not found:
+        kind, charset, handler = (
+            new or kind,
+            attributes.get("charset") or charset,
+            attributes.get("handler") or handler,
+        )
+        for what, values in lists.items():
+            if attributes.get(what):
+                values.append(attributes[what])
+        has_attribute = (
+            has_attribute
+            or "any" in conf.match
+            or bool("handlers" in conf.match and attributes.get("handler"))
+        )
+        has_attribute = has_attribute or bool(
+            "filters" in conf.match and (attributes.get("input_filters") or attributes.get("output_filters"))
+        )
+        known = known or has_attribute
+        if not has_attribute:
             others.append(extension)
     ins, outs = (
         tuple(f for f in ";".join(lists[w]).split(";") if f) for w in ("input_filters", "output_filters")
@@ -209,7 +225,9 @@ _PARAMETER = compile(r';\s*([^\s=;]+)\s*=\s*("(?:\\.|[^"\\])*"|[^;]*?)\s*(?=;|$)
 
 
 def with_charset(kind: str, charset: str | None) -> str | None:
-    """The media type with its parameters in one spelling and *charset* in place of its own; None when it is no media type."""
+    """Return the media type with normalized parameters and *charset* in place of its own; None if it is
+    invalid.
+    """
     media = _MEDIA.match(kind)
     if media is None:
         return None
@@ -226,39 +244,39 @@ def with_charset(kind: str, charset: str | None) -> str | None:
 def _finder(
     conf: MimeDirConfig, types: dict[str, str], dots_belong: bool, memory: dict[str, tuple[str, str]]
 ) -> Callable[[str], Found]:
-    """`look_at` with a memory of the last names.
+    """Return `parse_name` with a cache of the last names.
 
-    In *memory* it leaves, by the extensions of names that say nothing but a media type: that type as it will be told, and with a NUL before each the
-    extensions that say nothing.
+    *memory* maps the extensions of names that only have a media type to that type as it is sent, and to the
+    extensions without attribute, each after a NUL.
     """
     names: dict[str, Found] = {}
 
     def find(name: str) -> Found:
-        found = names.get(name)
-        if found is None:
+        parsed = names.get(name)
+        if parsed is None:
             if len(names) > 1000:
                 names.clear()
                 memory.clear()
-            found = names[name] = parse_name(name, conf, types, dots_belong)
+            parsed = names[name] = parse_name(name, conf, types, dots_belong)
             base, dot, extensions = name.partition(".")
             more = (
-                found.languages
-                or found.encodings
-                or found.handler is not None
-                or found.input_filters
-                or found.output_filters
+                parsed.languages
+                or parsed.encodings
+                or parsed.handler is not None
+                or parsed.input_filters
+                or parsed.output_filters
             )
-            if base and dot and not more and found.type is not None and found.others is not None:
-                kind = with_charset(found.type, found.charset)
+            if base and dot and not more and parsed.type is not None and parsed.others is not None:
+                kind = with_charset(parsed.type, parsed.charset)
                 if kind is not None:
-                    memory[extensions] = kind, "".join(["\0" + other for other in found.others[1:]])
-        return found
+                    memory[extensions] = kind, "".join(["\0" + other for other in parsed.others[1:]])
+        return parsed
 
     return find
 
 
 def make_type(scope: Scope) -> CompiledHook | None:
-    """Set what the name of the request's file says."""
+    """Make the type checker, which sets the attributes of the file name."""
     conf, types = scope.dir_config(MimeDirConfig), scope.server_config(MimeServerConfig).types
     dialect = scope.dialect
     memory: dict[str, tuple[str, str]] = {}
@@ -286,25 +304,25 @@ def make_type(scope: Scope) -> CompiledHook | None:
     return CompiledHook(find_type, Reads.HEAD | Reads.FILES)
 
 
-def _take(r: Any, found: Found, new: bool) -> None:
-    if found.type is not None:
-        r.content_type = found.type
-    if found.languages:
-        r.content_languages = [*r.content_languages, *found.languages]
-    if found.encodings:
-        r.content_encodings = [*r.content_encodings, *found.encodings]
-    if found.handler is not None and not r.proxy:
-        r.handler = found.handler
+def _take(r: Any, parsed: Found, new: bool) -> None:
+    if parsed.type is not None:
+        r.content_type = parsed.type
+    if parsed.languages:
+        r.content_languages = [*r.content_languages, *parsed.languages]
+    if parsed.encodings:
+        r.content_encodings = [*r.content_encodings, *parsed.encodings]
+    if parsed.handler is not None and not r.proxy:
+        r.handler = parsed.handler
     for key, names in (
-        ("mime-input-filters", found.input_filters),
-        ("mime-output-filters", found.output_filters),
+        ("mime-input-filters", parsed.input_filters),
+        ("mime-output-filters", parsed.output_filters),
     ):
         if names:
             r.notes[key] = ";".join(names)
-    if found.others is not None:
-        r.notes[EXCEPTIONS] = "\0".join(found.others)
+    if parsed.others is not None:
+        r.notes[EXCEPTIONS] = "\0".join(parsed.others)
     if r.content_type is not None:
-        kind = with_charset(r.content_type, found.charset)
+        kind = with_charset(r.content_type, parsed.charset)
         if kind is not None:
             r.content_type = kind
         else:
@@ -315,12 +333,15 @@ def _take(r: Any, found: Found, new: bool) -> None:
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:
-    """Adds the output filters that a file's extensions named; unknown ones are logged.  None where no extension names any."""
+    """Make the hook that adds the output filters of extensions; None if no extension has any.
+
+    Unknown filters are logged.
+    """
     named = {
-        own[key]
-        for own in scope.dir_config(MimeDirConfig).extensions.values()
+        attributes[key]
+        for attributes in scope.dir_config(MimeDirConfig).extensions.values()
         for key in ("input_filters", "output_filters")
-        if own.get(key)
+        if attributes.get(key)
     }
     if not named:
         return None
@@ -328,7 +349,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
 
     memory: dict[
         tuple[str, str], tuple[list[Any], list[str]]
-    ] = {}  # of the filters that notes name, those that are known, and the names of others
+    ] = {}  # by the filters in notes: the known filters, and the names of unknown ones
 
     def insert(r: Any) -> HookStatus:
         notes = r.notes
@@ -338,14 +359,14 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         if key not in memory:
             if len(memory) > 1000:
                 memory.clear()
-            found, lost = known_filters(scope, key[0])
-            memory[key] = found, lost + known_filters(scope, key[1])[1]
+            filters, lost = known_filters(scope, key[0])
+            memory[key] = filters, lost + known_filters(scope, key[1])[1]
         added, unknown = memory[key]
         for name in unknown:
             unknown_filter(r, name)
         if not r.proxy:
-            for one in added:
-                r.add_filter(one)
+            for filter_ in added:
+                r.add_filter(filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)

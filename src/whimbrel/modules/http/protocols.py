@@ -1,8 +1,8 @@
-"""Changing the protocol of a connection: what Protocols allows, the announcement in first answers, the switch itself (RFC 9110, 7.8).
+"""Protocol upgrades: the allowed Protocols, the Upgrade field of first responses, the switch (RFC 9110, 7.8).
 
-A module that can speak another protocol registers ("protocol", "propose"): a function of the request and the offered names that gives one of these or
-None.  An answer of status 101 whose connection carries the note `SWITCHED` is the server's sign to hand the connection over.
-Manual: mod/core.html#protocols.
+A module that can speak another protocol registers the provider ("protocol", "propose"): a function of the
+request and the offered names that returns one of them or None. On a 101 response whose connection has the
+note `SWITCHED` the server hands the connection over. Manual: mod/core.html#protocols.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _OPTIONS = list(NAMES).index("OPTIONS")
 
 
 def announced(protocols: list[str]) -> str:
-    """The names that an answer over HTTP/1.1 announces: those preferred to it."""
+    """Return the protocols that a response over HTTP/1.1 announces: those preferred to it."""
     before = protocols[: protocols.index(HTTP1)] if HTTP1 in protocols else protocols
     return ",".join(before)
 
 
 def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str | None) -> str | None:
-    """The protocol to change to, None to stay (ap_select_protocol)."""
+    """Return the protocol to switch to, None to stay (ap_select_protocol)."""
     candidates = [
         name
         for name in (proposal, HTTP1 if HTTP1 in offers else None)
@@ -46,7 +46,7 @@ def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str |
 
 
 def make_upgrade(scope: Scope) -> CompiledHook | None:
-    """Announce other protocols on the first answer of a connection, or change to one that the client asks for."""
+    """Make the hook that announces protocols on the first response of a connection, or switches."""
     core = scope.server_config(CoreServerConfig)
     protocols, honor = core.protocols, core.protocols_honor_order
     names, propose = announced(protocols), scope.provider("protocol", "propose")
@@ -87,7 +87,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
 
 
 def make_upgrade_star(scope: Scope) -> CompiledHook | None:
-    """The same for OPTIONS *, which no handler sees."""
+    """Make the same hook for OPTIONS *, which no handler receives."""
     hook = make_upgrade(scope)
     if hook is None:
         return None
@@ -96,8 +96,8 @@ def make_upgrade_star(scope: Scope) -> CompiledHook | None:
     def star(r: Request) -> HookStatus:
         if r.method_number != _OPTIONS or r.uri != "*":
             return DECLINED
-        answer = upgrade(r)
-        assert isinstance(answer, int)
-        return answer
+        status = upgrade(r)
+        assert isinstance(status, int)
+        return status
 
     return CompiledHook(star, Reads.HEAD, methods=1 << _OPTIONS)

@@ -1,4 +1,4 @@
-"""HTTP/2's directives.  Manual: mod/.
+"""HTTP/2's directives. Manual: mod/.
 
 Modules: mod_http2.
 Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.

@@ -1,7 +1,8 @@
-"""mod_http2: what is asked of HTTP/2 connections; server/http2.py speaks it.
+"""mod_http2: settings of HTTP/2 connections; server/http2 implements the protocol.
 
-Whoever accepts connections asks the provider ("http2", "settings") for the `Http2Server` of a server.  Nothing is pushed and no 103 is sent: both are
-offers that a client need not take.  Numbers of workers mean nothing where one loop answers all streams.  Manual: mod/mod_http2.html.
+The server reads the `Http2ServerConfig` of a server from the provider ("http2", "settings"). Nothing is
+pushed and no 103 is sent: both are optional for a server. Numbers of workers have no effect, since one event
+loop serves all streams. Manual: mod/mod_http2.html.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ _MISSING = "http2 missing"
 
 @dataclass(slots=True)
 class Http2ServerConfig:
-    """Per-server settings: sizes in bytes, times in seconds; None where the kind of connection decides."""
+    """Per-server settings: sizes in bytes, times in seconds; None: depends on the connection."""
 
     direct: bool | None = setting(None)
     max_streams: int = setting(100)
     window: int = setting(65535)
     push: bool = setting(True)
     padding: int = setting(0)  # bits: up to 2**bits - 1 bytes are added to a frame
-    max_data: int = setting(0)  # of one DATA frame, 0: what the client takes
+    max_data: int = setting(0)  # bytes of one DATA frame, 0: the client's limit
     stream_timeout: float = setting(0.0)  # 0: Timeout
 
 
@@ -48,9 +49,11 @@ class Http2DirConfig:
     upgrade: bool | None = setting(None)
 
 
-# setters ------------------------------------------------------------------------------------------------------------------------------------------
+# setters ----------------------------------------------------------------------------------------
 def switch(name: str = "") -> Setter:
-    """On or Off, in any case, into *name* of the server's record or of the directory's; "" for what has no effect."""
+    """Return a setter of On or Off, in any case, into *name* of the server's or directory's record; ""
+    ignores it.
+    """
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         word = words[0].lower()
@@ -63,7 +66,7 @@ def switch(name: str = "") -> Setter:
 
 
 def number(name: str, least: int, reason: str) -> Setter:
-    """A number as C reads it, at least *least*, into *name* ("" for what has no effect)."""
+    """Return a setter of a number, read as in C, at least *least*, into *name* ("" ignores it)."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         value = atoi(words[0])
@@ -76,7 +79,7 @@ def number(name: str, least: int, reason: str) -> Setter:
 
 
 def time(name: str, reason: str) -> Setter:
-    """A time with or without unit into *name* ("" for what has no effect)."""
+    """Return a setter of a time with or without unit into *name* ("" ignores it)."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         value = timeout(words[0])
@@ -89,7 +92,7 @@ def time(name: str, reason: str) -> Setter:
 
 
 def set_padding(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
-    """H2Padding: 0 to 8 bits."""
+    """Set H2Padding: 0 to 8 bits."""
     bits = atoi(words[0])
     if bits < 0:
         raise ConfigError("number of bits must be >= 0")
@@ -99,7 +102,7 @@ def set_padding(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> Non
 
 
 def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """H2PushDiarySize: a power of two below 65536."""
+    """Check H2PushDiarySize: a power of two below 65536."""
     value = atoi(words[0])
     if value < 0:
         raise ConfigError("value must be >= 0")
@@ -110,7 +113,10 @@ def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> No
 
 
 def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """H2PushPriority: a media type, how it depends, and a weight that Before has none of; a number alone is a weight."""
+    """Check H2PushPriority: a media type, its dependency, and a weight, which Before excludes.
+
+    A number alone is a weight.
+    """
     kind = words[1].lower()
     has_no_weight = len(words) == 2 and is_digits(kind[:1])
     if not has_no_weight and kind not in ("after", "before", "interleaved"):
@@ -123,7 +129,7 @@ def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) ->
 
 
 def check_resource(_cmd: Command, _conf: Http2DirConfig, words: list[str]) -> None:
-    """H2PushResource: ``[add] path [critical]``."""
+    """Check H2PushResource: ``[add] path [critical]``."""
     rest = words[1:] if words[0].lower() == "add" and len(words) > 1 else words
     if len(rest) > 2:
         raise ConfigError("too many parameter")
@@ -132,7 +138,7 @@ def check_resource(_cmd: Command, _conf: Http2DirConfig, words: list[str]) -> No
 
 
 def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """H2SerializeHeaders: without effect in httpd, too."""
+    """Warn of H2SerializeHeaders, which has no effect in httpd either."""
     if words[0].lower() == "on":
         cmd.warn(
             "H2SerializeHeaders: this feature has been disabled and the directive to enable it is ignored.",
@@ -141,12 +147,12 @@ def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> 
 
 
 def accepted(_cmd: Command, _conf: Any, _words: list[str]) -> None:
-    """Any word."""
+    """Accept any word."""
 
 
-# hooks --------------------------------------------------------------------------------------------------------------------------------------------
+# hooks ------------------------------------------------------------------------------------------
 def variables(notes: dict[str, str]) -> dict[str, str]:
-    """The environment of a request on the stream that *notes* of its connection tell of."""
+    """Return the environment of a request from the *notes* of its stream's connection."""
     push = notes.get(NOTE_PUSH, "off")
     return {
         "HTTP2": "on",
@@ -160,7 +166,7 @@ def variables(notes: dict[str, str]) -> dict[str, str]:
 
 
 def make_fixups(_scope: Scope) -> CompiledHook:
-    """Variables for the requests of HTTP/2 connections."""
+    """Make the fixup that sets the variables of HTTP/2 requests."""
 
     def fixups(r: Request) -> HookStatus:
         notes = r.connection.notes
@@ -175,7 +181,10 @@ def make_fixups(_scope: Scope) -> CompiledHook:
 
 
 def note_tags(configuration: Any) -> None:
-    """Note whether a line looks at the number of a stream: answers that may show it can't be given again.  .htaccess files: when read."""
+    """Record whether a line reads the number of a stream: such responses cannot be cached.
+
+    .htaccess files are checked when they are read.
+    """
 
     def found(nodes: Iterable[Any]) -> bool:
         return any("h2_stream" in node.args.lower() or found(node.children) for node in nodes)
@@ -185,7 +194,7 @@ def note_tags(configuration: Any) -> None:
 
 
 def check_library(configuration: Any) -> None:
-    """Say once that nothing can speak HTTP/2 where the optional package is missing."""
+    """Log, once, that HTTP/2 is unavailable because the optional package is missing."""
     if find_spec("hpack") is None:
         configuration.declare(_MISSING, "yes")
         configuration.warn(
@@ -194,13 +203,16 @@ def check_library(configuration: Any) -> None:
 
 
 def settings_of(configuration: Any, server: Any) -> Http2ServerConfig | None:
-    """The settings of the connections to *server*; None where HTTP/2 can't be spoken."""
-    found: Http2ServerConfig = server.config(Http2ServerConfig)
-    return None if _MISSING in configuration.declared_names else found
+    """Return the settings of connections to *server*; None if HTTP/2 is unavailable."""
+    conf: Http2ServerConfig = server.config(Http2ServerConfig)
+    return None if _MISSING in configuration.declared_names else conf
 
 
 def propose(r: Request, offers: list[str]) -> str | None:
-    """What an HTTP/1.1 request with an Upgrade field may change to: h2c, without a body and with settings (RFC 7540, 3.2)."""
+    """Return the protocol to which an HTTP/1.1 request with an Upgrade field may switch.
+
+    It is h2c, for requests without a body and with settings (RFC 7540, 3.2).
+    """
     wanted = "h2c"
     tokens = [strip(word).lower() for word in (r.headers_in.get("Connection") or "").split(",")]
     length = r.headers_in.get("Content-Length")

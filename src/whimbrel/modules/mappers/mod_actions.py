@@ -1,4 +1,4 @@
-"""mod_actions: scripts that stand in for the request's own file, by handler, media type or method.
+"""mod_actions: scripts that handle requests by handler, media type or method.
 
 Manual: mod/mod_actions.html.
 """
@@ -24,14 +24,18 @@ _GET = 0
 
 @dataclass(slots=True)
 class ActionsDirConfig:
-    """Per-directory settings: handler or media type (lower case) -> (script, whether the file may be missing); method number -> script."""
+    """Per-directory settings.
+
+    They map a handler or media type (lower case) to (script, True if the file may be missing), and a method
+    number to a script.
+    """
 
     types: dict[str, tuple[str, bool]] = setting(make=dict, merge=overlaid)
     methods: dict[int, str] = setting(make=dict, merge=overlaid)
 
 
 def add_action(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
-    """Action TYPE SCRIPT [virtual]."""
+    """Set Action TYPE SCRIPT [virtual]."""
     if len(words) > 2 and words[2].lower() != "virtual":
         raise ConfigError(f"unrecognized option '{words[2]}'")
     state_of(cmd).configuration.declare(ACTIONS, words[0].lower())
@@ -39,13 +43,13 @@ def add_action(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
 
 
 def add_script(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
-    """Script METHOD SCRIPT; methods that nobody knows share one place."""
+    """Set Script METHOD SCRIPT; unknown methods share one slot."""
     number = state_of(cmd).configuration.methods.number(words[0])
     conf.methods = {**own(conf, "methods", dict), number: words[1]}
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
-    """Let the script answer; its PATH_INFO is this request's URL."""
+    """Make the handler that redirects to the script; its PATH_INFO is this request's URL."""
     conf = scope.dir_config(ActionsDirConfig)
     if not (conf.types or conf.methods):
         return None
@@ -60,18 +64,18 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         action = r.handler or ""
         if action == "default-handler" and scope.dialect.default_type:
             action = "text/plain"
-        found = conf.types.get(action.lower())
-        if found is not None:
-            if not found[1] and r.finfo is None:
+        entry = conf.types.get(action.lower())
+        if entry is not None:
+            if not entry[1] and r.finfo is None:
                 r.log(missing, f"File does not exist: {r.filename}", code="AH00652", module="actions")
                 return 404
-            script = found[0]
+            script = entry[0]
             r.env["HANDLER"] = action
         if script is None:
             return DECLINED
         target = script + escape_uri(r.uri) + (f"?{r.args}" if r.args else "")
-        answer: HookStatus = await r.engine.internal_redirect(target, r)
-        return answer
+        status: HookStatus = await r.engine.internal_redirect(target, r)
+        return status
 
     return CompiledHook(handler, Reads.HEAD | Reads.FILES, is_async=True)
 

@@ -1,7 +1,8 @@
-"""mod_alias: URLs to other folders, and redirects.
+"""mod_alias: aliases and redirects.
 
-Manual: mod/mod_alias.html.  Server-level redirects and aliases are asked when the URL is translated, redirects first; those of sections and
-.htaccess files in the fix-up phase.  A Redirect or Alias without URL path (2.4) takes an expression string.
+Manual: mod/mod_alias.html. Server-level redirects and aliases apply at URL translation, redirects first;
+those of sections and .htaccess files in the fix-up phase. A Redirect or Alias without URL path (2.4) takes an
+expression string.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ REGEX_REASON = "Regular expression could not be compiled."
 class Mapping:
     """One Alias or Redirect line.
 
-    *fake* is the URL path, or *regex* matches the whole URL path.  *real* is the folder or URL, None for a status without one.
+    *fake* is the URL path, or *regex* matches the whole URL path. *real* is the directory or URL, None for a
+    status without one.
     """
 
     fake: str
@@ -47,7 +49,7 @@ class Mapping:
 
 @dataclass(slots=True)
 class AliasServerConfig:
-    """Per-server settings; a virtual host's own lines come before the main server's."""
+    """Per-server settings; a virtual host's own lines precede the main server's."""
 
     aliases: list[Mapping] = setting(make=list, merge=prepended)
     redirects: list[Mapping] = setting(make=list, merge=prepended)
@@ -55,9 +57,9 @@ class AliasServerConfig:
 
 @dataclass(slots=True)
 class AliasDirConfig:
-    """Per-directory settings.
+    """Per-directory settings of the forms without URL path.
 
-    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None): the forms without URL path.
+    *alias* is (file path, URL path of the section, handler), *redirect* (status, URL or None).
     """
 
     redirects: list[Mapping] = setting(make=list, merge=prepended)
@@ -67,13 +69,13 @@ class AliasDirConfig:
     preserve: bool = setting(False)
 
 
-# Setters --------------------------------------------------------------------------------------------------------------------------------------------
-def _added(known: Any, one: Mapping) -> list[Mapping]:
-    return [*(known if isinstance(known, list) else []), one]
+# Setters ----------------------------------------------------------------------------------------
+def _added(known: Any, mapping: Mapping) -> list[Mapping]:
+    return [*(known if isinstance(known, list) else []), mapping]
 
 
 def _absolute(cmd: Command, path: str) -> str:
-    """*path* taken from the server root; a slash at its end stays."""
+    """Return *path* relative to the server root; a final slash stays."""
     if path.startswith("/"):
         return path
     full = cmd.server_path(path)
@@ -109,7 +111,8 @@ def _warn_of_overlap(cmd: Command, server: AliasServerConfig, fake: str) -> None
         )
         if hit:
             cmd.warn(
-                f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never match because it overlaps an "
+                f"The {cmd.name} directive in {cmd.place.path} at line {cmd.place.line} will probably never "
+                "match because it overlaps an "
                 f"earlier {earlier.name}.",
                 code="AH00671",
             )
@@ -131,7 +134,7 @@ _STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
 
 
 def _status_word(word: str) -> int | None:
-    """The status that the first word of Redirect names; None when it is no status."""
+    """Return the status that the first word of Redirect names; None if it names none."""
     if word.lower() in _STATUS:
         return _STATUS[word.lower()]
     return atoi(word) if is_digits(word[:1]) else None
@@ -139,7 +142,9 @@ def _status_word(word: str) -> int | None:
 
 def _redirect_setter(default: int) -> Any:
     def redirect(cmd: Command, _conf: Any, args: list[str]) -> None:
-        """[status] [path] [URL]; RedirectTemp and RedirectPermanent take a status, too, in the place of the path."""
+        """Set [status] [path] [URL]; RedirectTemp and RedirectPermanent accept a status in place of the path,
+        too.
+        """
         status = _status_word(args[0])
         if len(args) == 3 and status is None:
             raise ConfigError("Redirect: invalid first argument (of three)")
@@ -167,7 +172,7 @@ def _redirect_setter(default: int) -> Any:
 
 
 def _redirect_section(cmd: Command, status: int, rest: list[str]) -> None:
-    """The form without URL path: everything in this section is redirected."""
+    """Set the form without URL path, which redirects the whole section."""
     if not rest and 300 <= status < 400:
         raise ConfigError("URL to redirect to is missing")
     url = read_string(cmd, rest[0], f"Cannot parse redirect expression '{rest[0]}'") if rest else None
@@ -190,9 +195,12 @@ def _add_redirect(cmd: Command, status: int, fake: str, url: str | None, by_rege
     )
 
 
-# Matching -------------------------------------------------------------------------------------------------------------------------------------------
+# Matching ---------------------------------------------------------------------------------------
 def alias_length(uri: str, fake: str) -> int:
-    """How much of *uri* the URL path *fake* covers, 0 when it doesn't match; any number of slashes equals any other."""
+    """Return the length of *uri* that the URL path *fake* covers, 0 without a match.
+
+    Repeated slashes count as one.
+    """
     if "//" not in uri and "//" not in fake:
         if not uri.startswith(fake):
             return 0
@@ -218,29 +226,31 @@ def _past_slashes(text: str, at: int) -> int:
 
 
 def first_match(mappings: list[Mapping], uri: str, for_url: bool) -> tuple[Mapping, str] | None:
-    """The first line that covers *uri* and what the URL becomes; *for_url*: as a URL, with what was added escaped."""
-    for one in mappings:
-        if one.regex is not None:
-            found = one.regex.search(uri)
-            if found is None or one.target is None:
+    """Return the first line that covers *uri* and the new URL; *for_url*: with the added part escaped."""
+    for mapping in mappings:
+        if mapping.regex is not None:
+            match = mapping.regex.search(uri)
+            if match is None or mapping.target is None:
                 continue
-            path = one.target.apply(found)
-            return one, _escaped_url(path) if for_url else path
-        size = alias_length(uri, one.fake)
+            path = mapping.target.apply(match)
+            return mapping, _escaped_url(path) if for_url else path
+        size = alias_length(uri, mapping.fake)
         if size > 0:
             rest = uri[size:]
-            return one, (one.real or "") + (escape_uri(rest) if for_url else rest)
+            return mapping, (mapping.real or "") + (escape_uri(rest) if for_url else rest)
     return None
 
 
 def _escaped_url(url: str) -> str:
-    """The URL with its path escaped; query and fragment stay as they are."""
+    """Return the URL with its path escaped; query and fragment stay unchanged."""
     at = min((i for i in (url.find("?"), url.find("#")) if i >= 0), default=len(url))
     return escape_uri(url[:at]) + url[at:]
 
 
 def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
-    """Answer with *status*; for redirects with the absolute form of *url*, the request's own query added where it has none."""
+    """Respond with *status*; a redirect has the absolute form of *url* with the request's query if it has
+    none.
+    """
     if not 300 <= status < 400:
         return status
     if url.startswith("/") and not relative:
@@ -259,9 +269,9 @@ def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
     return status
 
 
-# Hooks ----------------------------------------------------------------------------------------------------------------------------------------------
+# Hooks ------------------------------------------------------------------------------------------
 def _send_all(r: Any, redirect: tuple[int, StringExpression | None], relative: bool) -> HookStatus:
-    """The form without URL path; its URL is escaped once it is evaluated."""
+    """Redirect by the form without URL path; its URL is escaped after evaluation."""
     status, template = redirect
     if template is None:
         return send_away(r, status, "", relative)
@@ -278,14 +288,16 @@ def _make_redirects(conf: AliasDirConfig, redirects: list[Mapping]) -> Any:
     def go(r: Any) -> HookStatus:
         if conf.redirect is not None:
             return _send_all(r, conf.redirect, conf.relative)
-        found = first_match(redirects, r.uri, True) if redirects else None
-        return DECLINED if found is None else send_away(r, found[0].status, found[1], conf.relative)
+        hit = first_match(redirects, r.uri, True) if redirects else None
+        return DECLINED if hit is None else send_away(r, hit[0].status, hit[1], conf.relative)
 
     return go
 
 
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """Server-level redirects, then the section's own alias, then the server's aliases."""
+    """Make the hook of server-level redirects, the section's own alias, and the server's aliases, in this
+    order.
+    """
     server, conf = scope.server_config(AliasServerConfig), scope.dir_config(AliasDirConfig)
     if not (server.aliases or server.redirects or conf.alias or conf.redirect):
         return None
@@ -299,16 +311,17 @@ def make_translate(scope: Scope) -> CompiledHook | None:
             return status
         if conf.alias is not None:
             return _map_all(r, conf.alias, conf.preserve)
-        found = first_match(server.aliases, r.uri, False)
-        return DECLINED if found is None else _map(r, found[1], found[0].handler, _context(found[0]))
+        hit = first_match(server.aliases, r.uri, False)
+        return DECLINED if hit is None else _map(r, hit[1], hit[0].handler, _context(hit[0]))
 
     return CompiledHook(translate)
 
 
 def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: bool) -> HookStatus:
-    """The one-argument form: one file for all, or under AliasPreservePath (*preserve*) what follows the section's path.
+    """Map by the one-argument form: one file for all URLs.
 
-    The file is taken from the server root, which is also what stands for an expression that can't be evaluated.
+    With *preserve* (AliasPreservePath) the part of the URL behind the section's path is appended. The
+    path is relative to the server root, which also replaces an expression whose evaluation fails.
     """
     template, section, handler = alias
     try:
@@ -323,13 +336,15 @@ def _map_all(r: Any, alias: tuple[StringExpression, str, str | None], preserve: 
     )
 
 
-def _context(one: Mapping) -> tuple[str, str] | None:
-    """The URL path and the folder that the line puts together, as programs see them (CONTEXT_PREFIX); an expression has none."""
-    return (one.fake, one.real or "") if one.regex is None else None
+def _context(mapping: Mapping) -> tuple[str, str] | None:
+    """Return the URL path and the directory of the line as programs see them (CONTEXT_PREFIX); None for a
+    regex.
+    """
+    return (mapping.fake, mapping.real or "") if mapping.regex is None else None
 
 
 def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None) -> HookStatus:
-    """The request stands for the file *path*."""
+    """Map the request to the file *path*."""
     r.filename, r.context = path, context
     if handler is not None:
         r.handler = r.notes["alias-forced-type"] = handler
@@ -337,7 +352,7 @@ def _map(r: Any, path: str, handler: str | None, context: tuple[str, str] | None
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Redirects of sections and .htaccess files."""
+    """Make the fixup of redirects in sections and .htaccess files."""
     conf = scope.dir_config(AliasDirConfig)
     if not conf.redirects and conf.redirect is None:
         return None

@@ -1,4 +1,4 @@
-"""mod_dir: index files, the slash after a folder's name, the fallback for what isn't there.
+"""mod_dir: index files, trailing slash redirects, FallbackResource.
 
 Manual: mod/mod_dir.html.
 """
@@ -30,7 +30,7 @@ REWRITE_HANDLER = "redirect-handler"
 class DirDirConfig:
     """Per-directory settings.
 
-    *names* None means that DirectoryIndex was never given, *redirect* is 0 or the status of DirectoryIndexRedirect.
+    *names* is None without DirectoryIndex, *redirect* is 0 or the status of DirectoryIndexRedirect.
     """
 
     names: list[str] | None = setting(None)
@@ -41,18 +41,18 @@ class DirDirConfig:
 
 
 def add_names_24(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """Every word of the line; ``disabled`` as the only word forgets the names of this section."""
-    found = []
+    """Add every word of the line; ``disabled`` as the only word clears the names of this section."""
+    names = []
     for word in split_words(args[0]):
         if not word:
             break
-        found.append(word)
+        names.append(word)
     known = [] if conf.names is UNSET or conf.names is None else conf.names
-    conf.names = [] if [w.lower() for w in found] == ["disabled"] else [*known, *found]
+    conf.names = [] if [w.lower() for w in names] == ["disabled"] else [*known, *names]
 
 
 def add_name_22(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """One name; 2.2 knows no ``disabled``."""
+    """Add one name; 2.2 has no ``disabled``."""
     known = [] if conf.names is UNSET or conf.names is None else conf.names
     conf.names = [*known, args[0]]
 
@@ -61,7 +61,7 @@ _REDIRECTS = {"on": 302, "off": 0, "permanent": 301, "temp": 302, "seeother": 30
 
 
 def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """On, Off, a word or a number from 300 to 399."""
+    """Set On, Off, a keyword or a number from 300 to 399."""
     word = args[0]
     if word.lower() in _REDIRECTS:
         conf.redirect = _REDIRECTS[word.lower()]
@@ -74,17 +74,17 @@ def set_redirect(cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
 
 
 def set_fallback(_cmd: Command, conf: DirDirConfig, args: list[str]) -> None:
-    """A URL path, or ``disabled``."""
+    """Set a URL path, or ``disabled``."""
     conf.fallback = None if args[0].lower() == "disabled" else args[0]
 
 
 def _serves(sub: Any) -> bool:
-    """Whether the sub-request found something that may stand for the folder: a file, not just an address with path information."""
+    """Return True if the sub-request found a file that may replace the directory."""
     return sub.status == 200 and (sub.handler == "proxy-server" or is_file(sub.finfo))
 
 
 def _take_over(r: Any, sub: Any) -> HookStatus:
-    """Send the client what the sub-request would have sent: its redirect, its refusal."""
+    """Respond as the sub-request would have: with its redirect or its error."""
     r.notes = {**sub.notes, **r.notes}
     r.headers_out = sub.headers_out.overlay(r.headers_out)
     r.err_headers_out = sub.err_headers_out.overlay(r.err_headers_out)
@@ -107,7 +107,7 @@ def _make_fallback(conf: DirDirConfig) -> Any:
 
 def _make_slash(conf: DirDirConfig) -> Any:
     def slash(r: Any) -> HookStatus:
-        """301 to the name with a slash; whoever can't follow redirects of other methods is left alone."""
+        """Redirect (301) to the name with a slash; with redirect-carefully only for GET."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
             return DECLINED
         path = escape_uri(r.uri) + "/"
@@ -124,7 +124,9 @@ def _make_index(conf: DirDirConfig) -> Any:
     last = len(names) - 1
 
     async def index(r: Any) -> HookStatus:
-        """Try the names in order; the first file becomes the answer, the first redirect or the last refusal is passed on."""
+        """Try the names in order: the first file becomes the response, else the first redirect or the last
+        error.
+        """
         failure = 0
         for at, name in enumerate(names):
             sub = await r.engine.lookup_uri(r, name, with_query=True)
@@ -147,14 +149,14 @@ def _make_index(conf: DirDirConfig) -> Any:
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """What a folder's URL becomes: the name with a slash, an index file, or nothing (then a listing may follow)."""
+    """Make the fixup of directory URLs: slash redirect, index file, or nothing (a listing may follow)."""
     conf = scope.dir_config(DirDirConfig)
     fall_back, slash, index = _make_fallback(conf), _make_slash(conf), _make_index(conf)
 
     async def fixup(r: Any) -> HookStatus:
         if r.finfo is None:
-            answer: HookStatus = await fall_back(r) if r.handler is None else DECLINED
-            return answer
+            status: HookStatus = await fall_back(r) if r.handler is None else DECLINED
+            return status
         if not r.uri.endswith("/"):
             found: HookStatus = slash(r)
             return found

@@ -1,6 +1,6 @@
-"""mod_imagemap: clickable pictures that are looked up here.
+"""mod_imagemap: server-side image maps.
 
-Manual: mod/mod_imagemap.html.  Points are in pixels from the top left corner.
+Manual: mod/mod_imagemap.html. Points are in pixels from the top left corner.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ class ImagemapDirConfig:
     base: str = setting("map")
 
 
-# Geometry -------------------------------------------------------------------------------------------------------------------------------------------
+# Geometry ---------------------------------------------------------------------------------------
 def in_rect(at: Point, points: list[Point]) -> bool:
-    """Within the rectangle of two opposite corners, its edges included."""
+    """Return True within the rectangle of two opposite corners, including its edges."""
     (x1, y1), (x2, y2) = points[0], points[1] if len(points) > 1 else (-1.0, 0.0)
     return min(x1, x2) <= at[0] <= max(x1, x2) and min(y1, y2) <= at[1] <= max(y1, y2)
 
 
 def in_circle(at: Point, points: list[Point]) -> bool:
-    """Within the circle around the first point through the second."""
+    """Return True within the circle around the first point through the second."""
     centre, edge = points[0], points[1] if len(points) > 1 else (-1.0, 0.0)
     return _square(at, centre) <= _square(edge, centre)
 
 
 def in_poly(at: Point, points: list[Point]) -> bool:
-    """Within the polygon, or on an edge."""
+    """Return True within the polygon, or on an edge."""
     x, y = at
     inside = False
     for (x1, y1), (x2, y2) in zip(points, [*points[1:], points[0]], strict=True):
@@ -76,7 +76,7 @@ _SHAPES: dict[str, Callable[[Point, list[Point]], bool]] = {
 
 
 def clicked(query: str | None) -> Point | None:
-    """The point in a query such as ``12,34``; None without one, or for 0,0, which text browsers send."""
+    """Return the point of a query such as ``12,34``; None without one, or for the 0,0 of text browsers."""
     if query is None:
         return None
     x = _number(query, ",")
@@ -86,20 +86,20 @@ def clicked(query: str | None) -> Point | None:
 
 
 def _number(words: str, stop: str) -> float | None:
-    """The first number, as long as *stop* doesn't come before it."""
+    """Return the first number, if it comes before *stop*."""
     at = next((i for i, c in enumerate(words) if is_digits(c) or (stop and c == stop)), len(words))
-    found = _LEADING.match(words, at)
-    return float(found[1]) if found else None
+    match = _LEADING.match(words, at)
+    return float(match[1]) if match else None
 
 
-# Map files ------------------------------------------------------------------------------------------------------------------------------------------
+# Map files --------------------------------------------------------------------------------------
 class MapError(Exception):
-    """The map can't be used any further."""
+    """Error: the rest of the map is unusable."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """One request's way through a map: *out* is the menu so far, None where the client clicked."""
+    """State of one request's evaluation of a map: *out* is the menu so far, None after a click."""
 
     r: Any
     style: str
@@ -111,7 +111,7 @@ class Reading:
     distance: float = field(default=-1.0)
 
     def line(self, number: int, words: str) -> str | None:
-        """Take one line; a URL when it covers the point."""
+        """Process one line; return a URL if it covers the point."""
         if not words or words.startswith("#"):
             self._pass_over(words[1:] if words else None)
             return None
@@ -153,7 +153,7 @@ class Reading:
         return None
 
     def _pass_over(self, comment: str | None) -> None:
-        """An empty line (None) or a comment, in a menu."""
+        """Process an empty line (None) or a comment in a menu."""
         if self.out is None:
             return
         if self.style == "formatted":
@@ -173,7 +173,7 @@ class Reading:
             self.out.append(link)
 
     def url(self, base: str, value: str) -> str:
-        """The URL that *value* stands for, taken from *base*; raises MapError."""
+        """Return the URL of *value*, relative to *base*; raise MapError."""
         low = value.lower()
         if low in ("map", "menu"):
             return str(self.r.engine.construct_url(self.r, self.r.uri))
@@ -200,8 +200,8 @@ class Reading:
                 module="imagemap",
             )
             raise MapError
-        found = re.search(r"(?<!/)/(?!/)", base)
-        host, directory = (base, None) if found is None else (base[: found.start()], base[found.start() :])
+        match = re.search(r"(?<!/)/(?!/)", base)
+        host, directory = (base, None) if match is None else (base[: match.start()], base[match.start() :])
         if directory is not None and value.startswith("/"):
             return host + value
         if directory is not None:
@@ -224,13 +224,13 @@ class Reading:
 
 
 def _word(words: str) -> tuple[str, str]:
-    """The first word and what follows the blanks after it."""
+    """Return the first word and the text after the blanks behind it."""
     parts = split(words, 1)
     return parts[0], parts[1] if len(parts) > 1 else ""
 
 
 def _quoted(words: str) -> tuple[str | None, str]:
-    """The text in quotes at the beginning and what follows, (None, *words*) where there is none."""
+    """Return the quoted text at the beginning and the rest, (None, *words*) without one."""
     words = words.lstrip(BLANKS)
     if not words.startswith('"'):
         return None, words
@@ -257,7 +257,7 @@ def _reply(r: Any, url: str) -> HookStatus:
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Redirects to what the clicked area stands for; a menu for clients that can't click."""
+    """Make the handler: a redirect to the clicked area's URL, or a menu without a click."""
     conf = scope.dir_config(ImagemapDirConfig)
 
     def handler(r: Any) -> HookStatus:

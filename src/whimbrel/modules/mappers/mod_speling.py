@@ -1,4 +1,4 @@
-"""mod_speling: files that are spelled nearly as the URL spells them.
+"""mod_speling: corrects misspelled file names in URLs.
 
 Manual: mod/mod_speling.html.
 """
@@ -40,7 +40,9 @@ class SpelingDirConfig:
 
 
 def distance(requested: str, there: str) -> int:
-    """Which single slip leads from *asked* to *there* (MISCAPITALIZED ... MISTYPED), BASENAME where it takes more."""
+    """Return the single error that leads from *requested* to *there* (MISCAPITALIZED ... MISTYPED), else
+    BASENAME.
+    """
     a, b = lower(requested), lower(there)
     at = 0
     while at < len(a) and at < len(b) and a[at] == b[at]:
@@ -61,7 +63,7 @@ def distance(requested: str, there: str) -> int:
 async def candidates(
     conf: SpelingDirConfig, requested: str, names: list[str], slices: Slices
 ) -> list[tuple[int, str]] | None:
-    """(reason, name) for what may have been meant; None when *asked* itself is among the names."""
+    """Return (reason, name) of the similar names; None if *requested* itself is among the names."""
     out = []
     base = lower(requested.partition(".")[0])
     for name in names:
@@ -74,11 +76,11 @@ async def candidates(
             await slices.pause()
             if reason != BASENAME or (conf.basename and lower(name.partition(".")[0]) == base):
                 out.append((reason, name))
-    return sorted(out, key=lambda one: one[0])
+    return sorted(out, key=lambda candidate: candidate[0])
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """301 to the only good candidate, 300 with a list of several."""
+    """Make the fixup: 301 to the only good candidate, 300 with a list of several."""
     conf = scope.dir_config(SpelingDirConfig)
     if not conf.active:
         return None
@@ -91,19 +93,19 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
         if not slash or r.uri == "/" or not r.uri.endswith(after):
             return DECLINED
         slices = Slices(r.engine.turns)
-        found = await candidates(conf, requested, await _names(r, directory or "/", slices), slices)
-        if not found:
-            return DECLINED if found is None else OK
+        similar = await candidates(conf, requested, await _names(r, directory or "/", slices), slices)
+        if not similar:
+            return DECLINED if similar is None else OK
         before = r.uri[: len(r.uri) - len(after)]
-        if found[0][0] != BASENAME and (len(found) == 1 or found[0][0] != found[1][0]):
-            return _redirect(r, before + found[0][1] + (r.path_info or ""))
-        return _choices(r, before, found)
+        if similar[0][0] != BASENAME and (len(similar) == 1 or similar[0][0] != similar[1][0]):
+            return _redirect(r, before + similar[0][1] + (r.path_info or ""))
+        return _choices(r, before, similar)
 
     return CompiledHook(fixup, Reads.HEAD | Reads.FILES, is_async=True)
 
 
 async def _names(r: Any, directory: str, slices: Slices) -> list[str]:
-    """The entries of the folder, which is noted, so that an answer is kept no longer than they stay."""
+    """Return the entries of the directory and record it as a dependency of the response."""
     r.deps.stat_directory(directory)
     try:
         return [to_text(name) for name in [b".", b"..", *await names_in(to_bytes(directory), slices)]]
@@ -125,16 +127,18 @@ def _redirect(r: Any, path: str) -> HookStatus:
     return 301
 
 
-def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> HookStatus:
+def _choices(r: Any, before: str, similar: list[tuple[int, str]]) -> HookStatus:
     query = f"?{r.args}" if r.args is not None else ""
-    paths = [before + name + (r.path_info or "") + query for _reason, name in found]
+    paths = [before + name + (r.path_info or "") + query for _reason, name in similar]
     page = [
-        f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this server.\n"
-        "However, we found documents with names similar to the one you requested.<p>Available documents:\n<ul>\n"
+        f"The document name you requested (<code>{escape_html(r.uri)}</code>) could not be found on this "
+        "server.\n"
+        "However, we found documents with names similar to the one you requested.<p>Available "
+        "documents:\n<ul>\n"
     ]
-    for at, ((reason, _name), path) in enumerate(zip(found, paths, strict=True)):
+    for at, ((reason, _name), path) in enumerate(zip(similar, paths, strict=True)):
         page.append(f'<li><a href="{escape_uri(path)}">{escape_html(path)}</a> ({REASONS[reason]})\n')
-        if 0 < at < len(found) - 1 and reason != BASENAME and found[at + 1][0] == BASENAME:
+        if 0 < at < len(similar) - 1 and reason != BASENAME and similar[at + 1][0] == BASENAME:
             page.append("</ul>\nFurthermore, the following related documents were found:\n<ul>\n")
     page.append("</ul>\n")
     referer = r.headers_in.get("Referer")
@@ -146,13 +150,13 @@ def _choices(r: Any, before: str, found: list[tuple[int, str]]) -> HookStatus:
     r.notes["variant-list"] = "".join(page)
     variants = ",".join(
         f'"{escape_uri(path)}";"{REASONS[reason]}"'
-        for (reason, _name), path in zip(found, paths, strict=True)
+        for (reason, _name), path in zip(similar, paths, strict=True)
     )
     r.env["VARIANTS"] = f"{r.env['VARIANTS']}, {variants}" if "VARIANTS" in r.env else variants
     tail = f" from {referer}" if referer is not None else ""
     r.log(
         "info",
-        f"Spelling fix: {r.uri}: {len(found)} candidates{tail}",
+        f"Spelling fix: {r.uri}: {len(similar)} candidates{tail}",
         code="AH03226" if referer is not None else "AH03227",
         module="speling",
     )

@@ -1,4 +1,4 @@
-"""mod_userdir: /~name as a folder of a user.
+"""mod_userdir: maps /~name to a directory of a user.
 
 Manual: mod/mod_userdir.html.
 """
@@ -22,7 +22,7 @@ from whimbrel.registry.settings import UNSET, setting
 
 @dataclass(slots=True)
 class UserDirServerConfig:
-    """Per-server settings: the patterns as written, whether users need *enabled*, and lists of users.
+    """Per-server settings: patterns as written, the mode of *enabled*, and lists of users.
 
     A virtual host does not inherit lists (its own, empty ones count).
     """
@@ -33,7 +33,7 @@ class UserDirServerConfig:
     enabled: frozenset[str] = setting(frozenset())
 
     def merge_onto(self, base: UserDirServerConfig) -> UserDirServerConfig:
-        """See the class."""
+        """Merge onto *base*, without its lists."""
         return UserDirServerConfig(
             base.patterns if self.patterns is UNSET else self.patterns,
             base.disabled_for_all if self.disabled_for_all is UNSET else self.disabled_for_all,
@@ -43,7 +43,7 @@ class UserDirServerConfig:
 
 
 def set_userdir(_cmd: Command, conf: UserDirServerConfig, words: list[str]) -> None:
-    """``disabled`` or ``enabled`` with users or without, else patterns."""
+    """Set ``disabled`` or ``enabled``, with or without users, else patterns."""
     word, rest = getword(words[0])
     if not word:
         raise ConfigError("UserDir requires an argument.")
@@ -64,7 +64,7 @@ def set_userdir(_cmd: Command, conf: UserDirServerConfig, words: list[str]) -> N
 
 
 def _user_of(conf: UserDirServerConfig, uri: str, nobody: tuple[str, ...]) -> str | None:
-    """The user whom the URL names, None where it isn't for us; *nobody* are names that are none."""
+    """Return the user that the URL names, None if the module does not apply; *nobody* are invalid names."""
     if not uri.startswith("/~"):
         return None
     user = uri[2:].partition("/")[0]
@@ -84,7 +84,7 @@ def _home(user: str) -> str | None:
 
 
 def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, str | None]:
-    """(the folder, None) that *pattern* gives for *user*, or (None, the URL to send the client to)."""
+    """Return (directory, None) that *pattern* gives for *user*, or (None, URL of a redirect)."""
     prefix, star, rest = pattern.partition("*")
     tail = rest if star else pattern
     if not tail or pattern.startswith("/"):
@@ -92,12 +92,12 @@ def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, 
     if star and ":" in prefix:
         return None, prefix + user + below
     home = _home(user)
-    r.set_uncacheable()  # the database of accounts can change unseen
+    r.set_uncacheable()  # the account database has no dependency that could be checked
     return (None if home is None else f"{home}/{tail}"), None
 
 
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """The first pattern whose folder exists, or the last one."""
+    """Make the hook that selects the first pattern whose directory exists, or the last one."""
     conf = scope.server_config(UserDirServerConfig)
     if conf.patterns is None:
         return None
@@ -140,7 +140,8 @@ MODULE = Module(
             where=Context.RSRC_CONF,
             apply=set_userdir,
             record=ConfigScope.SERVER,
-            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username username...', "
+            help="the public subdirectory in users' home directories, or 'disabled', or 'disabled username "
+            "username...', "
             "or 'enabled username username...'",
         ),
     ),

@@ -1,4 +1,4 @@
-"""mod_vhost_alias: document roots and script folders made of the host's name or address.
+"""mod_vhost_alias: document roots and script directories built from the host's name or address.
 
 Manual: mod/mod_vhost_alias.html.
 """
@@ -23,7 +23,7 @@ MAX_PARTS = 19
 _PIECE = re.compile(r"%(?:%|p|(-?)(\d)(\+?)(?:\.(-?)(\d)(\+?))?)")
 _GOOD = re.compile(r"%(?:%|p|-?\d\+?(?:\.-?\d\+?)?)")
 _HALF = re.compile(r"%-?\d\+?\.(?!-?\d)")
-Map = tuple[str, bool]  # format, whether the address stands for the name
+Map = tuple[str, bool]  # format, True if it uses the address in place of the name
 
 
 @dataclass(slots=True)
@@ -50,24 +50,29 @@ def _setter(field: str, by_address: bool) -> Setter:
 
 
 def interpolate(text: str, name: str, port: int) -> str:
-    """*text* with the parts of *name* that it asks for: %0 all, %2 the second, %-2+ the second last and all before, %2.1 a letter."""
+    """Expand *text* with parts of *name*: %0 all, %2 the second, %-2+ all up to the second last, %2.1 a
+    letter.
+    """
     parts = name.split(".", MAX_PARTS - 1)
 
-    def piece(found: re.Match[str]) -> str:
-        if found[0] == "%%":
+    def piece(match: re.Match[str]) -> str:
+        if match[0] == "%%":
             return "%"
-        if found[0] == "%p":
+        if match[0] == "%p":
             return str(port)
-        chosen = _chosen(parts, int(found[2]), bool(found[1]), bool(found[3]), ".")
-        if found[5] is not None:
-            chosen = _chosen(list(chosen), int(found[5]), bool(found[4]), bool(found[6]), "")
+        chosen = _chosen(parts, int(match[2]), bool(match[1]), bool(match[3]), ".")
+        if match[5] is not None:
+            chosen = _chosen(list(chosen), int(match[5]), bool(match[4]), bool(match[6]), "")
         return lower(chosen)
 
     return _PIECE.sub(piece, text)
 
 
 def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: str) -> str:
-    """Part *number* (from 1) of *parts*, or with *and_on* all from there on (away from the end counted from); ``_`` where there is none."""
+    """Return part *number* (from 1) of *parts*, ``_`` if it is absent.
+
+    With *and_on* also all further parts, in the direction of counting.
+    """
     if number == 0:
         return joint.join(parts)
     if number > len(parts):
@@ -79,7 +84,7 @@ def _chosen(parts: list[str], number: int, from_end: bool, and_on: bool, joint: 
 
 
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """URLs below the host's own folder; /cgi-bin/ below its folder of scripts."""
+    """Make the hook that maps URLs below the host's directory, /cgi-bin/ below its script directory."""
     conf = scope.server_config(VhostAliasServerConfig)
     if conf.root is None and conf.scripts is None:
         return None

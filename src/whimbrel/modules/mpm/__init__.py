@@ -1,6 +1,6 @@
-"""Process settings of the multi-processing modules.  Manual: mod/.
+"""Process settings of the multi-processing modules. Manual: mod/.
 
 Modules: mpm, settings, listen.
-Each mod_NAME has one `Module` with directives and hooks; whimbrel.modules lists them.
+Each MPM has one `Module` with directives and checks; whimbrel.modules lists them.
 Must not import: server, cli.
 """

@@ -1,4 +1,4 @@
-"""Listen, which every MPM has in its table.  Manual: mod/mpm_common.html#listen."""
+"""Listen, which is in the table of every MPM. Manual: mod/mpm_common.html#listen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.modules.support.setters import Forbidden, check_context
 
 
 def set_listen(command: Command, _none: None, words: list[str]) -> None:
-    """Listen [host:]port [protocol]; host may be ``*`` or a name."""
+    """Execute Listen [host:]port [protocol]; host may be ``*`` or a name."""
     check_context(command, Forbidden.GLOBAL_ONLY)
     state = state_of(command)
     if not 1 <= len(words) <= 2:
@@ -32,12 +32,12 @@ def set_listen(command: Command, _none: None, words: list[str]) -> None:
 
 
 def _addresses(state: CommandContext, host: str, port: int, scope: str) -> list[str]:
-    """The addresses of *host*, [""] for any."""
+    """Return the addresses of *host*, [""] for any."""
     old = state.dialect.listen_22
     if not host:
         return [""]
     try:
-        found = resolved(host)
+        addresses = resolved(host)
     except (OSError, UnicodeError) as problem:
         state.configuration.warn(
             f"alloc_listener: failed to set up sockaddr for {host}",
@@ -48,11 +48,11 @@ def _addresses(state: CommandContext, host: str, port: int, scope: str) -> list[
         raise ConfigError("Listen setup failed") from None
     if scope:
         _check_scope(state, host, port, scope)
-    return found[:1] if old else found
+    return addresses[:1] if old else addresses
 
 
 def _check_scope(state: CommandContext, host: str, port: int, scope: str) -> None:
-    """2.4 sets the scope of link-local addresses, and only of those."""
+    """Check a scope: 2.4 sets that of link-local addresses only."""
     import ipaddress
 
     cause = ""
@@ -83,7 +83,7 @@ def _interface_exists(name: str) -> bool:
 
 
 def _add(state: CommandContext, listener: Listener) -> None:
-    """Add the listener; 2.4 refuses the same address and port twice while it reads, 2.2 when it binds."""
+    """Add the listener; 2.4 refuses a duplicate address and port at once, 2.2 when it binds."""
     listeners = state.configuration.spec.listeners
     if not state.dialect.listen_22 and any(
         known.address == listener.address and known.port == listener.port for known in listeners

@@ -1,7 +1,7 @@
 """The MPMs: event, worker and prefork of 2.4, prefork of 2.2 (which also has User, Group and ChrootDir).
 
-Whimbrel has one process model of its own; the numbers are checked and corrected as httpd does, with its warnings, and tell how many
-workers there may be.  Manual: mod/mpm_common.html.
+Whimbrel has one process model. The numbers are checked and corrected as in httpd, with its warnings, and
+bound the number of workers. Manual: mod/mpm_common.html.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whimbrel.registry.module import Module
 
 
 def positive(name: str) -> Setter:
-    """A number above 0; *name* "" keeps nothing."""
+    """Return a setter of a number above 0; *name* "" stores nothing."""
 
     def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         value = atoi(words[0])
@@ -35,14 +35,14 @@ def positive(name: str) -> Setter:
 
 
 def buffer_size(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
-    """SendBufferSize, ReceiveBufferSize: checked; the system's own sizes serve better."""
+    """Check SendBufferSize or ReceiveBufferSize, which have no effect: the system's sizes apply."""
     value = atoi(words[0])
     if value < 512 and value != 0:
         raise ConfigError(f"{cmd.name} must be >= 512 bytes, or 0 for system default.")
 
 
 def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """AsyncRequestWorkerFactor: a positive decimal number."""
+    """Set AsyncRequestWorkerFactor: a positive decimal number."""
     try:
         value = float(words[0].strip(" ")) if "_" not in words[0] else None
     except ValueError:
@@ -54,10 +54,10 @@ def set_async_factor(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
     conf.async_factor = value
 
 
-# 2.4: what is wrong with the numbers is said when everything was read --------------------------------------------------------------------------
+# 2.4: the numbers are checked after reading -----------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One MPM of 2.4: the number of its first warning, its limits and its defaults."""
+    """Limits and defaults of one MPM of 2.4, and the number of its first warning."""
 
     name: str
     first_code: int
@@ -75,7 +75,9 @@ _READ = "to avoid almost certain server failure. Please read the documentation."
 
 
 class _Check:
-    """Goes through the numbers in httpd's order; each warning has two codes and wordings, the first for the console, the second for the log."""
+    """Checks the numbers in httpd's order; each warning has two codes and texts, for the console and for the
+    log.
+    """
 
     def __init__(self, configuration: Any, kind: Kind) -> None:
         self.configuration, self.kind = configuration, kind
@@ -111,7 +113,7 @@ def _given(value: int | None, default: int) -> int:
 
 
 def check_threads(configuration: Any, kind: Kind) -> None:
-    """worker_check_config and event_check_config."""
+    """Check the numbers as worker_check_config and event_check_config do."""
     check = _Check(configuration, kind)
     conf = check.conf
     conf.server_limit = servers = check.limit(
@@ -142,14 +144,18 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
         text = f"MaxRequestWorkers of {workers} is less than ThreadsPerChild of {threads}, increasing to"
         check.warn(
             14,
-            f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a single server.",
+            f"{text} {threads}. MaxRequestWorkers must be at least as large as the number of threads in a "
+            "single server.",
             f"{text} match",
         )
         workers = threads
     needed = workers // threads
     if workers % threads:
         lower = needed * threads
-        text = f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, decreasing to nearest multiple {lower}"
+        text = (
+            f"MaxRequestWorkers of {workers} is not an integer multiple of ThreadsPerChild of {threads}, "
+            f"decreasing to nearest multiple {lower}"
+        )
         check.warn(16, f"{text}, for a maximum of {needed} servers.", text)
         workers = lower
     if needed > servers:
@@ -167,7 +173,10 @@ def _checked_workers(check: _Check, workers: int, threads: int, servers: int) ->
 
 
 def check_prefork(configuration: Any) -> None:
-    """prefork_check_config.  2.2 has said everything while reading; at its second reading a later ServerLimit counts for MaxClients too."""
+    """Check the numbers as prefork_check_config does.
+
+    2.2 has warned while reading; at its second reading a later ServerLimit applies to MaxClients too.
+    """
     if not configuration.dialect.process_numbers_late:
         read: MpmConfig = configuration.main.config(MpmConfig)
         if read.server_limit and read.max_workers:
@@ -183,7 +192,8 @@ def check_prefork(configuration: Any) -> None:
         text = f"MaxRequestWorkers of {workers} exceeds ServerLimit value of {servers}"
         check.warn(
             5,
-            f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the ServerLimit directive.",
+            f"{text} servers, decreasing MaxRequestWorkers to {servers}. To increase, please see the "
+            "ServerLimit directive.",
             f"{text}, decreasing to match",
         )
         workers = servers
@@ -195,11 +205,11 @@ def check_prefork(configuration: Any) -> None:
 
 
 def checked_by(kind: Kind) -> Callable[[Any], None]:
-    """The check of a threaded MPM as a check_config step."""
+    """Return the check of a threaded MPM as a check_config step."""
     return lambda configuration: check_threads(configuration, kind)
 
 
-# 2.2: said at once, in several lines --------------------------------------------------------------------------------------------------------------
+# 2.2: messages while reading, in several lines --------------------------------------------------
 MAX_SERVERS_22 = 200000
 
 
@@ -209,7 +219,7 @@ def _say(cmd: Command, *lines: str) -> None:
 
 
 def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """ServerLimit: counts for the MaxClients lines that follow."""
+    """Set ServerLimit: it applies to the MaxClients lines that follow."""
     value = atoi(words[0])
     if value > MAX_SERVERS_22:
         _say(
@@ -223,7 +233,7 @@ def set_server_limit_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None
 
 
 def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """MaxClients: at most the ServerLimit given so far (256)."""
+    """Set MaxClients: at most the ServerLimit set so far (256)."""
     value, limit = atoi(words[0]), conf.server_limit if isinstance(conf.server_limit, int) else 256
     if value > limit:
         _say(
@@ -238,7 +248,7 @@ def set_max_clients_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 
 
 def set_min_spare_22(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """MinSpareServers: at least 1."""
+    """Set MinSpareServers: at least 1."""
     value = atoi(words[0])
     if value <= 0:
         _say(
@@ -357,7 +367,8 @@ _THREADED: tuple[AnyDirective, ...] = (
         where=Context.RSRC_CONF,
         record=ConfigScope.NONE,
         apply=process_number("thread_limit"),
-        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild",
+        help="Maximum number of worker threads per child process for this run of Apache - Upper limit for "
+        "ThreadsPerChild",
     ),
 )
 _ASYNC: tuple[AnyDirective, ...] = (
@@ -511,7 +522,7 @@ _PREFORK_22: tuple[AnyDirective, ...] = (
     ),
 )
 
-# In the order in which -L lists them.
+# In the order of -L.
 _HEAD = (*_LISTENING[:2], LISTEN, *_LISTENING[2:])
 
 EVENT = Module(

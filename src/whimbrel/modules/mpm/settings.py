@@ -1,6 +1,7 @@
-"""Settings of the server process: files it keeps, limits of its children, mutexes.  What they come to is in spec.py.
+"""Settings of the server process: its files, limits of its children, mutexes. core/spec.py evaluates them.
 
-Most stand in core.c's table but concern the MPM.  Manual: mod/mpm_common.html, mod/core.html#mutex, mod/mod_unixd.html.
+Most are in core.c's table but concern the MPM. Manual: mod/mpm_common.html, mod/core.html#mutex,
+mod/mod_unixd.html.
 """
 
 from __future__ import annotations
@@ -19,39 +20,39 @@ from whimbrel.modules.support.setters import Setter, global_only
 
 
 def on_process(setter: Setter) -> Setter:
-    """*setter*, global only, handed the main server's Process record."""
+    """Return *setter*, global only, applied to the main server's `MpmConfig`."""
     return global_only(lambda cmd, _none, words: setter(cmd, cmd.main_server(MpmConfig), words))
 
 
 def program(cmd: Command) -> str:
-    """How the program is called in messages."""
+    """Return the program name that messages show."""
     configuration = getattr(cmd, "configuration", None)
     name: str = configuration.program if configuration is not None else "apache2"
     return name
 
 
 def unknown(cmd: Command, code: str, text: str) -> StartError:
-    """A name that the system doesn't know: httpd prints it without the place of the line and ends."""
+    """Return the error for an unknown user or group, which httpd prints without source location."""
     return StartError((f"{code}: " if cmd.dialect.messages_24 else "") + f"{program(cmd)}: {text}")
 
 
 def process_text(name: str) -> Setter:
-    """The first word, as written."""
+    """Return a setter of the first word, as written."""
     return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0]))
 
 
 def process_number(name: str) -> Setter:
-    """Whatever atoi reads."""
+    """Return a setter of a number, read as atoi does."""
     return on_process(lambda _cmd, conf, words: setattr(conf, name, atoi(words[0])))
 
 
 def process_flag(name: str) -> Setter:
-    """On or Off."""
+    """Return a setter of On or Off."""
     return on_process(lambda _cmd, conf, words: setattr(conf, name, words[0].lower() == "on"))
 
 
 def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """CoreDumpDirectory: must be there."""
+    """Set CoreDumpDirectory: it must exist."""
     path = cmd.server_path(words[0])
     if not os.path.exists(to_bytes(path)):
         raise ConfigError(f"CoreDumpDirectory {path} does not exist")
@@ -61,14 +62,14 @@ def set_core_directory(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 
 
 def set_chroot(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """ChrootDir: must be a folder; 2.4 takes a relative one from the working directory."""
+    """Set ChrootDir: it must be a directory; 2.4 resolves a relative one in the working directory."""
     if not os.path.isdir(to_bytes(words[0])):
         raise ConfigError("ChrootDir must be a valid directory")
     conf.chroot = words[0]
 
 
 def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
-    """DefaultRuntimeDir: executed when it is read; must be a folder."""
+    """Execute DefaultRuntimeDir when it is read; it must be a directory."""
     try:
         path = cmd.server_path(words[0])
     except ConfigError:
@@ -79,17 +80,19 @@ def set_run_directory(cmd: Command, _none: None, words: list[str]) -> None:
 
 
 def memory(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
-    """MaxMemFree, ThreadStackSize: checked, without an effect: there are no allocators and no thread stacks to size."""
+    """Check MaxMemFree or ThreadStackSize, which have no effect: there are no allocators or thread stacks to
+    size.
+    """
     if not 0 <= strtol(words[0])[0] < 1 << 63:
         raise ConfigError(f"Invalid {cmd.name} value: {words[0]}")
 
 
 def set_port(_cmd: Command, _none: None, _words: list[str]) -> None:
-    """Port: gone since 2.0."""
+    """Refuse Port, removed in 2.0."""
     raise ConfigError("Port was replaced with Listen in Apache 2.0")
 
 
-# Mutexes: nothing in Whimbrel needs one, but a line that httpd refuses is refused.
+# Mutex settings have no effect in Whimbrel, but a line that httpd refuses is refused.
 _MECHANISMS = (
     "none",
     "default",
@@ -104,7 +107,8 @@ _MECHANISMS = (
     "no",
 )
 _MECHANISM_HELP = (
-    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', "
+    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', "
+    "'file:/path/to/file', 'pthread', "
     "'sysvsem', 'posixsem', 'sem')"
 )
 MUTEX_TYPES = {
@@ -126,16 +130,16 @@ MUTEX_TYPES = {
 
 
 def set_mutex(cmd: Command, _conf: MpmConfig, words: list[str]) -> None:
-    """Mutex mechanism[:folder] [type] [OmitPID]: of several types the last counts."""
-    found = split_words(words[0])
-    if not found or not found[0]:
+    """Check Mutex mechanism[:directory] [type] [OmitPID]: of several types the last counts."""
+    tokens = split_words(words[0])
+    if not tokens or not tokens[0]:
         raise ConfigError(f"Mutex requires at least a mechanism argument {_MECHANISM_HELP}")
-    mechanism, colon, directory = found[0].partition(":")
+    mechanism, colon, directory = tokens[0].partition(":")
     if mechanism.lower() not in _MECHANISMS:
-        raise ConfigError(f"Invalid Mutex argument {found[0]} {_MECHANISM_HELP}")
+        raise ConfigError(f"Invalid Mutex argument {tokens[0]} {_MECHANISM_HELP}")
     if directory and not os.path.isdir(to_bytes(cmd.server_path(directory))):
-        raise ConfigError(f"Invalid Mutex directory in argument {found[0]}")
-    types = [word for word in found[1:] if word.lower() != "omitpid"]
+        raise ConfigError(f"Invalid Mutex directory in argument {tokens[0]}")
+    types = [word for word in tokens[1:] if word.lower() != "omitpid"]
     kind = types[-1] if types else "default"
     if not any(cmd.loaded(module) for module in MUTEX_TYPES.get(kind, ())):
         raise ConfigError(f"Mutex type {kind} is not valid")
@@ -147,16 +151,17 @@ _MUTEXES_22 = ("default", "flock", "fcntl", "sysvsem", "posixsem", "pthread")
 
 
 def set_accept_mutex(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """AcceptMutex of 2.2."""
+    """Set AcceptMutex of 2.2."""
     if words[0].lower() not in _MUTEXES_22:
         raise ConfigError(
-            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: {', '.join(_MUTEXES_22)}."
+            f"{words[0]} is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: "
+            f"{', '.join(_MUTEXES_22)}."
         )
     conf.accept_mutex = words[0].lower()
 
 
 def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """RegexDefaultOptions: plain and ``+`` words add, ``-`` words remove, ``none`` empties."""
+    """Set RegexDefaultOptions: unsigned and ``+`` words add, ``-`` words remove, ``none`` clears."""
     options = (
         set(conf.regex_options) if isinstance(conf.regex_options, frozenset) else {"DOTALL", "DOLLAR_ENDONLY"}
     )
@@ -174,7 +179,7 @@ def set_regex_options(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 
 
 def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> Setter:
-    """User and Group: a name that the system knows, or ``#number``, which nobody checks."""
+    """Return a setter of User or Group: an existing name, or ``#number``, which is not checked."""
 
     def apply(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         word = words[0]
@@ -186,7 +191,7 @@ def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> 
 
 
 def suexec(message: str) -> Setter:
-    """Suexec On needs a program that Whimbrel doesn't have; Off is fine."""
+    """Return a setter of Suexec: On needs a program that Whimbrel lacks; Off is accepted."""
 
     def apply(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
         if words[0].lower() == "on":
@@ -197,7 +202,7 @@ def suexec(message: str) -> Setter:
 
 
 def group_exists(name: str) -> bool:
-    """Whether the system has the group."""
+    """Return True if the system has the group."""
     import grp
 
     try:
@@ -223,7 +228,7 @@ ROOT_REFUSED = "\n\t".join(
 
 
 def set_user(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """User: not root."""
+    """Set User: not root."""
     number = user_id(words[0])
     if number is None:
         raise unknown(cmd, "AH00543", f"bad user name {words[0]}")
@@ -280,7 +285,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V24,
         apply=process_number("requests_per_child"),
-        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)",
+        help="Maximum number of connections a particular child serves before dying. (DEPRECATED, use "
+        "MaxConnectionsPerChild)",
     ),
     Directive(
         name="MaxRequestsPerChild",
@@ -343,7 +349,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V24,
         apply=process_flag("see_request_tail"),
-        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+        help='For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
+        "see the first 63",
     ),
     Directive(
         name="Mutex",
@@ -387,7 +394,8 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         record=ConfigScope.NONE,
         versions=Versions.V22,
         apply=on_process(set_accept_mutex),
-        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, posixsem, pthread.",
+        help="Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, "
+        "posixsem, pthread.",
     ),
     Directive(
         name="Suexec",

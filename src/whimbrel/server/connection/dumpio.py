@@ -72,8 +72,7 @@ class DumpIO:
 
 
 class DumpIOProtocol(HttpProtocol):
-    """Connection whose server may enable dumps; it bypasses the response cache, so that everything is logged.
-    """
+    """Connection whose server may enable dumps; it bypasses the response cache to log everything."""
 
     __slots__ = ("_dump",)
 
@@ -87,9 +86,7 @@ class DumpIOProtocol(HttpProtocol):
         settings = engine.configuration.provider("dumpio", "wanted")(engine.configuration, server)
         level = settings.level if not engine.configuration.dialect.messages_24 else "trace7"
         # notices are always logged
-        is_enabled = level == "notice" or enabled(
-            server.config(CoreServerConfig).log_level, "dumpio", level
-        )
+        is_enabled = level == "notice" or enabled(server.config(CoreServerConfig).log_level, "dumpio", level)
         if is_enabled and (settings.input or settings.output):
             self._dump, self._by_head = DumpIO(engine, server, self.connection, settings), {}
             if settings.input:
@@ -114,20 +111,20 @@ class DumpIOProtocol(HttpProtocol):
             dump.data("in", "HEAP", data)
         super()._feed()
 
-    def _send(self, answer: Response) -> None:
+    def _send(self, response: Response) -> None:
         dump = self._dump
         if dump is not None and dump.output:
             dump.say("dumpio_out", _OUT)
-            dump.data("out", "HEAP", answer.head(self.service.date_field()))
-            if answer.stream is not None:
-                answer.stream = _logged_parts(dump, answer.stream)
+            dump.data("out", "HEAP", response.head(self.service.date_field()))
+            if response.stream is not None:
+                response.stream = _logged_parts(dump, response.stream)
             else:
                 dump.say("dumpio_out", _OUT)
-                for kind, data in _parts(answer):
+                for kind, data in _parts(response):
                     dump.data("out", kind, data, shown_as="MMAP" if kind == "FILE" else "")
                 dump.marks("EOS")
                 dump.passes("FLUSH" if dump.old else "EOR")
-        super()._send(answer)
+        super()._send(response)
 
     def _answered(self) -> None:
         dump = self._dump
@@ -142,16 +139,16 @@ class DumpIOProtocol(HttpProtocol):
         super()._end()
 
 
-def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
+def _parts(response: Response) -> Iterator[tuple[str, bytes]]:
     """Iterate over (bucket type, bytes) of the body; a cached file's content counts as FILE, too."""
-    r = answer.request
+    r = response.request
     is_single_file = (
         r.finfo is not None
         and S_ISREG(r.finfo.st_mode)
         and r.status == 200
         and r.handler in (None, "", "default-handler")
     )
-    for part in answer.parts:
+    for part in response.parts:
         if isinstance(part, FileSegment):
             yield "FILE", part.read()
         elif part:
@@ -160,7 +157,7 @@ def _parts(answer: Response) -> Iterator[tuple[str, bytes]]:
                 if r.finfo is not None
                 and is_single_file
                 and len(part) == r.finfo.st_size
-                and answer.framing is not Framing.CHUNKED
+                and response.framing is not Framing.CHUNKED
                 else "HEAP",
                 part,
             )

@@ -70,7 +70,7 @@ def _version_1(data: bytes) -> ProxyHeaderFields | None:
     if words[1:2] == ["UNKNOWN"] and len(words) > 2:
         return ProxyHeaderFields(end + 2)
     if words[1:] == ["UNKNOWN"]:
-        raise BadHeader  # as httpd, which reads the start of what follows as the rest of the header
+        raise BadHeader  # as httpd, which reads the following bytes as the rest of the header
     if words[1:2] not in (["TCP4"], ["TCP6"]):
         raise BadHeader(
             "AH03499",

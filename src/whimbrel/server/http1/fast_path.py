@@ -181,7 +181,7 @@ class FastPath(ResponseWriter):
                 break
             if cached.file:
                 if out:
-                    break  # what is gathered is written first
+                    break  # write the gathered responses first
                 return end if self._replay_file(cached, head) else 0
             if cached.large:
                 out += (cached.serialize_head(connection, service.date, service.now), cached.payload)

@@ -117,7 +117,7 @@ class HttpProtocol(FastPath):
             self._process_buffer()
         return not self.transport.is_closing()
 
-    # what arrives -----------------------------------------------------------------------------
+    # input --------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         if self._state is State.READY and not self._paused:
             if self._buffer:
@@ -164,7 +164,7 @@ class HttpProtocol(FastPath):
             self._reading = True
             self.transport.resume_reading()
 
-    # the whole road ---------------------------------------------------------------------------
+    # the general path ---------------------------------------------------------------------------
     def _process_buffer(self, *, cache_missed: bool = False, more: bool = False) -> None:
         """Answer the complete heads in the buffer, in order, until one has to wait.
 
@@ -239,11 +239,11 @@ class HttpProtocol(FastPath):
         self.transport.set_protocol(http2)
         return http2
 
-    def _switches(self, answer: Response) -> bool:
+    def _switches(self, response: Response) -> bool:
         if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
-        answer.on_sent(0)
+        response.on_sent(0)
         head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
@@ -287,22 +287,22 @@ class HttpProtocol(FastPath):
             body = empty
         self._body = body
         try:
-            answer = self.service.engine.respond(self.connection, head, body)
+            response = self.service.engine.respond(self.connection, head, body)
         except Exception as problem:
             self._failed(problem)
             return
-        if answer.__class__ is Response or isinstance(answer, Response):
-            self._send(answer)
+        if response.__class__ is Response or isinstance(response, Response):
+            self._send(response)
         else:
-            self._task = self.service.loop.create_task(self._later(answer))
+            self._task = self.service.loop.create_task(self._later(response))
 
     async def _later(self, waiting: Awaitable[Response]) -> None:
         try:
-            answer = await waiting
+            response = await waiting
         except Exception as problem:
             self._failed(problem)
         else:
-            self._send(answer)
+            self._send(response)
             self._process_buffer()
 
     # bodies -----------------------------------------------------------------------------------

@@ -73,8 +73,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         """Process the buffered input."""
 
     @abstractmethod
-    def _switches(self, answer: Response) -> bool:
-        """Return True if *answer*, a 101 response, has handed the connection over to another protocol."""
+    def _switches(self, response: Response) -> bool:
+        """Return True if *response*, a 101 response, has handed the connection over to another protocol."""
 
     @abstractmethod
     def _answered(self) -> None:
@@ -113,14 +113,14 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self.deadline = self.service.clock + seconds
 
     # sending ----------------------------------------------------------------------------------
-    def _send(self, answer: Response) -> None:
-        if answer.request.status == 101 and self._switches(answer):
+    def _send(self, response: Response) -> None:
+        if response.request.status == 101 and self._switches(response):
             return
         self.deadline = FOREVER
         service = self.service
-        head, parts = answer.head(service.date if service.in_tick else service.date_field()), answer.parts
-        if answer.stream is not None:
-            self._task = service.loop.create_task(self._stream(answer, head))
+        head, parts = response.head(service.date if service.in_tick else service.date_field()), response.parts
+        if response.stream is not None:
+            self._task = service.loop.create_task(self._stream(response, head))
             return
         if len(parts) == 1:
             first = parts[0]
@@ -128,22 +128,22 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         else:
             body = _joined(parts)
         if body is None:
-            self._send_rest(answer, head)
+            self._send_rest(response, head)
         else:
-            data = (chunk(body) + b"0\r\n\r\n") if answer.framing is Framing.CHUNKED else body
+            data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
                 if len(data) < LARGE_THRESHOLD:
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))
-            self._on_sent(answer, len(body))
+            self._on_sent(response, len(body))
 
-    def _send_rest(self, answer: Response, head: bytes, already: int = 0) -> None:
+    def _send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
         """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
         empty.
         """
         self.deadline = FOREVER
-        self._pending_file = (answer, head)
+        self._pending_file = (response, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
             self.transport.set_write_buffer_limits(high=0)
         else:
@@ -154,23 +154,23 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         waiting, self._pending_file = self._pending_file, None
         if waiting is None:
             return
-        answer, head = waiting
+        response, head = waiting
         out = self._dup_socket() or socket.socket()
         self._out = out
         at_once = True
-        size = sum(size_of(part) for part in answer.parts)
+        size = sum(size_of(part) for part in response.parts)
 
         def done(count: int, problem: OSError | None) -> None:
             self._file = None
             if problem is not None:
                 self.connection.aborted = True
                 self.transport.abort()
-            self._on_sent(answer, size, count - len(head) - size, broken=problem is not None)
+            self._on_sent(response, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
                 self._process_buffer()
 
         self._file = FileSender(
-            self.service.loop, out, [head, *_framed(answer)], done, self._wait_for_window, already
+            self.service.loop, out, [head, *_framed(response)], done, self._wait_for_window, already
         )
         self._file.start()
         at_once = False
@@ -184,14 +184,14 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def _wait_for_window(self) -> None:
         self._wait(self._listener.timeout)
 
-    async def _stream(self, answer: Response, head: bytes) -> None:
+    async def _stream(self, response: Response, head: bytes) -> None:
         """Send a response body as it is produced; a failure closes the connection, so the client detects
         truncation.
         """
-        chunked = answer.framing is Framing.CHUNKED
+        chunked = response.framing is Framing.CHUNKED
         count, broken = 0, False
         self.transport.write(head)
-        stream: Any = answer.stream
+        stream: Any = response.stream
         try:
             async for piece in stream:
                 if self.transport.is_closing():
@@ -211,32 +211,31 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             close = getattr(stream, "aclose", None)
             if close is not None:
                 await close()
-        self._on_sent(answer, count, broken=broken)
+        self._on_sent(response, count, broken=broken)
         self._process_buffer()
 
-    def _on_sent(self, answer: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
-        """Account for a sent or failed response; *count* and *more* are the arguments of `Response.on_sent`.
-        """
+    def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
+        """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
         service = self.service
         service.requests += 1
         service.sent += count
-        took = time() - answer.received_at
+        took = time() - response.received_at
         if took > 0.0:
             service.duration += took * 1000.0
         try:
-            answer.on_sent(count, more)
+            response.on_sent(count, more)
         except Exception as problem:
             service.report(problem)
         self.connection.served += 1
         if self._state is State.LINGER:
             return
-        if broken or answer.close:
+        if broken or response.close:
             self._end()
         else:
             self._answered()
 
     def _failed(self, problem: BaseException) -> None:
-        """Answer with a 500 without a body after an internal error, and log it."""
+        """Respond with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
         if self._state is not State.LINGER:
             self.transport.write(BROKEN)
@@ -266,12 +265,12 @@ def _joined(parts: list[Part]) -> bytes | None:
     return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
-def _framed(answer: Response) -> list[Part]:
+def _framed(response: Response) -> list[Part]:
     """Return the parts of a response, with chunk framing if it is chunked."""
-    if answer.framing is not Framing.CHUNKED:
-        return answer.parts
+    if response.framing is not Framing.CHUNKED:
+        return response.parts
     out: list[Part] = []
-    for part in answer.parts:
+    for part in response.parts:
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]

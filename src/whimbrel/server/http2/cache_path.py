@@ -109,11 +109,7 @@ class CachedResponder:
     def _give(self, number: int, cached: CachedResponse, head: RawHead | None) -> bool:
         """Send a cached response if the windows have room for it."""
         session, wire = self.session, self.session.wire
-        if (
-            cached.size > self.sender.largest
-            or cached.head_size > MAX_HEAD
-            or not wire.has_room(cached.size)
-        ):
+        if cached.size > self.sender.largest or cached.head_size > MAX_HEAD or not wire.has_room(cached.size):
             return False
         service = session.service
         service.engine.log_hit(cached, session.connection, head)
@@ -142,7 +138,6 @@ class CachedResponder:
         return cached, head
 
     def try_cache(self, number: int, raw: bytes) -> bool:
-        """Send the cached response to the request with the raw head *raw*; False if there is none or no room.
-        """
+        """Send the cached response to the raw head *raw*; return False if there is none or no room."""
         cached, head = self._lookup(raw)
         return cached is not None and not self.sender.padding and self._give(number, cached, head)

@@ -160,7 +160,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         else:
             await asyncio.sleep(0)
 
-    # what arrives -------------------------------------------------------------------------------
+    # input --------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         if self.ended:
             return
@@ -313,17 +313,17 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._respond(stream)
 
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
-        one, service = self.connection, self.service
-        tag = f"{service.engine.runtime.pid}-{one.id}-{number}"
+        outer, service = self.connection, self.service
+        tag = f"{service.engine.runtime.pid}-{outer.id}-{number}"
         push = "on" if self.settings.push and self.wire.takes_push else "off"
-        notes = {**one.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
+        notes = {**outer.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
         connection = Connection(
-            one.client_ip,
-            one.client_port,
-            one.local_ip,
-            one.local_port,
+            outer.client_ip,
+            outer.client_port,
+            outer.local_ip,
+            outer.local_port,
             served=1,
-            id=one.id,
+            id=outer.id,
             is_draining=True,
             notes=notes,
         )
@@ -335,23 +335,23 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def _respond(self, stream: Stream) -> None:
         stream.connection.notes.pop("switched-to", None)
         try:
-            answer = self.service.engine.respond(stream.connection, stream.head, stream.body)
+            response = self.service.engine.respond(stream.connection, stream.head, stream.body)
         except Exception as problem:
             self._failed(stream, problem)
             return
-        if isinstance(answer, Response):
-            self.sender.send(stream, answer)
+        if isinstance(response, Response):
+            self.sender.send(stream, response)
         else:
             self.pending += 1
-            stream.task = self.service.loop.create_task(self._later(stream, answer))
+            stream.task = self.service.loop.create_task(self._later(stream, response))
 
     async def _later(self, stream: Stream, waiting: Awaitable[Response]) -> None:
         try:
-            answer = await waiting
+            response = await waiting
         except Exception as problem:
             self._failed(stream, problem)
         else:
-            self.sender.send(stream, answer)
+            self.sender.send(stream, response)
         finally:
             self._adapt_pending()
         self.flush()
@@ -370,7 +370,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self._schedule_tick()
 
     def _failed(self, stream: Stream, problem: BaseException) -> None:
-        """Answer with a 500 without a body after an internal error."""
+        """Respond with a 500 without a body after an internal error."""
         self.service.report(problem)
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)

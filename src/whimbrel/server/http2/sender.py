@@ -29,27 +29,29 @@ class Sender:
         self.padding = (1 << settings.padding) - 1
         self.largest = settings.max_data or 1 << 24
 
-    def send(self, stream: Stream, answer: Response) -> None:
-        """Send *answer*: synchronously what the windows allow, the rest in a task."""
+    def send(self, stream: Stream, response: Response) -> None:
+        """Send *response*: synchronously up to the windows, the rest in a task."""
         if stream.gone:
-            self._drop(stream, answer)
+            self._drop(stream, response)
             return
-        parts, wire = answer.parts, self.wire
-        block = wire.encoder.head(answer.head_prefix, self.session.service.date_field(), answer.head_suffix)
-        if answer.stream is None and not any(isinstance(part, FileSegment) for part in parts):
+        parts, wire = response.parts, self.wire
+        block = wire.encoder.head(
+            response.head_prefix, self.session.service.date_field(), response.head_suffix
+        )
+        if response.stream is None and not any(isinstance(part, FileSegment) for part in parts):
             body = b"".join(cast(list[bytes], parts))
             wire.send_head(stream.number, block, end=not body)
             count = self._now(stream, body)
             if count == len(body):
-                self.finish(stream, answer, count)
+                self.finish(stream, response, count)
                 return
-            answer.parts = [body]
+            response.parts = [body]
             stream.held = len(body) - count
             self.session.held += stream.held
         else:
             count = 0
             wire.send_head(stream.number, block, end=False)
-        stream.task = self.session.service.loop.create_task(self._rest(stream, answer, count))
+        stream.task = self.session.service.loop.create_task(self._rest(stream, response, count))
 
     def _now(self, stream: Stream, body: bytes) -> int:
         """Send as much of a complete body as the windows allow; return the number of bytes."""
@@ -72,13 +74,13 @@ class Sender:
         padding = random.randrange(self.padding + 1) if self.padding else None
         self.wire.send_data(stream, data, end=end, padding=padding)
 
-    async def _rest(self, stream: Stream, answer: Response, count: int) -> None:
+    async def _rest(self, stream: Stream, response: Response, count: int) -> None:
         """Send the rest of a response; reset the stream after a failure, so that the client detects the
         truncation.
         """
         session = self.session
         try:
-            async for piece in _pieces(answer, count):
+            async for piece in _pieces(response, count):
                 count += await self._piece(stream, piece)
                 if stream.gone:
                     break
@@ -93,8 +95,8 @@ class Sender:
                 session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)
         finally:
-            await _close(answer)
-        self.finish(stream, answer, count)
+            await _close(response)
+        self.finish(stream, response, count)
         session.flush()
 
     async def _piece(self, stream: Stream, piece: bytes) -> int:
@@ -126,16 +128,16 @@ class Sender:
             session.waiting -= 1
             stream.room = None
 
-    def _drop(self, stream: Stream, answer: Response) -> None:
-        stream.task = self.session.service.loop.create_task(self._dropped(stream, answer))
+    def _drop(self, stream: Stream, response: Response) -> None:
+        stream.task = self.session.service.loop.create_task(self._dropped(stream, response))
 
-    async def _dropped(self, stream: Stream, answer: Response) -> None:
-        await _close(answer)
-        self.finish(stream, answer, 0)
+    async def _dropped(self, stream: Stream, response: Response) -> None:
+        await _close(response)
+        self.finish(stream, response, 0)
 
-    def finish(self, stream: Stream, answer: Response, count: int) -> None:
+    def finish(self, stream: Stream, response: Response, count: int) -> None:
         """Log the response, which was sent or has failed, and account for it."""
-        service, request = self.session.service, answer.request
+        service, request = self.session.service, response.request
         self.session.held -= stream.held
         stream.held = 0
         if request.header_only and request.status == 200:
@@ -147,17 +149,17 @@ class Sender:
         stream.connection.is_draining = False
         service.requests += 1
         service.sent += count
-        service.duration += max(0.0, time() - answer.received_at) * 1000.0
+        service.duration += max(0.0, time() - response.received_at) * 1000.0
         try:
-            answer.on_sent(count)
+            response.on_sent(count)
         except Exception as problem:
             service.report(problem)
         self.session.done(stream)
 
 
-async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
+async def _pieces(response: Response, start: int) -> AsyncIterator[bytes]:
     """Iterate over the response body in pieces of up to `READ` bytes, beginning at byte *start*."""
-    for part in answer.parts:
+    for part in response.parts:
         if isinstance(part, FileSegment):
             at = 0
             while at < part.length:
@@ -169,17 +171,17 @@ async def _pieces(answer: Response, start: int) -> AsyncIterator[bytes]:
         else:
             for at in range(start, len(part), READ):
                 yield part[at : at + READ]
-    if answer.stream is not None:
-        async for data in answer.stream:
+    if response.stream is not None:
+        async for data in response.stream:
             if data:
                 yield data
 
 
-async def _close(answer: Response) -> None:
+async def _close(response: Response) -> None:
     """Close the files and the stream of a response."""
-    for part in answer.parts:
+    for part in response.parts:
         if isinstance(part, FileSegment):
             os.close(part.handle)
-    close = getattr(answer.stream, "aclose", None)
+    close = getattr(response.stream, "aclose", None)
     if close is not None:
         await close()

@@ -49,9 +49,9 @@ class LogFile:
         return sum(map(len, self._lines))
 
     def flush(self, *, everything: bool = True) -> None:
-        """Write what is due; never raises.
+        """Write the lines that are due; never raise.
 
-        What cannot be written stays (`blocked`) until a call with *everything*, or until too much waits.
+        Lines that cannot be written stay (`blocked`) until a call with *everything*, or until too much waits.
         """
         if not self._lines or (
             not everything
@@ -104,10 +104,10 @@ class Syslog(LogFile):
         import syslog
 
         for line in b"".join(pieces).decode("latin-1").split("\n")[:-1]:
-            found = _DATED.match(line)
-            level = LEVELS.get(found["level"], syslog.LOG_DEBUG) if found is not None else syslog.LOG_ERR
+            match = _DATED.match(line)
+            level = LEVELS.get(match["level"], syslog.LOG_DEBUG) if match is not None else syslog.LOG_ERR
             syslog.syslog(
-                min(level, syslog.LOG_DEBUG), line[found.start("text") :] if found is not None else line
+                min(level, syslog.LOG_DEBUG), line[match.start("text") :] if match is not None else line
             )
         return []
 
@@ -273,7 +273,7 @@ class Logs:
         return (known[1] if known is not None else self._find(sink)).add
 
     def flush_tick(self) -> None:
-        """Write what this tick has logged."""
+        """Write the lines of this tick."""
         due, self._due = self._due, []
         for output in due:
             output.flush(everything=False)

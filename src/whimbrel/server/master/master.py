@@ -89,9 +89,9 @@ class Master:
         if loaded and not self.sockets:
             self.sockets = systemd.listen_fds(os.environ)
         bound = sockets.bind_all(spec.listeners, self.sockets, spec.backlog, configuration.dialect)
-        for key, one in self.sockets.items():
+        for key, sock in self.sockets.items():
             if key not in bound:
-                one.close()
+                sock.close()
         self.sockets = bound
         logs = Logs(configuration.dialect, configuration.program, configuration.root)
         runtime = ServerRuntime(logs, min(32, max(4, spec.threads)))
@@ -244,8 +244,7 @@ class Master:
         source_of("core", "", "")
 
     def _fork_workers(self) -> None:
-        """Fork the workers; freeze shared objects first, so that garbage collections do not copy their pages.
-        """
+        """Fork the workers; freeze shared objects first, so that collections do not copy pages."""
         if self.life.generation:
             self._import()
             gc.unfreeze()
@@ -303,7 +302,7 @@ class Master:
         block the loop.
         """
         pending, self._pending_signals = set(self._pending_signals), []
-        return next((one for one in _URGENCY if one in pending), pending.pop())
+        return next((number for number in _URGENCY if number in pending), pending.pop())
 
     def _handle_signal(self, number: int) -> int | None:
         """Handle a signal; return the exit status if it ends the server."""
@@ -331,8 +330,8 @@ class Master:
 
     def _stop_gracefully(self) -> None:
         self.notifier.stopping()
-        for one in self.sockets.values():
-            one.close()
+        for sock in self.sockets.values():
+            sock.close()
         self.children.signal_all(signal.SIGUSR1)
         self.children.wait(
             self.generation, self.generation.spec.graceful_timeout or float("inf"), self._pending_signals

@@ -32,8 +32,7 @@ def logs_not_opened(dialect: Dialect, code: str, text: str, why: str = "") -> St
 
 
 def complain(text: str) -> None:
-    """Write lines to standard error, the error log of a running server; ignore a full disk or a closed pipe.
-    """
+    """Write lines to standard error, the error log of a running server; ignore errors."""
     with contextlib.suppress(OSError):
         os.write(2, to_bytes(text) + b"\n")
 

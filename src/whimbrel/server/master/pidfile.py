@@ -33,7 +33,7 @@ def running(path: str) -> int | None:
 
 
 def alive(number: int) -> bool:
-    """Return True if the process exists, whoever owns it."""
+    """Return True if the process exists, of any user."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -44,8 +44,7 @@ def alive(number: int) -> bool:
 
 
 def prepare(path: str, number: int) -> bytes:
-    """Write the content to a temporary file beside *path* and return its name for `publish`. Raises OSError.
-    """
+    """Write the content to a temporary file and return its name for `publish`. Raises OSError."""
     temporary = b"%b.%b" % (to_bytes(path), os.urandom(4).hex().encode())
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -76,7 +76,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
         or configuration.dialect.access_in_core,
     }
-    return frozenset(name for name, found in needed.items() if not found)
+    return frozenset(name for name, is_needed in needed.items() if not is_needed)
 
 
 def _follow(done: set[str], spared: frozenset[str]) -> None:

@@ -84,8 +84,7 @@ def drop(spec: ServerSpec) -> None:
 
 
 def _group_id(name: str) -> int:
-    """Return the ID of a group name or ``#number``; UNKNOWN for "", httpd's default, which setgid(2) refuses.
-    """
+    """Return the ID of a group name or ``#number``; UNKNOWN for "", the default, which setgid(2) refuses."""
     if name.startswith("#"):
         return atoi(name[1:])
     try:

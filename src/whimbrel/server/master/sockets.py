@@ -29,9 +29,9 @@ def bind_all(
                 continue
             out[key] = cached[key] if key in cached and key not in out else bind(listener, backlog)
     except OSError as problem:
-        for key, one in out.items():
-            if cached.get(key) is not one:
-                one.close()
+        for key, sock in out.items():
+            if cached.get(key) is not sock:
+                sock.close()
         shown = (
             f"[{listener.address}]"
             if ":" in listener.address
@@ -70,16 +70,16 @@ def bind(listener: Listener, backlog: int) -> socket.socket:
     """Bind one listening socket; an empty address is any, with IPv6 and IPv4 on one socket where possible."""
     any_six = not listener.address and has_ipv6()
     family = socket.AF_INET6 if any_six or ":" in listener.address else socket.AF_INET
-    one = socket.socket(family, socket.SOCK_STREAM)
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             with contextlib.suppress(OSError):
-                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if any_six else 1)
-        one.bind((listener.address or ("::" if any_six else "0.0.0.0"), listener.port))
-        one.listen(backlog)
-        one.setblocking(False)
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if any_six else 1)
+        sock.bind((listener.address or ("::" if any_six else "0.0.0.0"), listener.port))
+        sock.listen(backlog)
+        sock.setblocking(False)
     except OSError:
-        one.close()
+        sock.close()
         raise
-    return one
+    return sock

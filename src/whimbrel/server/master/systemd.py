@@ -45,13 +45,13 @@ class Notifier:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
         try:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
-                one.setblocking(False)
-                one.sendto("\n".join(lines).encode(), address)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+                sock.setblocking(False)
+                sock.sendto("\n".join(lines).encode(), address)
         except OSError:
             pass
 
-    # what happens -----------------------------------------------------------------------------
+    # events -------------------------------------------------------------------------------------
     def ready(self) -> None:
         """Notify that the workers run."""
         now = time.monotonic()
@@ -127,16 +127,16 @@ def listen_fds(environment: Mapping[str, str]) -> dict[tuple[str, int], socket.s
     out: dict[tuple[str, int], socket.socket] = {}
     for handle in range(FIRST_SOCKET, FIRST_SOCKET + int(number)):
         try:
-            one = socket.socket(fileno=handle)
-            if one.family not in (socket.AF_INET, socket.AF_INET6) or not one.getsockopt(
+            sock = socket.socket(fileno=handle)
+            if sock.family not in (socket.AF_INET, socket.AF_INET6) or not sock.getsockopt(
                 socket.SOL_SOCKET, socket.SO_ACCEPTCONN
             ):
-                one.detach()
+                sock.detach()
                 continue
         except OSError:
             continue
-        one.setblocking(False)
+        sock.setblocking(False)
         os.set_inheritable(handle, False)
-        address, port = one.getsockname()[:2]
-        out["" if address in ("::", "0.0.0.0") else address, port] = one
+        address, port = sock.getsockname()[:2]
+        out["" if address in ("::", "0.0.0.0") else address, port] = sock
     return out

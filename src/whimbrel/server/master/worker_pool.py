@@ -135,7 +135,7 @@ class WorkerPool:
             code="AH00485",
             module=generation.words.module,
         )
-        oldest = min(self.running.values(), key=lambda one: (one.generation, one.born))
+        oldest = min(self.running.values(), key=lambda child: (child.generation, child.born))
         os.kill(oldest.pid, signal.SIGTERM)
 
     def _become_worker(self, generation: Generation, slot: int, control_in: int, control: int) -> None:
@@ -150,7 +150,7 @@ class WorkerPool:
                 self.wake,
                 self.wake_out,
                 control_in,
-                *(one.control for one in self.running.values()),
+                *(child.control for child in self.running.values()),
             ):
                 if handle >= 0:
                     os.close(handle)
@@ -212,10 +212,10 @@ class WorkerPool:
 
     def signal_all(self, number: int, generation: int | None = None) -> None:
         """Send a signal to all workers, or to those of one generation."""
-        for one in self.running.values():
-            if generation is None or one.generation == generation:
+        for child in self.running.values():
+            if generation is None or child.generation == generation:
                 try:
-                    os.kill(one.pid, number)
+                    os.kill(child.pid, number)
                 except ProcessLookupError:
                     pass
 
@@ -223,19 +223,19 @@ class WorkerPool:
         """Signal all workers to end and wait for them; kill those that do not end."""
         self.signal_all(signal.SIGTERM)
         self.wait(generation, KILL_AFTER)
-        for one in self.running.values():
+        for child in self.running.values():
             generation.log(
-                "error", f"child process {one.pid} still did not exit, sending a SIGKILL", code="AH00046"
+                "error", f"child process {child.pid} still did not exit, sending a SIGKILL", code="AH00046"
             )
         self.signal_all(signal.SIGKILL)
         self.wait(generation, KILL_WAIT)
-        for one in self.running.values():
+        for child in self.running.values():
             generation.log(
                 "error",
-                f"could not make child process {one.pid} exit, attempting to continue anyway",
+                f"could not make child process {child.pid} exit, attempting to continue anyway",
                 code="AH00047",
             )
-            self._hang_up(one)
+            self._hang_up(child)
         self.running.clear()
 
     def wait(self, generation: Generation, seconds: float, signalled: list[int] | None = None) -> None:
@@ -261,7 +261,7 @@ class WorkerPool:
         """
         poller = select.poll()  # select(2) fails on descriptors from 1024 on
         poller.register(self.wake, select.POLLIN)
-        children = {one.control: one for one in self.running.values() if one.control >= 0}
+        children = {child.control: child for child in self.running.values() if child.control >= 0}
         for handle in children:
             poller.register(handle, select.POLLIN)
         ready = {
@@ -269,25 +269,25 @@ class WorkerPool:
         }
         if self.wake in ready:
             drain(self.wake)
-        return sum(self._read(one) for handle, one in children.items() if handle in ready)
+        return sum(self._read(child) for handle, child in children.items() if handle in ready)
 
-    def _read(self, one: Child) -> bool:
+    def _read(self, child: Child) -> bool:
         """Read the messages of one worker; return True if it is too busy."""
         try:
-            messages = os.read(one.control, 4096)
+            messages = os.read(child.control, 4096)
         except BlockingIOError:
             return False
         if not messages:
-            self._hang_up(one)
+            self._hang_up(child)
         if HEARTBEAT in messages:
-            one.is_ready, one.silent = True, 0.0
-        one.leaving = one.leaving or RETIRE in messages
+            child.is_ready, child.silent = True, 0.0
+        child.leaving = child.leaving or RETIRE in messages
         return BUSY in messages
 
-    def _hang_up(self, one: Child) -> None:
-        if one.control >= 0:
-            os.close(one.control)
-            one.control = -1
+    def _hang_up(self, child: Child) -> None:
+        if child.control >= 0:
+            os.close(child.control)
+            child.control = -1
 
     def watch(self, generation: Generation) -> float:
         """Replace workers whose event loop is stuck; return the seconds until the next check.
@@ -299,20 +299,20 @@ class WorkerPool:
         if passed < WATCH_PERIOD:
             return WATCH_PERIOD - passed
         self._watched = now
-        for one in self.running.values():
-            one.silent += min(passed, 2 * WATCH_PERIOD)
-            if one.silent >= STALL_TIMEOUT and not is_stopped(one.pid):
-                self._abort(one, generation)
+        for child in self.running.values():
+            child.silent += min(passed, 2 * WATCH_PERIOD)
+            if child.silent >= STALL_TIMEOUT and not is_stopped(child.pid):
+                self._abort(child, generation)
         return WATCH_PERIOD
 
-    def _abort(self, one: Child, generation: Generation) -> None:
+    def _abort(self, child: Child, generation: Generation) -> None:
         """Send SIGABRT, on which a worker logs where it is stuck; send SIGKILL if that had no effect."""
-        if not one.is_aborted:
-            silent = f"{one.silent:.0f}"
-            text = f"child pid {one.pid} has not turned its event loop for {silent} seconds, replacing it"
+        if not child.is_aborted:
+            silent = f"{child.silent:.0f}"
+            text = f"child pid {child.pid} has not turned its event loop for {silent} seconds, replacing it"
             generation.log("error", text, module=generation.words.module)
-        os.kill(one.pid, signal.SIGKILL if one.is_aborted else signal.SIGABRT)
-        one.is_aborted = True
+        os.kill(child.pid, signal.SIGKILL if child.is_aborted else signal.SIGABRT)
+        child.is_aborted = True
 
 
 _SHORTAGES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS))

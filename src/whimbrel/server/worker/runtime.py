@@ -59,7 +59,7 @@ def _reverse_lookup(address: str) -> str | None:
 
 def _resolve(name: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(to_bytes(name), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in addresses))

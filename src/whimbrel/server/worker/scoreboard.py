@@ -1,4 +1,4 @@
-"""Scoreboard: what the workers are doing, in shared memory.
+"""Scoreboard: the state of the workers, in shared memory.
 
 Every worker writes one JSON text into its slot, at most once a second while it is busy, and on request. Any
 worker can write anywhere in this memory, so `SharedScoreboard.read` accepts only texts of the form that
@@ -96,8 +96,7 @@ class SharedScoreboard:
         _HEAD.pack_into(self._memory, head, serial + 2 & _SERIALS, len(data))
 
     def read(self, slot: int) -> dict[str, Any] | None:
-        """Return the text of *slot*, None if it is empty. Raises Unreadable for bytes that no worker writes.
-        """
+        """Return the text of *slot*, None if it is empty. Raises Unreadable for an invalid text."""
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
         for _ in range(3):
             serial, length = _HEAD.unpack_from(self._memory, head)
@@ -120,8 +119,8 @@ class SharedScoreboard:
         """Return the texts of all slots in use, read again after a change. Callers must not change them."""
         heads = self._memory[: self._texts]
         if heads != self._heads:
-            found = ((slot, self._readable(slot)) for slot in range(self.slots))
-            self._every = [(slot, value) for slot, value in found if value is not None]
+            texts = ((slot, self._readable(slot)) for slot in range(self.slots))
+            self._every = [(slot, value) for slot, value in texts if value is not None]
             self._past = self._readable(self.slots)
             self._heads = heads
         return self._every
@@ -179,8 +178,8 @@ class Scoreboard:
 
     def _all(self) -> list[dict[str, Any]]:
         mine = (self._slot, self._own())
-        every = [mine, *(one for one in self._board.slots_in_use() if one[0] != self._slot)]
-        return [value for _slot, value in sorted(every, key=lambda one: one[0])]
+        every = [mine, *(item for item in self._board.slots_in_use() if item[0] != self._slot)]
+        return [value for _slot, value in sorted(every, key=lambda item: item[0])]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each open connection, and one for each idle worker."""

@@ -93,7 +93,7 @@ _row: Final = _record(state=_state, client=_text, protocol=_text, request=_text,
 
 
 def _rows(value: Any) -> list[ScoreboardRow]:
-    return [ScoreboardRow(_row(one)) for one in value]
+    return [ScoreboardRow(_row(row)) for row in value]
 
 
 _SUMS: Final[dict[str, Reader]] = {"accesses": _count, "bytes": _count, "duration": _amount, "cpu": _pair}

@@ -178,7 +178,7 @@ class WorkerState:
         if stat_cache.known:
             stat_cache.known.clear()
 
-    # turns ------------------------------------------------------------------------------------
+    # ticks --------------------------------------------------------------------------------------
     def takes_more(self) -> bool:
         """Return True if a connection may answer one more pipelined request in this tick; else it calls
         `postpone`.
@@ -207,8 +207,8 @@ class WorkerState:
     def _tick(self) -> None:
         self.clock = now = monotonic()
         late = now - self.period  # the clock was that old at most when the deadline was set
-        for one in [c for c in self.connections if c.deadline <= late]:
-            one.expire()
+        for connection in [c for c in self.connections if c.deadline <= late]:
+            connection.expire()
         self.files.sweep()
         self.on_tick()
         self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
@@ -234,26 +234,26 @@ class WorkerState:
         """Drain every connection: each ends after its current work."""
         self.draining = True
         self.tick += 1
-        for one in list(self.connections):
-            one.drain()
+        for connection in list(self.connections):
+            connection.drain()
 
     def stop(self) -> None:
         """Close idle connections; the others end with their responses."""
         self.draining = self.stopping = True
         self.tick += 1
-        for one in list(self.connections):
-            one.close_now()
+        for connection in list(self.connections):
+            connection.close_now()
 
     def listener(self, address: str, port: int) -> ListenerConfig:
         """Return the settings for connections to an address, from its default server."""
         server = self._default(address, port)
-        found = self._listeners.get(id(server))
-        if found is None:
+        settings = self._listeners.get(id(server))
+        if settings is None:
             core = server.config(CoreServerConfig)
             configuration = self.engine.configuration
             provider = configuration.provider("http2", "settings")
             http2 = provider(configuration, server) if provider is not None else None
-            found = self._listeners[id(server)] = ListenerConfig(
+            settings = self._listeners[id(server)] = ListenerConfig(
                 head_limits(core),
                 head_rules(core, configuration),
                 core.timeout,
@@ -264,7 +264,7 @@ class WorkerState:
                 http2,
                 http2 is not None and http2.direct is not False and "h2c" in core.protocols,
             )
-        return found
+        return settings
 
     def _default(self, address: str, port: int) -> Server:
         hosts = self.engine.configuration.hosts

@@ -105,9 +105,9 @@ class Worker:
     async def _serve(self) -> None:
         backlog = self.generation.spec.backlog
         first = protocol_factory(self.service)
-        for one in self.generation.sockets.values():
+        for sock in self.generation.sockets.values():
             self._servers.append(
-                await self.loop.create_server(lambda: first(self.service), sock=one.dup(), backlog=backlog)
+                await self.loop.create_server(lambda: first(self.service), sock=sock.dup(), backlog=backlog)
             )
         self.refresh()
         self._beat()
@@ -147,8 +147,8 @@ class Worker:
             server.close()
         self._servers.clear()
         if self.lifeline >= 0:
-            for one in self.generation.sockets.values():
-                one.close()
+            for sock in self.generation.sockets.values():
+                sock.close()
 
     def _empty(self) -> None:
         """End after the last connection, unless an accepted one is not registered yet."""
@@ -165,7 +165,7 @@ class Worker:
         if not self.ended.done():
             self.ended.set_result(None)
 
-    # what the master wants to know ------------------------------------------------------------
+    # messages and statistics --------------------------------------------------------------------
     def _accepted(self) -> None:
         limit = self.generation.spec.requests_per_child
         if limit and self.service.accepted >= limit and not self.service.draining:
@@ -224,7 +224,7 @@ class Worker:
         threads that wait.
         """
         service, generation = self.service, self.generation
-        rows = [one.scoreboard_row() for one in service.connections]
+        rows = [connection.scoreboard_row() for connection in service.connections]
         times = os.times()
         cpu = (times.user, times.system)
         states = "".join([row["state"] for row in rows])

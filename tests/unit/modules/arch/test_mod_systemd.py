@@ -1,4 +1,4 @@
-"""mod_systemd: accepted wherever the file lies, without directives, in 2.4 only (mod/mod_systemd.html)."""
+"""mod_systemd: accepted from any path, without directives, in 2.4 only (mod/mod_systemd.html)."""
 
 from __future__ import annotations
 

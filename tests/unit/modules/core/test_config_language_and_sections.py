@@ -1,4 +1,7 @@
-"""Containers and directives that name, place and admit.  Every expected text is what 2.4.71 or 2.2.34 said (@ is the server root)."""
+"""Containers and directives of names, places and access.
+
+Every expected text is recorded from 2.4.71 or 2.2.34 (@ is the server root).
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,8 @@ def test_if_version(tmp_path: Path, version: str, test: str, outcome: str) -> No
         ("! 2.2", "unrecognized operator '!'"),
         (
             "a",
-            "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, minor and patch are numbers.",
+            "Version appears to be invalid. It must have the format major[.minor[.patch]] where major, "
+            "minor and patch are numbers.",
         ),
     ],
 )
@@ -136,8 +140,11 @@ def test_bad_version_tests(tmp_path: Path, test: str, reason: str) -> None:
 
 
 def test_old_options_may_be_mixed(tmp_path: Path) -> None:
-    """`+Indexes FollowSymLinks` loses Indexes, `FollowSymLinks +Indexes` keeps both (2.2.34)."""
-    conf = "<Directory /a>\nOptions +Indexes FollowSymLinks\n</Directory>\n<Directory /b>\nOptions FollowSymLinks +Indexes\n</Directory>\n"
+    """`+Indexes FollowSymLinks` loses Indexes, `FollowSymLinks +Indexes` has both (2.2.34)."""
+    conf = (
+        "<Directory /a>\nOptions +Indexes FollowSymLinks\n</Directory>\n<Directory /b>\nOptions "
+        "FollowSymLinks +Indexes\n</Directory>\n"
+    )
     first, second = (
         s.layer.record(CoreDirConfig).options.value for s in Site(tmp_path, conf).load(V22).main.directories
     )
@@ -154,7 +161,7 @@ def test_allow_override(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", ["Options=", "Options=,"])
 def test_an_empty_list_of_options_admits_all(tmp_path: Path, words: str) -> None:
-    """As 2.4.71 does: Options MultiViews and SymLinksIfOwnerMatch pass too."""
+    """As 2.4.71: Options MultiViews and SymLinksIfOwnerMatch are allowed too."""
     core = (
         Site(tmp_path, f"<Directory />\nAllowOverride {words}\n</Directory>\n")
         .load()
@@ -174,7 +181,8 @@ def test_useless_override_warns(tmp_path: Path) -> None:
 
 def test_name_virtual_host_warns_once(tmp_path: Path) -> None:
     assert Site(tmp_path, "NameVirtualHost *:80\nNameVirtualHost *:81\n").check() == (
-        "AH00548: NameVirtualHost has no effect and will be removed in the next release @/conf/httpd.conf:1\nSyntax OK"
+        "AH00548: NameVirtualHost has no effect and will be removed in the next release "
+        "@/conf/httpd.conf:1\nSyntax OK"
     )
 
 
@@ -202,8 +210,11 @@ def test_server_root_is_read_inside_sections_too(tmp_path: Path) -> None:
 
 
 def test_includes_without_exec_takes_exec_away(tmp_path: Path) -> None:
-    """An inner +IncludesNOEXEC over an outer Includes: exec is off (server/core.c's merge; CVE-2009-1195)."""
-    conf = "<Directory />\nOptions Includes\n</Directory>\n<Directory /a>\nOptions +IncludesNOEXEC\n</Directory>\n"
+    """An inner +IncludesNOEXEC in an outer Includes disables exec (server/core.c's merge; CVE-2009-1195)."""
+    conf = (
+        "<Directory />\nOptions Includes\n</Directory>\n<Directory /a>\nOptions "
+        "+IncludesNOEXEC\n</Directory>\n"
+    )
     outer, inner = (
         s.layer.record(CoreDirConfig).options for s in Site(tmp_path, conf).load().main.directories
     )

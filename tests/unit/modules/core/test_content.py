@@ -1,4 +1,4 @@
-"""SetHandler, DefaultType, CGIVar, filters by name: as 2.4.71 and 2.2.34 took them."""
+"""SetHandler, DefaultType, CGIVar, filters by name: as 2.4.71 and 2.2.34 accepted them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ErrorDocument: the texts are what 2.4.71 and 2.2.34 sent for the same lines."""
+"""ErrorDocument: the texts are recorded from 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 
 
 def document(tmp_path: Path, argument: str, dialect: Dialect = V24) -> object:
-    """What a 404 is answered with."""
+    """Return the document of a 404."""
     return (
         Site(tmp_path, f"ErrorDocument 404 {argument}\n")
         .load(dialect)
@@ -61,11 +61,13 @@ def test_variables_wait_for_the_request(tmp_path: Path) -> None:
         ("ErrorDocument 4O4 x", "Unsupported HTTP response code 4O4"),
         (
             'ErrorDocument 404 "%{bad"',
-            "Cannot parse expression in ErrorDocument: syntax error, unexpected T_ERROR, expecting T_VAR_END or ':': Unterminated string or variable",
+            "Cannot parse expression in ErrorDocument: syntax error, unexpected T_ERROR, expecting "
+            "T_VAR_END or ':': Unterminated string or variable",
         ),
         (
             'ErrorDocument 404 "%{"',
-            "Cannot parse expression in ErrorDocument: syntax error, unexpected T_ERROR, expecting T_ID: Unterminated string or variable",
+            "Cannot parse expression in ErrorDocument: syntax error, unexpected T_ERROR, expecting T_ID: "
+            "Unterminated string or variable",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""FileETag and its neighbours; the results of merging are those that 2.4.71 gave for the same sections."""
+"""FileETag and its neighbours; results of merging are recorded from 2.4.71."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LETTERS = {"I": ETAG_INODE, "S": ETAG_SIZE, "M": ETAG_MTIME}
 
 
 def bits(tmp_path: Path, *settings: str) -> int:
-    """What nested sections with these FileETag lines come to."""
+    """Return the result of nested sections with these FileETag lines."""
     now = CoreDirConfig()
     for words in settings:
         now = merge(
@@ -122,7 +122,7 @@ FileETag +Size
 def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
-    """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
+    """As recorded of both versions: size; time, although the outer sections set the size; none; size."""
     site = Serving(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The default handler, translation and overrides: answers as 2.4.71 and 2.2.34 gave them to the same requests."""
+"""Default handler, translation and overrides: responses recorded from 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAMP = "5af3107a40000"  # the files' time in microseconds, hexadecimal
 
 
 def log_of(serving: object) -> str:
-    """Everything in the error log."""
+    """Return the error log."""
     return b"".join(
         b"".join(lines) for target, lines in serving.runtime.logs.items() if "error" in target
     ).decode("latin-1")  # type: ignore[attr-defined]
@@ -114,7 +114,10 @@ def test_conditions(tmp_path: Path) -> None:
 
 
 def test_path_info_and_types(tmp_path: Path) -> None:
-    conf = "<Location /f.txt>\nAcceptPathInfo On\nForceType text/X\n</Location>\n<Location /d>\nForceType none\nSetHandler none\n</Location>"
+    conf = (
+        "<Location /f.txt>\nAcceptPathInfo On\nForceType text/X\n</Location>\n<Location /d>\nForceType "
+        "none\nSetHandler none\n</Location>"
+    )
     serving = engine(tmp_path, conf, FILES)
     assert (ask(serving, "/f.txt/more").status, ask(serving, "/f.txt/more").get("Content-Type")) == (
         200,
@@ -176,7 +179,7 @@ def test_joined(path: str, expected: str | None) -> None:
 
 
 def test_a_device_is_served_as_the_empty_file_that_its_size_makes_it(tmp_path: Path) -> None:
-    """As recorded of both versions for a link to /dev/null; what /dev/zero would give is not asked for either."""
+    """As recorded of both versions for a link to /dev/null; /dev/zero is not read either."""
     serving = engine(tmp_path, "", FILES)
     (tmp_path / "htdocs/dev").symlink_to("/dev/zero")
     reply = ask(serving, "/dev")

@@ -1,4 +1,4 @@
-"""Limits: what 2.4.71 refuses, in its words, and what is kept."""
+"""Limits: the values that 2.4.71 refuses, with its messages, and the stored ones."""
 
 from __future__ import annotations
 

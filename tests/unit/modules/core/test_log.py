@@ -1,4 +1,4 @@
-"""ErrorLog, LogLevel and ErrorLogFormat, in the words of 2.4.71 and 2.2.34."""
+"""ErrorLog, LogLevel and ErrorLogFormat, with the messages of 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ def test_sinks(tmp_path: Path, written: str, new: LogSink, old: LogSink) -> None
 
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
-    conf = "ErrorLog /nosuch1/x\n<VirtualHost *:80>\nErrorLog /nosuch2/x\n</VirtualHost>\n<VirtualHost *:81>\nErrorLog /nosuch3/x\n</VirtualHost>\n"
+    conf = (
+        "ErrorLog /nosuch1/x\n<VirtualHost *:80>\nErrorLog /nosuch2/x\n</VirtualHost>\n<VirtualHost "
+        "*:81>\nErrorLog /nosuch3/x\n</VirtualHost>\n"
+    )
     missing = "(2)No such file or directory: AH02291: Cannot access directory '/nosuch{}/' for {}"
     vhost = "error log of vhost defined at @/conf/httpd.conf:{}"
     assert Site(tmp_path, conf).check().splitlines() == [

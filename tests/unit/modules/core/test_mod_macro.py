@@ -1,4 +1,4 @@
-"""Macros.  Every expected text is what 2.4.71 said to the same lines (@ is the server root)."""
+"""Macros. Every expected text is recorded from 2.4.71 (@ is the server root)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ CASES: list[tuple[str, str]] = [
     ),
     (
         "<Macro m>\nUse m\n</Macro>\nUse m\n",
-        f"apache2: Syntax error on line 1 of {DEFINED} used on line 5 of {F}: recursive use of macro 'm' is invalid",
+        f"apache2: Syntax error on line 1 of {DEFINED} used on line 5 of {F}: recursive use of macro 'm' is "
+        "invalid",
     ),
     ("<Macro m>\n</Macro>\nUse m\n", f"[macro:warn] AH02799: {DEFINED}: empty contents!\nSyntax OK"),
     (
@@ -89,5 +90,5 @@ def test_nested_use_names_the_whole_way(tmp_path: Path) -> None:
     ],
 )
 def test_substitution(line: str, names: list[str], values: list[str], result: str) -> None:
-    """The longest name wins, and values are not looked at again."""
+    """The longest name wins, and values are not expanded again."""
     assert substituted(line, names, values) == result

@@ -1,4 +1,4 @@
-"""WatchdogInterval, in the words of 2.4.71."""
+"""WatchdogInterval, with the messages of 2.4.71."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server identity and SetHandler's kin: words as 2.4.71 and 2.2.34 took them."""
+"""Server identity, SetHandler and similar: arguments as 2.4.71 and 2.2.34 accepted them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def test_tokens(tmp_path: Path) -> None:
 def test_administrators(tmp_path: Path) -> None:
     conf = Site(
         tmp_path,
-        "ServerAdmin a@b\n<VirtualHost *:80>\n</VirtualHost>\n<VirtualHost *:81>\nServerAdmin c\n</VirtualHost>\n",
+        "ServerAdmin a@b\n<VirtualHost *:80>\n</VirtualHost>\n<VirtualHost *:81>\nServerAdmin "
+        "c\n</VirtualHost>\n",
     ).load()
     assert [server.admin for server in conf.servers()] == ["a@b", "a@b", "c"]

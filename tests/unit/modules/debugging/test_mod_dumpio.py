@@ -1,4 +1,4 @@
-"""mod_dumpio's settings."""
+"""Settings of mod_dumpio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mod_ratelimit: the same bytes, but not at once."""
+"""mod_ratelimit: the same bytes, throttled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mod_reqtimeout.  Messages are those of httpd; defaults are the manual's."""
+"""mod_reqtimeout. Messages are httpd's; defaults are the manual's."""
 
 from __future__ import annotations
 

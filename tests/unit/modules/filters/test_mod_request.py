@@ -1,4 +1,4 @@
-"""Bodies kept aside: what the installed httpd lets through and refuses."""
+"""Retained bodies: accepted and refused as by the installed httpd."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from whimbrel.modules.filters.mod_request import RetainedBody, ready_body
 LOADED = MODULES["2.4"] + " request"
 
 
-class Told:
-    """Notes what is logged."""
+class LogRecorder:
+    """Records what is logged."""
 
     def __init__(self) -> None:
         self.codes: list[str] = []
@@ -27,14 +27,14 @@ class Told:
 
 
 def test_a_body_is_kept_while_it_is_read() -> None:
-    body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, Told()))
+    body = RetainedBody(ready_body(b"x=1"), 10, cast(Any, LogRecorder()))
     assert not body.ended or body.buffered == 3
     assert (asyncio.run(body.read_all()), body.kept_body) == (b"x=1", b"x=1")
 
 
 @pytest.mark.parametrize(("chunked", "code"), [(False, "AH01412"), (True, "AH01413")])
 def test_too_much_is_refused(chunked: bool, code: str) -> None:
-    told, source = Told(), ready_body(b"x" * 20)
+    told, source = LogRecorder(), ready_body(b"x" * 20)
     if chunked:
         source.length = None
     with pytest.raises(BodyError) as caught:

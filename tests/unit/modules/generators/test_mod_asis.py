@@ -1,4 +1,4 @@
-"""mod_asis.  Expected answers are those of httpd 2.4.71."""
+"""mod_asis. Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 

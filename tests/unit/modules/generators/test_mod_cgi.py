@@ -1,4 +1,4 @@
-"""mod_cgi.  Every expected answer is what httpd 2.4.71 or 2.2.34 gave to the same script."""
+"""mod_cgi. Every expected response is recorded from httpd 2.4.71 or 2.2.34 with the same script."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_status(words: str, status: int, tmp_path: Path) -> None:
 def test_fields(tmp_path: Path) -> None:
     reply = said(
         tmp_path,
-        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: 2\nContent-Length: 2\n\nabcdef",
+        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: "
+        r"2\nContent-Length: 2\n\nabcdef",
     )
     assert reply.get("Content-Type") == "text/a; Charset=X"
     assert reply.all("Set-Cookie") == ["a=1", "b=2"]
@@ -65,7 +66,10 @@ def test_conditions(tmp_path: Path) -> None:
 
 
 def test_bodies_reach_the_script(tmp_path: Path) -> None:
-    lines = '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" "$CONTENT_LENGTH" "$QUERY_STRING" "$b"\n'
+    lines = (
+        '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" "$CONTENT_LENGTH" '
+        '"$QUERY_STRING" "$b"\n'
+    )
     serving = site(tmp_path, {"a.cgi": lines})
     assert body(ask(serving, "/a.cgi?q=1", method="POST", body="hello")) == "5|q=1|hello"
     assert body(ask(serving, "/a.cgi")) == "||"
@@ -87,7 +91,8 @@ def test_large_answers(tmp_path: Path) -> None:
     serving = site(
         tmp_path,
         {
-            "a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr '\\0' x\n"
+            "a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr "
+            "'\\0' x\n"
         },
     )
     reply = ask(serving, "/a.cgi")
@@ -95,7 +100,10 @@ def test_large_answers(tmp_path: Path) -> None:
 
 
 def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
-    lines = '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; done\n'
+    lines = (
+        '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; '
+        "done\n"
+    )
     serving = site(tmp_path, {"a.cgi": lines})
     found = [
         body(ask(serving, f"/a.cgi{query}"))
@@ -135,12 +143,14 @@ def test_head_has_no_body(tmp_path: Path) -> None:
         (
             "/plain.cgi",
             500,
-            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: exec of '@/htdocs/plain.cgi' failed",
+            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: exec of '@/htdocs/plain.cgi' "
+            "failed",
         ),
         (
             "/lost.cgi",
             500,
-            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: exec of '@/htdocs/lost.cgi' failed",
+            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: exec of "
+            "'@/htdocs/lost.cgi' failed",
         ),
         ("/fail.cgi", 500, "AH01215: stderr from @/htdocs/fail.cgi: oops"),
         ("/empty.cgi", 500, "End of script output before headers: empty.cgi"),
@@ -164,7 +174,10 @@ def test_refusals_and_failures(path: str, status: int, code: str, tmp_path: Path
         "begun.cgi": script(r"Content-Type: text/plain\n"),
         "bad.cgi": script(r"this is not a header line at all\n\n"),
     }
-    conf = '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo Off\n</Files>\n'
+    conf = (
+        '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo '
+        "Off\n</Files>\n"
+    )
     conf += "<Location /dir.cgi>\nSetHandler cgi-script\nDirectoryIndex disabled\n</Location>\n"
     serving = site(tmp_path, files, conf)
     assert ask(serving, path).status == status
@@ -242,7 +255,7 @@ def test_output_that_is_not_sent_is_thrown_away(
 
 
 def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
-    """httpd answers as soon as the script has written all of it."""
+    """httpd responds when the script has written all of it."""
     large = "#!/bin/sh\nprintf 'ETag: \"q\"\\n\\n'\nhead -c 300000 /dev/zero\n"
     begin = time.monotonic()
     assert ask(site(tmp_path, {"a.cgi": large}), "/a.cgi", 'If-None-Match: "q"').status == 304
@@ -250,7 +263,7 @@ def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end(tmp_path: Path) -> None:
-    """No line of a head may be longer than 8190 bytes: httpd 2.4.71 takes that for the end of the output."""
+    """A line of a head has at most 8190 bytes: httpd 2.4.71 treats a longer one as the end of the output."""
     long = "#!/bin/sh\nhead -c 9000 /dev/zero | tr '\\0' x\nprintf '\\nContent-Type: text/plain\\n\\nx'\n"
     serving = site(tmp_path, {"a.cgi": long})
     assert ask(serving, "/a.cgi").status == 500
@@ -270,13 +283,13 @@ def test_a_timeout_has_httpds_lines(tmp_path: Path) -> None:
     assert ask(serving, "/a.cgi").status == 200
     assert "AH01220: Timeout waiting for output from CGI script" in log(serving)
     assert (
-        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: ap_content_length_filter: "
-        in log(serving)
+        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: "
+        "ap_content_length_filter: " in log(serving)
     )
 
 
 def test_many_complaints_are_not_remembered(tmp_path: Path) -> None:
-    """Each is logged; the request keeps no more than it may repeat."""
+    """Each is logged; the request stores no more than it may repeat."""
     serving = site(
         tmp_path,
         {"a.cgi": "#!/bin/sh\nyes complaint | head -n 5000 >&2\nprintf 'Content-Type: text/plain\\n\\nx'\n"},

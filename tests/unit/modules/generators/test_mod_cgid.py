@@ -1,4 +1,4 @@
-"""mod_cgid, where it differs from mod_cgi.  Numbers and words are those of httpd 2.4.71."""
+"""mod_cgid, where it differs from mod_cgi. Numbers and messages are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_timeout(tmp_path: Path) -> None:
 
 
 def test_an_answer_does_not_wait_for_standard_error(tmp_path: Path) -> None:
-    """httpd's daemon gives programs the error log itself: nobody waits for a child that keeps it open, and what that says is logged."""
+    """httpd's daemon passes the error log to programs: a child that keeps it open delays nothing, and its
+    output is logged.
+    """
     lines = (
         "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nx'\n(exec >/dev/null; sleep 1; echo late >&2) &\n"
     )

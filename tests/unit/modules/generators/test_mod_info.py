@@ -1,4 +1,4 @@
-"""mod_info.  Every expected line is what httpd 2.4.71 wrote."""
+"""mod_info. Every expected line is recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_list(tmp_path: Path) -> None:
     reply = ask(engine(tmp_path, CONF), "/info?list")
     assert reply.get("Content-Type") == "text/html; charset=ISO-8859-1"
     assert (
-        "<dl><dt>Server Module List</dt><dd>core.c</dd><dd>event.c</dd><dd>http_core.c</dd><dd>mod_alias.c</dd>"
-        in reply.body
+        "<dl><dt>Server Module List</dt><dd>core.c</dd><dd>event.c</dd><dd>http_core.c</dd><dd>"
+        "mod_alias.c</dd>" in reply.body
     )
 
 

@@ -1,4 +1,4 @@
-"""HttpProtocolOptions, KeepAlive and their neighbours in the words of 2.4.71 and 2.2.34."""
+"""HttpProtocolOptions, KeepAlive and their neighbours with the messages of 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
         ),
         (
             "HttpProtocolOptions Bogus",
-            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), "
+            "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or "
+            "'LenientMethods' (default), "
             "and 'Require1.0' or 'Allow0.9' (default)",
         ),
     ],
@@ -59,7 +60,8 @@ def test_keep_alive_timeout(tmp_path: Path, word: str, new: float, old: float) -
 def test_values(tmp_path: Path) -> None:
     conf = Site(
         tmp_path,
-        "HttpProtocolOptions Unsafe RegisteredMethods Require1.0\nRegisterHttpMethod FOO\nTraceEnable Extended\nProtocols h2 H2 h2\n",
+        "HttpProtocolOptions Unsafe RegisteredMethods Require1.0\nRegisterHttpMethod FOO\nTraceEnable "
+        "Extended\nProtocols h2 H2 h2\n",
     ).load()
     server = conf.main.config(CoreServerConfig)
     assert (server.strict_http, server.registered_methods, server.allow_http09, server.trace_enable) == (

@@ -1,4 +1,4 @@
-"""OPTIONS * and TRACE, as 2.4.71 and 2.2.34 answered them."""
+"""OPTIONS * and TRACE: responses of 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 

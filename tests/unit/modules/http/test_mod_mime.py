@@ -1,4 +1,4 @@
-"""mod_mime.  Every expected answer is what httpd 2.4.71 (2.2.34 where said) gave to the same lines and files."""
+"""mod_mime. Every expected response is recorded from httpd 2.4.71 (2.2.34 where marked)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from whimbrel.modules.http.mod_mime import MimeDirConfig, parse_name, read_types
 from whimbrel.registry.settings import with_defaults
 
 ADDED = (
-    "AddType TEXT/X-Foo .x\nAddType a/y Y\nAddHandler Foo y\nAddLanguage EN-us .en\nAddEncoding X-Gzip gz\nAddCharset UTF-8 .utf\n"
+    "AddType TEXT/X-Foo .x\nAddType a/y Y\nAddHandler Foo y\nAddLanguage EN-us .en\nAddEncoding X-Gzip "
+    "gz\nAddCharset UTF-8 .utf\n"
     "DefaultLanguage de"
 )
 
@@ -47,7 +48,10 @@ def test_extensions(tmp_path: Path, name: str, kind: str | None, language: str, 
 
 
 def test_removed(tmp_path: Path) -> None:
-    conf = "RemoveType .txt\nAddType foo/bar .x\n<Directory @/htdocs/d>\nRemoveType .x .txt\nAddType a/b .x\n</Directory>"
+    conf = (
+        "RemoveType .txt\nAddType foo/bar .x\n<Directory @/htdocs/d>\nRemoveType .x .txt\nAddType a/b "
+        ".x\n</Directory>"
+    )
     files = {"htdocs/a.txt": "x", "htdocs/a.x": "x", "htdocs/d/a.txt": "x", "htdocs/d/a.x": "x"}
     replies = answers(tmp_path, conf, ["/a.txt", "/a.x", "/d/a.txt", "/d/a.x"], files)
     assert [r.get("Content-Type") for r in replies] == [None, "foo/bar", None, "a/b"]
@@ -142,7 +146,7 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
 
 
 def test_types_file() -> None:
-    """The format of the shipped mime.types: comments, types without extensions, extensions in any case, the last line wins."""
+    """Format of the shipped mime.types: comments, types without extensions, any case, the last line wins."""
     assert read_types("# c d\na/b\na/c X y\n\nd/e\ty\n") == {"x": "a/c", "y": "d/e"}
 
 

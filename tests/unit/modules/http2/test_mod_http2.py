@@ -1,4 +1,4 @@
-"""mod_http2's words, as 2.4.71 has them, and what a configuration says about protocols."""
+"""mod_http2: messages of 2.4.71, and the protocols of a configuration."""
 
 from __future__ import annotations
 

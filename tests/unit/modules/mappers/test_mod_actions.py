@@ -1,4 +1,4 @@
-"""mod_actions.  Expected answers are those of httpd 2.4.71."""
+"""mod_actions. Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 from tests.unit.modules.asked import ask
 from tests.unit.modules.scripts import body, site
 
-SHOW = '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s %s %s %s" "$REQUEST_METHOD" "$PATH_INFO" "$QUERY_STRING" "$REDIRECT_HANDLER"\n'
+SHOW = (
+    '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s %s %s %s" "$REQUEST_METHOD" "$PATH_INFO" '
+    '"$QUERY_STRING" "$REDIRECT_HANDLER"\n'
+)
 CONF = """
 LoadModule actions_module modules/mod_actions.so
 AddHandler my-act .act

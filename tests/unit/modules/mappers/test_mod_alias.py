@@ -1,4 +1,4 @@
-"""mod_alias.  Every expected answer is what httpd 2.4.71 gave to the same configuration and request."""
+"""mod_alias. Every expected response is recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -200,5 +200,5 @@ def test_overlapping(tmp_path: Path, conf: str, warned: str | None) -> None:
     ],
 )
 def test_alias_length(uri: str, fake: str, size: int) -> None:
-    """Any number of slashes equals any other, and only whole segments match (manual, mod_alias, Alias)."""
+    """Repeated slashes count as one, and only complete segments match (manual, mod_alias, Alias)."""
     assert alias_length(uri, fake) == size

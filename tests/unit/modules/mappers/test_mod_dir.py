@@ -1,4 +1,4 @@
-"""mod_dir.  Every expected answer is what httpd 2.4.71 gave to the same configuration and request."""
+"""mod_dir. Every expected response is recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mod_imagemap.  Every expected answer is what httpd 2.4.71 gave to the same map."""
+"""mod_imagemap. Every expected response is recorded from httpd 2.4.71 with the same map."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from tests.unit.modules.asked import ask, engine
 from whimbrel.modules.mappers.mod_imagemap import clicked, in_circle, in_poly, in_rect
 
 FILES = {
-    "htdocs/m.map": '#comment\ndefault /def.html\nrect /rect.html 0,0 10,10 "Rect"\ncircle http://c.test/ 50,50 60,50\npoly poly.html 100,100 '
-    "120,100 110,120\npoint /pt1 200,200\npoint /pt2 300,300\nbase_uri http://base.test/dir/\nrect rel/x.html 400,400 410,410\n"
+    "htdocs/m.map": '#comment\ndefault /def.html\nrect /rect.html 0,0 10,10 "Rect"\ncircle http://c.test/ '
+    "50,50 60,50\npoly poly.html 100,100 "
+    "120,100 110,120\npoint /pt1 200,200\npoint /pt2 300,300\nbase_uri http://base.test/dir/\nrect "
+    "rel/x.html 400,400 410,410\n"
     "rect ../up.html 420,420 430,430\n",
     "htdocs/menu.map": '<h1>Menu</h1>\nrect /one 0,0 5,5 "One"\n',
     "htdocs/nod.map": "rect /r 0,0 5,5\n",
@@ -48,7 +50,8 @@ def test_clicks(path: str, status: int, location: str | None, tmp_path: Path) ->
     [
         (
             "formatted",
-            '<h1>Menu for /nod.map</h1>\n<hr />\n\n<pre>          <a href="http://localhost/r">/r</a></pre>\n\n\n</body>\n</html>\n',
+            "<h1>Menu for /nod.map</h1>\n<hr />\n\n<pre>          <a "
+            'href="http://localhost/r">/r</a></pre>\n\n\n</body>\n</html>\n',
         ),
         ("semiformatted", '<pre>          <a href="http://localhost/r">/r</a></pre>\n\n\n</body>\n</html>\n'),
     ],

@@ -1,4 +1,4 @@
-"""mod_speling.  Expected answers are those of httpd 2.4.71."""
+"""mod_speling. Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_choices(tmp_path: Path) -> None:
     assert reply.status == 300
     assert '<li><a href="/foo.htm">/foo.htm</a> (common basename)\n' in reply.body
     assert (
-        "Please consider informing the owner of the referring page <tt>http://ref.test/p</tt> about the broken link.\n"
-        in reply.body
+        "Please consider informing the owner of the referring page <tt>http://ref.test/p</tt> about the "
+        "broken link.\n" in reply.body
     )
     assert [ask(serving, "/zzz").status, ask(serving, "/redme.txt", method="POST", body="x").status] == [
         404,

@@ -1,4 +1,4 @@
-"""mod_userdir.  Expected answers are those of httpd 2.4.71."""
+"""mod_userdir. Expected responses are those of httpd 2.4.71."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mod_vhost_alias.  Expected answers are those of httpd 2.4.71; parts of names as the manual tells them."""
+"""mod_vhost_alias. Expected responses are those of httpd 2.4.71; parts of names are the manual's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def test_interpolation(text: str, wanted: str) -> None:
 
 
 def test_answers(tmp_path: Path) -> None:
-    conf = 'LoadModule vhost_alias_module modules/mod_vhost_alias.so\nVirtualDocumentRoot "@/vh/%-1/%1"\nAlias /al/ "@/other/"'
+    conf = (
+        'LoadModule vhost_alias_module modules/mod_vhost_alias.so\nVirtualDocumentRoot "@/vh/%-1/%1"\nAlias '
+        '/al/ "@/other/"'
+    )
     serving = engine(tmp_path, conf, {"vh/test/a/x.txt": "TA", "other/x.txt": "AL"})
     assert ask(serving, "http://A.test/x.txt").body == "TA"
     assert ask(serving, "/x.txt").status == 404

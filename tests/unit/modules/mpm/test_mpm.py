@@ -1,4 +1,4 @@
-"""The MPMs' numbers: the warnings of 2.4.71 (event, worker, prefork) and 2.2.34 (prefork), and what is corrected."""
+"""Numbers of the MPMs: warnings and corrections of 2.4.71 (event, worker, prefork) and 2.2.34 (prefork)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILURE = "increasing to 1 to avoid almost certain server failure. Please read t
 
 
 def warnings(tmp_path: Path, conf: str, mpm: str = "event") -> list[str]:
-    """What -t says before Syntax OK."""
+    """Return the output of -t before Syntax OK."""
     before = tuple(line.replace("mpm_event", f"mpm_{mpm}") for line in PREAMBLE["2.4"])
     *said, last = Site(tmp_path, conf + "\n").check(before=before).splitlines()
     assert last == "Syntax OK"
@@ -29,36 +29,42 @@ def warnings(tmp_path: Path, conf: str, mpm: str = "event") -> list[str]:
         (
             "ServerLimit 20001",
             [
-                "AH00497: WARNING: ServerLimit of 20001 exceeds compile-time limit of 20000 servers, decreasing to 20000."
+                "AH00497: WARNING: ServerLimit of 20001 exceeds compile-time limit of 20000 servers, "
+                "decreasing to 20000."
             ],
         ),
         (
             "ServerLimit 0",
             [
                 "AH00499: WARNING: ServerLimit of 0 not allowed, increasing to 1.",
-                f"AH00515: WARNING: MaxRequestWorkers of 400 would require 16 servers and would exceed ServerLimit of "
+                "AH00515: WARNING: MaxRequestWorkers of 400 would require 16 servers and would exceed "
+                "ServerLimit of "
                 f"1, decreasing to 25. {TO_INCREASE}",
             ],
         ),
         (
             "ThreadLimit 200001",
             [
-                "AH00502: WARNING: ThreadLimit of 200001 exceeds compile-time limit of 100000 threads, decreasing to 100000."
+                "AH00502: WARNING: ThreadLimit of 200001 exceeds compile-time limit of 100000 threads, "
+                "decreasing to 100000."
             ],
         ),
         (
             "ThreadsPerChild 65",
             [
-                "AH00507: WARNING: ThreadsPerChild of 65 exceeds ThreadLimit of 64 threads, decreasing to 64. To "
+                "AH00507: WARNING: ThreadsPerChild of 65 exceeds ThreadLimit of 64 threads, decreasing to "
+                "64. To "
                 "increase, please see the ThreadLimit directive.",
-                "AH00513: WARNING: MaxRequestWorkers of 400 is not an integer multiple of ThreadsPerChild of 64, decreasing to nearest multiple 384, "
+                "AH00513: WARNING: MaxRequestWorkers of 400 is not an integer multiple of ThreadsPerChild "
+                "of 64, decreasing to nearest multiple 384, "
                 "for a maximum of 6 servers.",
             ],
         ),
         (
             "MaxRequestWorkers 3",
             [
-                "AH00511: WARNING: MaxRequestWorkers of 3 is less than ThreadsPerChild of 25, increasing to 25. "
+                "AH00511: WARNING: MaxRequestWorkers of 3 is less than ThreadsPerChild of 25, increasing to "
+                "25. "
                 "MaxRequestWorkers must be at least as large as the number of threads in a single server."
             ],
         ),
@@ -78,13 +84,15 @@ def test_event(tmp_path: Path, conf: str, said: list[str]) -> None:
         (
             "ThreadLimit 200001",
             [
-                "AH00305: WARNING: ThreadLimit of 200001 exceeds compile-time limit of 20000 threads, decreasing to 20000."
+                "AH00305: WARNING: ThreadLimit of 200001 exceeds compile-time limit of 20000 threads, "
+                "decreasing to 20000."
             ],
         ),
         (
             "MaxRequestWorkers 800",
             [
-                f"AH00318: WARNING: MaxRequestWorkers of 800 would require 32 servers and would exceed ServerLimit of "
+                "AH00318: WARNING: MaxRequestWorkers of 800 would require 32 servers and would exceed "
+                "ServerLimit of "
                 f"16, decreasing to 400. {TO_INCREASE}"
             ],
         ),
@@ -96,8 +104,8 @@ def test_worker(tmp_path: Path, conf: str, said: list[str]) -> None:
 
 
 EXCEEDS = (
-    "AH00180: WARNING: MaxRequestWorkers of {} exceeds ServerLimit value of {} servers, decreasing MaxRequestWorkers to {}. "
-    + TO_INCREASE
+    "AH00180: WARNING: MaxRequestWorkers of {} exceeds ServerLimit value of {} servers, decreasing "
+    "MaxRequestWorkers to {}. " + TO_INCREASE
 )
 
 

@@ -1,4 +1,4 @@
-"""Settings of the process, and the ServerSpec that comes of them."""
+"""Process settings, and the resulting ServerSpec."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from whimbrel.modules.core.spec import server_spec
 
 LINE = "AH00526: Syntax error on line 1 of @/conf/httpd.conf:\n"
 MECHANISMS = (
-    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', 'sysvsem', "
+    "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', "
+    "'file:/path/to/file', 'pthread', 'sysvsem', "
     "'posixsem', 'sem')"
 )
 
@@ -74,7 +75,10 @@ def test_root_is_refused(tmp_path: Path) -> None:
 
 
 def test_accept_mutex_of_22(tmp_path: Path) -> None:
-    expected = "Bogus is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: default, flock, fcntl, sysvsem, posixsem, pthread."
+    expected = (
+        "Bogus is an invalid mutex mechanism; Valid accept mutexes for this platform and MPM are: default, "
+        "flock, fcntl, sysvsem, posixsem, pthread."
+    )
     assert (
         Site(tmp_path, "AcceptMutex Bogus\n").check("2.2")
         == "Syntax error on line 1 of @/conf/httpd.conf:\n" + expected

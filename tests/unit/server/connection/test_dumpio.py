@@ -1,4 +1,4 @@
-"""What a dump says of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
+"""Log lines of one request, as recorded from httpd (modules-filters, mod_dumpio)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.unit.server.http1.test_protocol import Said, Told, Wire
+from tests.unit.server.http1.test_protocol import Reply, ScriptedEngine, Wire
 
 from whimbrel.base.dialect import V22, Dialect
 from whimbrel.config.core_config import CoreServerConfig
@@ -49,8 +49,8 @@ WRITTEN = [
 ]
 
 
-class Dumped(Told):
-    """An engine whose one server wants a dump; `lines` is what the error log gets."""
+class Dumped(ScriptedEngine):
+    """An engine whose one server enables dumps; `lines` is the error log."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ def told(
     level: str = "trace7",
     body: bytes = b"dump me\n",
 ) -> list[tuple[str, str, str]]:
-    def handler(_head: Head, _body: RequestBody) -> Said:
-        said = Said(body, close=True)
+    def handler(_head: Head, _body: RequestBody) -> Reply:
+        said = Reply(body, close=True)
         said.request.finfo = None
         return said
 

@@ -1,4 +1,4 @@
-"""Headers of the PROXY protocol: what 2.4.71 takes and what it closes the connection for, with the code that it logs."""
+"""PROXY headers: those that 2.4.71 accepts, and those on which it closes, with the code that it logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast path: what it leaves to the general path, and how much it answers at one time."""
+"""Fast path: the requests that it leaves to the general path, and its bound per tick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection, with a transport that only writes down what happens and an engine that does as told."""
+"""One connection, with a recording transport and a scripted engine."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Wire(asyncio.Transport):
         return 0
 
 
-class Said(Response):
-    """An answer with a body of bytes."""
+class Reply(Response):
+    """A response with a body of bytes."""
 
     def __init__(
         self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH
@@ -79,7 +79,7 @@ class Said(Response):
         self.counted.append(count)
 
 
-class Told:
+class ScriptedEngine:
     """An engine that calls *handler* for each request."""
 
     def __init__(self, handler: Callable[[Head, RequestBody], Any]) -> None:
@@ -92,10 +92,7 @@ class Told:
         )
 
     def provider(self, group: str, name: str) -> None:
-        """No module is loaded: nobody provides anything."""
-
-    def try_cache(self, connection: Any, head: bytes) -> None:
-        return None
+        """Return None: no module is loaded."""
 
     def respond(self, connection: Any, head: Head, body: RequestBody) -> Any:
         return self.handler(head, body)
@@ -114,7 +111,7 @@ def connected(
     loop: asyncio.AbstractEventLoop, handler: Callable[[Head, RequestBody], Any]
 ) -> tuple[HttpProtocol, Wire]:
     problems: list[BaseException] = []
-    service = WorkerState(Told(handler), loop, report=problems.append)  # type: ignore[arg-type]
+    service = WorkerState(ScriptedEngine(handler), loop, report=problems.append)  # type: ignore[arg-type]
     protocol, wire = HttpProtocol(service), Wire()
     protocol.connection_made(wire)
     return protocol, wire
@@ -129,7 +126,7 @@ def turns(loop: asyncio.AbstractEventLoop, count: int = 5) -> None:
 
 
 def test_addresses_of_a_mapped_ipv6_socket_are_ipv4(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, _wire = connected(loop, lambda head, body: Said(b""))
+    protocol, _wire = connected(loop, lambda head, body: Reply(b""))
     assert (protocol.connection.client_ip, protocol.connection.client_port, protocol.connection.local_ip) == (
         "192.0.2.7",
         4711,
@@ -138,14 +135,14 @@ def test_addresses_of_a_mapped_ipv6_socket_are_ipv4(loop: asyncio.AbstractEventL
 
 
 def test_pipelined_requests_are_answered_in_order(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
     protocol.data_received(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out == b"[head]/a[head]/b"
     assert protocol.connection.served == 2
 
 
 def test_a_head_may_come_in_pieces(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
     for piece in (b"GET /a HT", b"TP/1.1\r\nHost", b": h\r\n\r", b"\nGET"):
         assert wire.out == b""
         protocol.data_received(piece)
@@ -157,9 +154,9 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
 
     async def slow() -> Response:
         await gate
-        return Said(b"slow")
+        return Reply(b"slow")
 
-    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Said(b"fast"))
+    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Reply(b"fast"))
     protocol.data_received(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop)
     assert wire.out == b""
@@ -169,7 +166,7 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
 
 
 async def read_it(body: RequestBody) -> Response:
-    return Said(await body.read_all())
+    return Reply(await body.read_all())
 
 
 @pytest.mark.parametrize(
@@ -181,7 +178,7 @@ async def read_it(body: RequestBody) -> Response:
 )
 def test_a_body_is_read_to_its_end_and_no_further(loop: asyncio.AbstractEventLoop, framed: bytes) -> None:
     protocol, wire = connected(
-        loop, lambda head, body: read_it(body) if head.method == "POST" else Said(head.uri.encode())
+        loop, lambda head, body: read_it(body) if head.method == "POST" else Reply(head.uri.encode())
     )
     stream = b"POST /p HTTP/1.1\r\nHost: h\r\n" + framed + b"GET /next HTTP/1.1\r\nHost: h\r\n\r\n"
     for at in range(0, len(stream), 7):
@@ -203,7 +200,7 @@ def test_continue_is_sent_when_the_body_is_wanted(loop: asyncio.AbstractEventLoo
 
 
 def test_continue_is_not_sent_when_nobody_reads(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(b"no", close=True))
+    protocol, wire = connected(loop, lambda head, body: Reply(b"no", close=True))
     protocol.data_received(
         b"POST /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"
     )
@@ -212,7 +209,7 @@ def test_continue_is_not_sent_when_nobody_reads(loop: asyncio.AbstractEventLoop)
 
 
 def test_an_unread_body_is_dropped_before_the_next_request(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(head.uri.encode()))
+    protocol, wire = connected(loop, lambda head, body: Reply(head.uri.encode()))
     protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 30\r\n\r\nGET /trap HTTP/1.1\r\n")
     protocol.data_received(b"\r\n12345678" + b"GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
     assert wire.out == b"[head]/p[head]/next"
@@ -226,7 +223,7 @@ def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.Abstrac
             await body.read_all()
         except BodyError as problem:
             seen.append(problem.status)
-        return Said(b"", close=True)
+        return Reply(b"", close=True)
 
     protocol, _wire = connected(loop, lambda head, body: handler(body))
     protocol.data_received(b"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhe")
@@ -239,7 +236,7 @@ def test_a_client_that_leaves_in_its_body_fails_the_reader(loop: asyncio.Abstrac
 def test_after_the_last_answer_our_side_closes_and_the_rest_is_dropped(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(b"last", close=True))
+    protocol, wire = connected(loop, lambda head, body: Reply(b"last", close=True))
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\nGET /more HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.data_received(b"GET /evenmore HTTP/1.1\r\nHost: h\r\n\r\n")
     assert (wire.out, wire.ended, wire.closed) == (b"[head]last", True, False)
@@ -250,7 +247,7 @@ def test_after_the_last_answer_our_side_closes_and_the_rest_is_dropped(
 def test_a_client_that_half_closes_still_gets_its_answer(loop: asyncio.AbstractEventLoop) -> None:
     async def slow() -> Response:
         await asyncio.sleep(0)
-        return Said(b"late")
+        return Reply(b"late")
 
     protocol, wire = connected(loop, lambda head, body: slow())
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -262,11 +259,11 @@ def test_a_client_that_half_closes_still_gets_its_answer(loop: asyncio.AbstractE
 def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: asyncio.AbstractEventLoop) -> None:
     seen: list[Any] = []
 
-    def handler(head: Head, body: RequestBody) -> Said:
+    def handler(head: Head, body: RequestBody) -> Reply:
         seen.append((body.failure, body.failure_reported, body.ended, body.length))
         if head.uri == "/b":
             body.refused(BodyError(413, LogMessage("", "", "", "")))
-        return Said(b"")
+        return Reply(b"")
 
     protocol, _wire = connected(loop, handler)
     for path in (b"/a", b"/b", b"/c", b"/d"):
@@ -275,7 +272,7 @@ def test_a_failure_noted_in_an_absent_body_is_not_the_next_request_s(loop: async
 
 
 def test_an_idle_connection_ends_without_a_word(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(b""))
+    protocol, wire = connected(loop, lambda head, body: Reply(b""))
     protocol.expire()
     assert (wire.out, wire.ended) == (b"", True)
 
@@ -285,9 +282,9 @@ def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.Abst
 
     async def slow() -> Response:
         await gate
-        return Said(b"x")
+        return Reply(b"x")
 
-    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Said(b"y"))
+    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else Reply(b"y"))
     protocol.data_received(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
     for _ in range(3000):
         protocol.data_received(b"GET /f HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -312,7 +309,7 @@ async def pieces() -> Any:
     ],
 )
 def test_streams_are_framed(loop: asyncio.AbstractEventLoop, framing: Framing, wanted: bytes) -> None:
-    answer = Said(b"", stream=pieces(), close=framing is Framing.CLOSE, framing=framing)
+    answer = Reply(b"", stream=pieces(), close=framing is Framing.CLOSE, framing=framing)
     protocol, wire = connected(loop, lambda head, body: answer)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop, 10)
@@ -325,7 +322,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
         raise RuntimeError("oops")
 
     problems: list[BaseException] = []
-    service = WorkerState(Told(broken), loop, report=problems.append)  # type: ignore[arg-type]
+    service = WorkerState(ScriptedEngine(broken), loop, report=problems.append)  # type: ignore[arg-type]
     protocol, wire = HttpProtocol(service), Wire()
     protocol.connection_made(wire)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -334,7 +331,7 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
 
 
 def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: Said(b"a", close=protocol.connection.is_draining))
+    protocol, wire = connected(loop, lambda head, body: Reply(b"a", close=protocol.connection.is_draining))
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.service.drain()
     assert not wire.ended

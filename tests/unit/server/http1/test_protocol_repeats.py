@@ -1,4 +1,7 @@
-"""Kept answers on connections: heads that differ in one turn of the loop get the bytes and log lines of an engine that keeps nothing."""
+"""Cached responses on connections.
+
+Different heads in one tick get the bytes and log lines of an engine without cache.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,18 @@ from whimbrel.testing.fake_runtime import FakeRuntime
 NOW = 1_790_000_000.5
 MODULES = ("whimbrel.server.worker.state", "whimbrel.server.http1.writer")
 VARIED = ("Cookie: a=#", "X-Trace: #", "User-Agent: Mozilla/#", "Cookie: theme=dark; a=#", "Via: 1.1 #")
-TURN = 12  # requests in one turn of the loop
+TURN = 12  # requests in one tick
 
 
 class Gathering(Wire):
-    """All that was written."""
+    """A transport that records everything written."""
 
     def write(self, data: bytes) -> None:
         self.out += bytes(data)
 
 
 class Site:
-    """A worker of one engine; `ask` sends bytes on a connection."""
+    """A worker with one engine; `ask` sends bytes on a connection."""
 
     def __init__(self, root: Path) -> None:
         self.engine: Engine = engine(root)
@@ -51,7 +54,7 @@ class Site:
         return connection, wire
 
     def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, list[bytes]]:
-        """What is written, and the lines of the access log."""
+        """Return the written bytes and the lines of the access log."""
         connection, wire = at
         self.runtime.logs.clear()
         wire.out = b""
@@ -68,7 +71,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh(site: Site, connection: HttpProtocol, data: bytes) -> tuple[bytes, list[bytes]]:
-    """The answer of an engine that has kept nothing, to as many earlier requests of the connection."""
+    """Return the response of an engine with an empty cache, after as many requests of the connection."""
     site.engine.response_cache.clear()
     at = site.connect(connection.connection.client_port)
     at[0].connection.served = connection.connection.served
@@ -79,7 +82,7 @@ def fresh(site: Site, connection: HttpProtocol, data: bytes) -> tuple[bytes, lis
 
 
 def heads(chance: random.Random) -> list[bytes]:
-    """Heads of one client: most of them differ in one value."""
+    """Return heads of one client: most of them differ in one value."""
     path, queried = chance.choice([*PATHS, *ASKED]), chance.random() < 0.4
     common = [field for field in chance.sample(FIELDS, chance.randrange(4)) if field]
     out = []
@@ -119,7 +122,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
 def test_connections_of_one_turn_have_counts_of_their_own(
     root: Path, path: str, own: str, sized: bool
 ) -> None:
-    """Keep-Alive's count is the connection's, on whatever road the answer comes, and so is the length of its head in the log (%O)."""
+    """The Keep-Alive count is the connection's on every path, and so is the length of its head (%O)."""
     text = (root / "conf/httpd.conf").read_text()
     if sized:
         (root / "conf/httpd.conf").write_text(

@@ -1,4 +1,4 @@
-"""Files on their way to a client."""
+"""Files sent to a client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.engine.input.body import FileSegment
 from whimbrel.server.http1.send_file import FileSender, try_send_file
 
 
-# files --------------------------------------------------------------------------------------------
+# files -------------------------------------------------------------------------------------------
 def test_files_are_sent_whole_to_a_slow_reader(tmp_path: Path) -> None:
     content = os.urandom(9_000_001)
     (tmp_path / "f").write_bytes(content)
@@ -110,5 +110,5 @@ def test_at_once_sends_what_there_is_room_for_and_moves_no_position(tmp_path: Pa
         got += data
     assert got == (b"head" + content)[:sent]
     theirs.close()
-    assert try_send_file(ours, b"head", handle, 5) == 0  # the connection is gone
+    assert try_send_file(ours, b"head", handle, 5) == 0  # the connection is closed
     os.close(handle)

@@ -1,4 +1,4 @@
-"""Requests answered from the cache without a stream get what they get with one."""
+"""Requests answered from the cache without a stream get the same responses as with one."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ METHODS = ["GET", "GET", "GET", "GET", "HEAD", "OPTIONS", "TRACE", "BREW", "CONN
 
 
 class Gathering(Wire):
-    """All that was written and not read."""
+    """A transport that records everything written."""
 
     def write(self, data: Any) -> None:
         self.out += bytes(data)
 
 
 class NeverRepeats(CachedResponder):
-    """Leaves every request to the engine."""
+    """Passes every request to the engine."""
 
     def fast_path(self, data: bytes, at: int, most: int) -> int:
         return at
@@ -67,7 +67,7 @@ class NeverRepeats(CachedResponder):
 
 
 class Peer:
-    """A client of one connection; *whole*: its requests go the whole way."""
+    """A client of one connection; *whole*: its requests bypass the cache."""
 
     def __init__(self, site: Site, *, whole: bool) -> None:
         self.site, self.whole, self.wire = site, whole, Gathering(40_000)
@@ -88,17 +88,19 @@ class Peer:
         )
 
     def ask(self, number: int, fields: list[tuple[str, str]]) -> list[tuple[object, ...]]:
-        """What comes back, without what goes with the clock."""
+        """Return the response to one request, without time-dependent parts."""
         return self.ask_all({number: fields})
 
     def ask_all(self, requests: dict[int, list[tuple[str, str]]]) -> list[tuple[object, ...]]:
-        """What comes back for requests that arrive together, by their numbers: the log's lines, then stream after stream."""
+        """Return the responses to requests that arrive together, by number: log lines, then stream after
+        stream.
+        """
         log: Any = self.site.engine.runtime
         log.logs.clear()
         for number, fields in requests.items():
             self.h2.send_headers(number, fields, end_stream=True)
         self.session.data_received(self.h2.data_to_send())
-        for _ in range(4):  # a turn begins so many requests
+        for _ in range(4):  # a tick starts a bounded number of requests
             self.site.loop.turn()
         events = self.h2.receive_data(self.wire.out)
         self.wire.out = b""
@@ -216,7 +218,7 @@ def test_requests_that_arrive_together_get_the_same_answers(
 
 
 def _plain(said: list[tuple[object, ...]], roots: tuple[Path, Path]) -> str:
-    """Without the names of the folders; DATA frames joined."""
+    """Return the text without directory names, with DATA frames joined."""
     text = "".join(repr(one) for one in said if one[0] != "data") + repr(
         b"".join([bytes(one[1]) for one in said if one[0] == "data"])
     )  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Bodies of streams as they are stored."""
+"""Storage of request bodies of streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.server.http2.stream import JOIN_THRESHOLD, StreamBody
 
 
 class Session:
-    """What a body asks of its connection."""
+    """The part of a connection that a body uses."""
 
     waiting = 0
 
@@ -23,11 +23,11 @@ class Session:
         self.taken += size
 
     def flush(self) -> None:
-        """Nothing to send."""
+        """Do nothing: no frame is pending."""
 
 
 def test_small_pieces_are_joined() -> None:
-    """A byte of its own takes 40."""
+    """A separate object for each byte takes 40."""
     session = Session()
     body = StreamBody(None, session, 1)  # type: ignore[arg-type]
     for number in range(60_000):

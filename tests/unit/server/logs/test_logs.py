@@ -1,4 +1,4 @@
-"""Log files, pipes, lines that stay whole."""
+"""Log files, pipes, atomic lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whimbrel.config.model import LogSink
 from whimbrel.server.logs.logs import MAX_WAITING, LogFile, Logs, Syslog, grouped
 
 
-# logs ---------------------------------------------------------------------------------------------
+# logs --------------------------------------------------------------------------------------------
 def test_lines_are_grouped_within_what_a_pipe_keeps_together() -> None:
     assert grouped([b"a" * 3, b"b" * 3, b"c" * 5, b"d" * 9, b"e"], 8) == [b"aaabbb", b"ccccc", b"d" * 9, b"e"]
 
@@ -98,7 +98,7 @@ def test_a_log_program_that_is_missing(tmp_path: Path) -> None:
 
 
 def test_names_without_a_slash_are_files_of_the_working_folder() -> None:
-    """A bare ``|cat`` doesn't start in 2.4 (recorded): no PATH is searched."""
+    """A bare ``|cat`` does not start in 2.4 (recorded): PATH is not searched."""
     with pytest.raises(StartError):
         Logs(V24, "apache2").open([LogSink("cat", piped=True)])
 
@@ -128,7 +128,7 @@ def test_a_full_disk_raises_nothing_and_keeps_a_bounded_rest_of_whole_lines() ->
 
 
 def test_what_waits_is_written_when_the_program_reads_again() -> None:
-    """Without a further line: the retry comes by itself."""
+    """The retry needs no further line."""
     later: list[Callable[[], None]] = []
     logs = Logs(V24, "program")
     sink = LogSink("a program", piped=True)
@@ -167,7 +167,7 @@ def test_the_end_waits_for_a_slow_program_only_so_long() -> None:
 
 
 def test_syslog_gets_levels_as_priorities_and_no_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As httpd: the system's log dates its lines itself."""
+    """As httpd: the system's log adds the time."""
     told: list[tuple[int, str]] = []
     monkeypatch.setattr(syslog, "syslog", lambda priority, line: told.append((priority, line)))
     output = Syslog()

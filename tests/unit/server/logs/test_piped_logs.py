@@ -1,4 +1,4 @@
-"""Log programs: their words, shells and pipes (logs.html#piped)."""
+"""Log programs: their arguments, shells and pipes (logs.html#piped)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_words(command: str, want: list[str]) -> None:
 
 
 def test_a_shell_sees_its_own_characters_and_a_program_does_not(tmp_path: Path) -> None:
-    """`|$/bin/cat > f` writes the file, `|/bin/cat > f` gets words that are no files."""
+    """`|$/bin/cat > f` writes the file, `|/bin/cat > f` gets arguments that are no files."""
     by_shell, direct = tmp_path / "shell", tmp_path / "direct"
     first = PipedLog(LogSink(f"/bin/cat > {by_shell}", piped=True, shell=True))
     first.start()

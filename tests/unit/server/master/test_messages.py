@@ -1,4 +1,4 @@
-"""A log program's words."""
+"""Messages of log programs."""
 
 from __future__ import annotations
 

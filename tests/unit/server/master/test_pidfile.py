@@ -9,7 +9,7 @@ import pytest
 from whimbrel.server.master import pidfile
 
 
-# the PidFile --------------------------------------------------------------------------------------
+# PidFile -----------------------------------------------------------------------------------------
 def test_pid_file(tmp_path: Path) -> None:
     path = str(tmp_path / "pid")
     assert pidfile.read(path) is None

@@ -1,6 +1,7 @@
-"""What is imported before privileges are dropped: all that a worker may need, and no library that its settings cannot ask for.
+"""Imports before privileges are dropped: all that a worker may need, and no library that its settings
+exclude.
 
-A worker that runs as another user may not be able to read the package, or Python itself, any more.
+A worker that runs as another user may be unable to read the package, or Python itself.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from whimbrel.server.master.preload import LAZY_IMPORTS
 
 PACKAGE = Path(whimbrel.__file__).parent
 NOT_IN_SERVERS = ("access", "cli", "lsp", "replay", "report", "testing", "upgrade", "utilities", "verify")
-# Imports that no worker comes by, and why.
+# Imports that no worker needs, with the reason.
 NEVER = {
     ("catalogue.checks.rules", "socket"): "reads a configuration",
     ("modules.mpm.listen", "ipaddress"): "reads a configuration",
@@ -48,7 +49,7 @@ NEVER = {
 
 
 def name_of(file: Path) -> str:
-    """The module in *file*, without the package."""
+    """Return the name of the module in *file*, without the package."""
     return ".".join(file.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -61,7 +62,7 @@ def servers_files() -> list[Path]:
 
 
 def imports_in_functions(file: Path) -> Iterator[str]:
-    """The modules that functions import; a name after ``import`` may be one, too."""
+    """Iterate over the modules that functions import; a name after ``import`` may be one, too."""
     for function in ast.walk(ast.parse(file.read_text())):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):
@@ -98,13 +99,13 @@ def output_of(code: str) -> list[str]:
 
 @cache
 def always() -> frozenset[str]:
-    """What every server has imported."""
+    """Return the modules that every server has imported."""
     return frozenset(output_of("import sys, whimbrel.server.master.master; print(*sys.modules)"))
 
 
 @pytest.fixture
 def imported(tmp_path: Path) -> Callable[..., set[str]]:
-    """What a master has imported under a configuration that loads *modules* and has *settings*."""
+    """Return the modules that a master has imported with *modules* loaded and *settings*."""
 
     def under(*modules: str, settings: str = "") -> set[str]:
         (tmp_path / "logs").mkdir(exist_ok=True)
@@ -123,7 +124,8 @@ def imported(tmp_path: Path) -> Callable[..., set[str]]:
                 "from whimbrel.base.dialect import V24\n"
                 "from whimbrel.modules import ALL\n"
                 "from whimbrel.server.master import master, preload\n"
-                f"options = LoadOptions(server_root={str(tmp_path)!r}, file={str(tmp_path / 'httpd.conf')!r})\n"
+                f"options = LoadOptions(server_root={str(tmp_path)!r}, "
+                f"file={str(tmp_path / 'httpd.conf')!r})\n"
                 "preload.import_everything(load(options, ALL, V24))\n"
                 "print(*sys.modules)"
             )
@@ -148,7 +150,7 @@ def test_no_list_is_of_a_module_that_is_gone() -> None:
 
 @pytest.mark.parametrize("module", ["include", "status", "cgid", "auth_basic"])
 def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., set[str]]) -> None:
-    """What the files that were imported import in functions, and so on."""
+    """Function-level imports of all imported files are imported too, transitively."""
     found = imported(module, "authn_file", settings="<Location /private>\nAuthType Basic\n</Location>")
     ours = [file for file in servers_files() if f"whimbrel.{name_of(file)}" in found]
     assert any(name_of(file).endswith(f".mod_{module}") for file in ours)
@@ -200,7 +202,7 @@ def test_sealed_sessions_have_their_ciphers(imported: Callable[..., set[str]]) -
 
 
 def test_names_are_looked_up_without_a_codec() -> None:
-    """A codec would be imported by the first look-up of a worker."""
+    """The first look-up of a worker would import a codec."""
     assert "encodings.idna" not in output_of(
         "import sys\n"
         "from whimbrel.expr.operators import _numeric, _resolved\n"

@@ -1,4 +1,4 @@
-"""What is sent to NOTIFY_SOCKET (sd_notify(3)) and taken from LISTEN_FDS (sd_listen_fds(3))."""
+"""Notifications to NOTIFY_SOCKET (sd_notify(3)) and sockets from LISTEN_FDS (sd_listen_fds(3))."""
 
 from __future__ import annotations
 

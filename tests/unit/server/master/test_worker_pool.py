@@ -1,4 +1,4 @@
-"""Workers that can't be forked, slots that run out, messages, heartbeats, deaths."""
+"""Failing forks, exhausted slots, messages, heartbeats, deaths of workers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.worker import FATAL, HEARTBEAT
 
 
-class Told:
-    """A generation that notes what it logs."""
+class RecordingGeneration:
+    """A generation that records its log."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
@@ -40,13 +40,13 @@ class Told:
 
 
 def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """httpd 2.4: AH00159 fork: Unable to fork new process, with the reason before it, and a pause."""
+    """httpd 2.4: AH00159 fork: Unable to fork new process, after the reason, and a pause."""
 
     def refuse() -> int:
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     monkeypatch.setattr(os, "fork", refuse)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     children.spawn_missing(generation, 1)
     assert told.lines == [
@@ -57,7 +57,7 @@ def test_a_fork_that_fails_is_told_and_tried_again_later(monkeypatch: pytest.Mon
 
 
 def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
-    children, told = WorkerPool(SharedScoreboard(2)), Told()
+    children, told = WorkerPool(SharedScoreboard(2)), RecordingGeneration()
     generation: Any = told
     sleepers = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2)]
     try:
@@ -77,7 +77,7 @@ def test_when_every_slot_is_taken_the_oldest_has_to_go() -> None:
 def a_child(
     children: WorkerPool, program: str, slot: int = 0, **attributes: Any
 ) -> Iterator[tuple[Child, int]]:
-    """A process in the place of a worker, and the writing end of its pipe; ended with the test."""
+    """A process in place of a worker, and the writing end of its pipe; ended with the test."""
     ours, theirs = pipe()
     process = subprocess.Popen([sys.executable, "-c", program])
     one = Child(process.pid, slot, 3, time.monotonic() - 60, ours, **attributes)
@@ -104,7 +104,7 @@ SLEEP = "import time; time.sleep(60)"
 @settings(max_examples=40, deadline=None)
 @given(st.binary(min_size=1, max_size=3000))
 def test_no_message_stops_the_master(data: bytes) -> None:
-    """The line ``busy \xb2`` was a ValueError once."""
+    """The line ``busy \xb2`` once raised ValueError."""
     children = WorkerPool(SharedScoreboard(4))
     ours, theirs = pipe()
     one = children.running[1] = Child(1, 0, 3, 0.0, ours)
@@ -142,12 +142,15 @@ def test_more_descriptors_than_select_knows() -> None:
 
 
 def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGABRT first, for its last words; then SIGKILL."""
+    """SIGABRT first, for its traceback; then SIGKILL."""
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
-    stubborn = "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    stubborn = (
+        "import signal, time; signal.signal(signal.SIGABRT, signal.SIG_IGN); print(flush=True); "
+        "time.sleep(60)"
+    )
     with a_child(children, SLEEP) as (one, _), a_child(children, stubborn, 1) as (other, _):
         time.sleep(0.5)  # until it ignores the signal
         for _ in range(8):
@@ -172,7 +175,7 @@ def test_a_worker_that_is_silent_for_too_long_is_replaced(monkeypatch: pytest.Mo
 def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "WATCH_PERIOD", 0.02)
     monkeypatch.setattr(processes, "STALL_TIMEOUT", 0.05)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     with a_child(children, SLEEP) as (_, control), a_child(children, SLEEP, 1) as (stopped, _):
         os.kill(stopped.pid, signal.SIGSTOP)
@@ -189,7 +192,7 @@ def test_heartbeats_and_debuggers_keep_a_worker(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     children.running[1] = Child(1, 0, 3, 0.0)
     children._watched -= 3600.0
@@ -204,8 +207,8 @@ def test_a_master_that_was_stopped_itself_blames_nobody() -> None:
 def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(
     ready: bool, born_in: int, fatal: bool
 ) -> None:
-    """httpd: nor does that of an earlier generation.  A worker that has met clients could be anybody's."""
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    """httpd: nor from an earlier generation. A worker that has served clients may be compromised."""
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     with a_child(children, f"raise SystemExit({FATAL})", is_ready=ready) as (one, _):
         one.generation = born_in
@@ -223,7 +226,7 @@ def test_the_fatal_status_counts_only_from_a_worker_that_could_not_begin(
 
 @pytest.mark.parametrize("status", [0, 1])
 def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     with a_child(children, f"raise SystemExit({status})") as (one, _):
         one.born = time.monotonic()
         reaped(children, told, one.pid)
@@ -232,7 +235,7 @@ def test_workers_that_die_at_once_are_replaced_with_a_pause(status: int) -> None
 
 def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
     board = SharedScoreboard(4)
-    children, told = WorkerPool(board), Told()
+    children, told = WorkerPool(board), RecordingGeneration()
     with a_child(children, "pass", 2) as (one, _):
         board._memory[2 * 16 : 3 * 16] = b"\xfe" * 16
         reaped(children, told, one.pid)
@@ -244,7 +247,7 @@ def test_a_worker_that_ruined_its_slot_is_buried_with_a_line() -> None:
 
 def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "KILL_AFTER", 0.1)
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with a_child(children, deaf) as (one, _):
@@ -258,7 +261,7 @@ def test_an_end_that_waits_in_vain_is_logged(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_other_processes_are_the_logs_affair() -> None:
-    children, told = WorkerPool(SharedScoreboard(4)), Told()
+    children, told = WorkerPool(SharedScoreboard(4)), RecordingGeneration()
     generation: Any = told
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     end = time.monotonic() + 20

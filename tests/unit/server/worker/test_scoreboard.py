@@ -1,4 +1,4 @@
-"""The shared board."""
+"""The shared scoreboard."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WORKER = {"process": 1, "generation": 0, "pid": 2, "requests": 4, "sent": 5, "cp
 
 
 def a_text(**changes: Any) -> dict[str, Any]:
-    """The text of a worker."""
+    """Return the text of a worker."""
     return {
         "accesses": 1,
         "bytes": 10,
@@ -56,7 +56,7 @@ def a_text(**changes: Any) -> dict[str, Any]:
 def write_raw(
     board: SharedScoreboard, slot: int, data: bytes, length: int | None = None, serial: int = 2
 ) -> None:
-    """What a worker that was taken over may write."""
+    """Write what a compromised worker may write."""
     struct.pack_into("=QQ", board._memory, slot * 16, serial, len(data) if length is None else length)
     at = (board.slots + 1) * 16 + slot * SLOT
     board._memory[at : at + len(data)] = data
@@ -96,7 +96,7 @@ def test_a_text_never_exceeds_its_slot() -> None:
     board.write(0, a_text(rows=[{"request": "\xff" * 7000}] * 3))
     assert board.read(0) == a_text()
     board.write(0, a_text(process={**PROCESS, "workers": "K" * 40_000}))
-    assert board.read(0) == a_text()  # not written at all
+    assert board.read(0) == a_text()  # it was not written
 
 
 def test_the_end_of_a_long_request_on_demand() -> None:
@@ -139,7 +139,7 @@ def test_a_slot_that_said_nothing_is_buried_without_trace() -> None:
     assert board.retired_totals()["accesses"] == 0
 
 
-# what a worker that was taken over can do -----------------------------------------------------------
+# attacks of a compromised worker -----------------------------------------------------------------
 TRUNCATED = json.dumps(a_text(rows=[{"request": "x" * 40_000}])).encode()[:SLOT]
 
 
@@ -216,7 +216,7 @@ VALUES = st.recursive(
 )
 @example(2, {"accesses": 2**63 - 1, "bytes": 2**63 - 1, "duration": 1e18, "cpu": [1e18, 1e18]}, b"", 0)
 def test_no_text_stops_a_reader(slot: int, changes: dict[str, Any], noise: bytes, at: int) -> None:
-    """Master (burying) and workers (server-status) alike, whatever stands in any slot, that of the past included."""
+    """Master (reaping) and workers (server-status) read any text in any slot, the totals included."""
     board = SharedScoreboard(2)
     data = bytearray(json.dumps(a_text(**changes)).encode()[:SLOT])
     data[at : at + len(noise)] = noise

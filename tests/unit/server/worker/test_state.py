@@ -1,4 +1,4 @@
-"""The worker's clock: Date fields follow a clock that is set, deadlines don't."""
+"""The worker's clock: Date fields follow a changed system clock, deadlines do not."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
             0.25,
         ),
         (
-            "LoadModule reqtimeout_module m/mod_reqtimeout.so\n<VirtualHost *:80>\nRequestReadTimeout body=2\n</VirtualHost>\n",
+            "LoadModule reqtimeout_module m/mod_reqtimeout.so\n<VirtualHost *:80>\nRequestReadTimeout "
+            "body=2\n</VirtualHost>\n",
             0.5,
         ),
     ],

@@ -1,4 +1,4 @@
-"""mod_include: documents with elements that the server fills in.
+"""mod_include: Server Side Includes, documents with elements that the server executes.
 
 Manual: mod/mod_include.html.
 """
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from whimbrel.modules.filters.mod_include.document import Piece
 
 MAX_CACHED: Final = 256  # documents
-MAX_CACHED_BYTES: Final = 4 << 20  # of all documents that are cached
-MAX_IN_MEMORY: Final = (
-    256 * 1024
-)  # bytes of a document that is read at once, and cached; a longer one is read in pieces
+MAX_CACHED_BYTES: Final = 4 << 20  # bytes of all cached documents
+# bytes up to which a document is read at once and cached; a longer one is read in pieces
+MAX_IN_MEMORY: Final = 256 * 1024
 _PIECES: Final = "include documents"
 
 
 class Includes:
-    """The output filter INCLUDES."""
+    """Output filter INCLUDES."""
 
     __slots__ = ()
 
     def setup(self, r: Any) -> None:
-        """Before the handler runs: such a document is no file that a client may keep, unless XBitHack Full says so."""
+        """Prepare the request before its handler: no 304 for such a document, except under XBitHack Full."""
         conf = r.dir_config(IncludeDirConfig)
         if not (conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP):
             r.no_local_copy = True
@@ -45,13 +44,16 @@ class Includes:
             r.notes["no-etag"] = ""
 
     async def __call__(self, r: Any) -> None:
-        """Replace the body of *r* by the document made of it."""
+        """Replace the body of *r* by the executed document."""
         if not r.dir_config(CoreDirConfig).options.value & OPT_INCLUDES:
-            text = f"mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: {r.uri}"
+            text = (
+                "mod_include: Options +Includes (or IncludesNoExec) wasn't set, INCLUDES filter removed: "
+                f"{r.uri}"
+            )
             r.log("warn", text, code="AH01374", module="include")
             return
         from whimbrel.engine.input.body import Joined
-        from whimbrel.modules.filters.mod_include.page import Page  # costs time that -t has no use for
+        from whimbrel.modules.filters.mod_include.page import Page  # slow imports that -t must not pay
         from whimbrel.modules.filters.mod_include.reading import Document, PageStream
         from whimbrel.modules.filters.mod_include.renderer import render
 
@@ -83,29 +85,33 @@ class Includes:
 
 
 def pieces_of(r: Any, data: bytes) -> tuple[Piece, ...]:
-    """*data* taken apart.
+    """Return *data* split into text and elements, from a cache.
 
-    The cache has the bytes of a document as its key, so an entry is always valid; `MAX_CACHED` and `MAX_CACHED_BYTES` bound it, and it is emptied
-    when it is full.
+    The key is the document's bytes, so an entry is always valid. `MAX_CACHED` and `MAX_CACHED_BYTES` bound
+    the cache, which is emptied when it is full.
     """
     conf = r.server_conf(IncludeServerConfig)
     cache: dict[bytes, tuple[Piece, ...]] = r.engine.plans.root(r.server).notes.setdefault(_PIECES, {})
-    found = cache.get(data)
-    if found is None:
+    entry = cache.get(data)
+    if entry is None:
         from whimbrel.modules.filters.mod_include.document import pieces
 
-        found = pieces(data, conf.start, conf.end)
+        entry = pieces(data, conf.start, conf.end)
         if len(cache) >= MAX_CACHED or sum(map(len, cache)) + len(data) > MAX_CACHED_BYTES:
             cache.clear()
-        cache[data] = found
-    return found
+        cache[data] = entry
+    return entry
 
 
 INCLUDES: Final = Includes()
 
 
 def make_fixup(scope: Scope) -> CompiledHook:
-    """Adds the filter for the handler server-parsed, and under XBitHack for text/html files that their owner may execute."""
+    """Make the fixup that adds the filter.
+
+    It applies to the handler server-parsed, and under XBitHack to text/html files that their owner may
+    execute.
+    """
     hack = scope.dir_config(IncludeDirConfig).xbithack != OFF
 
     def fixup(r: Any) -> HookStatus:

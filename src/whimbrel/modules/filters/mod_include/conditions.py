@@ -1,4 +1,4 @@
-"""#if, #elif, #else and #endif.  Manual: mod/mod_include.html#flowctrl."""
+"""Flow control: #if, #elif, #else and #endif. Manual: mod/mod_include.html#flowctrl."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ legacy = lru_cache(maxsize=1024)(SsiCondition)
 
 
 class PageView(RequestView):
-    """A document's request as expressions see it."""
+    """A document's request as expressions read it."""
 
     __slots__ = ("page",)
 
@@ -28,7 +28,7 @@ class PageView(RequestView):
 
 
 def _variable(e: Evaluation, name: str) -> str | None:
-    """``v(name)``: a variable of the document."""
+    """Return a variable of the document: ``v(name)``."""
     view = e.view
     return view.page.variable(name) if isinstance(view, PageView) else None
 
@@ -39,7 +39,7 @@ _OWN: Final[dict[tuple[str, str], Any]] = {
 
 
 async def start(page: Page, element: Element) -> None:
-    """#if."""
+    """Execute #if."""
     arguments = element.arguments
     if len(arguments) != 1:
         words, code = ("too many arguments", "AH01352") if arguments else ("missing expr argument", "AH01353")
@@ -55,7 +55,7 @@ async def start(page: Page, element: Element) -> None:
 
 
 async def otherwise_if(page: Page, element: Element) -> None:
-    """#elif."""
+    """Execute #elif."""
     arguments = element.arguments
     if len(arguments) != 1:
         words, code = ("too many arguments", "AH01356") if arguments else ("missing expr argument", "AH01357")
@@ -88,14 +88,17 @@ async def _decide(page: Page, element: Element, unknown: str, empty: str) -> Non
 
 
 def failed(page: Page) -> None:
-    """The message for a condition that is none; 2.2 goes on as before, in 2.4 only an #elif can print a branch then: an #else does nothing."""
+    """Append the error message for an invalid condition.
+
+    2.2 continues as before; in 2.4 only an #elif can become active then, and an #else does nothing.
+    """
     page.fail()
     if not page.old:
         page.printing, page.decided, page.broken = False, False, True
 
 
 async def _evaluated(page: Page, text: str) -> bool | None:
-    """Whether the condition holds, None for one that has no answer (logged)."""
+    """Return the value of the condition, None if it is invalid (logged)."""
     return await _legacy(page, text) if page.legacy else _modern(page, text)
 
 
@@ -135,22 +138,22 @@ def _modern(page: Page, text: str) -> bool | None:
 
 
 def _compiled(page: Page, text: str) -> compiled.CompiledCondition:
-    known: dict[str, compiled.CompiledCondition] = page.r.plan.notes.setdefault("include expressions", {})
-    found = known.get(text)
-    if found is None:
-        if len(known) > 1000:
-            known.clear()
+    cache: dict[str, compiled.CompiledCondition] = page.r.plan.notes.setdefault("include expressions", {})
+    condition = cache.get(text)
+    if condition is None:
+        if len(cache) > 1000:
+            cache.clear()
         provided = page.r.plan.provider
-        found = known[text] = compiled.compile_condition(
+        condition = cache[text] = compiled.compile_condition(
             text,
             in_document=True,
             lookup=lambda group, name: _OWN.get((group, name)) or provided(group, name),
         )
-    return found
+    return condition
 
 
 def otherwise(page: Page, element: Element) -> None:
-    """#else."""
+    """Execute #else."""
     if element.arguments:
         page.log(
             f"else directive does not take tags in {page.r.filename}",
@@ -171,7 +174,7 @@ def otherwise(page: Page, element: Element) -> None:
 
 
 def end(page: Page, element: Element) -> None:
-    """#endif."""
+    """Execute #endif."""
     if element.arguments:
         page.log(
             f"endif directive does not take tags in {page.r.filename}",

@@ -1,7 +1,7 @@
-"""Documents taken apart: text and elements, in their order.  Nothing of it depends on a request.
+"""Parser of documents: text and elements in order, independent of any request.
 
-An element is start tag, name, arguments, end tag.  Arguments are ``name=value`` with the value in double, single or backward quotes or bare up to the
-next blank.  Manual: mod/mod_include.html#basic-elements.
+An element is start tag, name, arguments, end tag. Arguments are ``name=value``; the value is in double,
+single or backward quotes, or extends to the next blank. Manual: mod/mod_include.html#basic-elements.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ QUOTES: Final = frozenset("\"'`")
 
 
 class Fault(Enum):
-    """What keeps an element from being executed."""
+    """Syntax faults that prevent the execution of an element."""
 
     NO_NAME = "AH01368"  # no directive name
-    QUOTE = "AH01369"  # a quoted text where an argument's name should be
-    EQUALS = "AH01370"  # an equals sign there
+    QUOTE = "AH01369"  # a quoted text in place of an argument's name
+    EQUALS = "AH01370"  # an equals sign in its place
     UNFINISHED = "AH01372"  # the document ended within it
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element; names are in lower case, the value of an argument without one is None, backslashes before quotes are gone.
+    """One element.
 
-    *faults* are in the order in which they stand; an element that has any is not executed.
+    Names are in lower case, the value of an argument without one is None, backslashes before quotes are
+    removed. *faults* are in source order; an element with faults is not executed.
     """
 
     name: str
@@ -40,7 +41,7 @@ Piece = bytes | Element
 
 
 class Reader:
-    """Reads the inside of one element of *text* from *at* on; `at` is then the first character after its end tag."""
+    """Parser of one element in *text* from *at* on; `at` is then the position after its end tag."""
 
     def __init__(self, text: str, at: int, end: str) -> None:
         self.text, self.at, self.end = text, at, end
@@ -49,14 +50,14 @@ class Reader:
         self.faults: list[Fault] = []
 
     def element(self) -> Element:
-        """The element."""
+        """Parse the element."""
         if not self._read():
             self.faults.append(Fault.UNFINISHED)
             self.at = len(self.text)
         return Element(self.name, tuple(self.arguments), tuple(self.faults))
 
     def _read(self) -> bool:
-        """Name and arguments; False where the text ends first."""
+        """Read name and arguments; return False if the text ends first."""
         ended = self._directive()
         while ended is None:
             ended = self._argument()
@@ -74,7 +75,7 @@ class Reader:
         return None
 
     def _blanks(self) -> bool:
-        """Skip blanks; False at the end of the text."""
+        """Skip blanks; return False at the end of the text."""
         text, at = self.text, self.at
         while at < len(text) and text[at] in BLANK:
             at += 1
@@ -82,7 +83,7 @@ class Reader:
         return at < len(text)
 
     def _argument(self) -> bool | None:
-        """One argument or the end tag: None to go on, else whether the element is complete."""
+        """Read one argument or the end tag: None to continue, else True if the element is complete."""
         if not self._blanks():
             return False
         text = self.text
@@ -116,7 +117,7 @@ class Reader:
         return None
 
     def _value(self) -> str | None:
-        """A value, None where the text ends before it does."""
+        """Read a value; return None if the text ends first."""
         if not self._blanks():
             return None
         text, quote = self.text, self.text[self.at]
@@ -132,35 +133,38 @@ class Reader:
         text, at = self.text, self.at + 1
         out = []
         while True:
-            found = text.find(quote, at)
-            if found < 0:
+            end = text.find(quote, at)
+            if end < 0:
                 return None
-            if text[found - 1] != "\\" or found == self.at + 1:
+            if text[end - 1] != "\\" or end == self.at + 1:
                 break
-            out.append(text[at : found - 1] + quote)
-            at = found + 1
-        out.append(text[at:found])
-        self.at = found + 1
+            out.append(text[at : end - 1] + quote)
+            at = end + 1
+        out.append(text[at:end])
+        self.at = end + 1
         return "".join(out)
 
 
 def pieces(data: bytes, start: str, end: str) -> tuple[Piece, ...]:
-    """*data* as text and elements between the tags *start* and *end*."""
+    """Split *data* into text and elements between the tags *start* and *end*."""
     return beginning(data, start, end, last=True)[0]
 
 
 def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[Piece, ...], bytes]:
-    """`pieces`, and the rest that only a longer *data* can decide: a part of a start tag, an unfinished element; nothing of the *last* data."""
+    """Split *data* as `pieces` does; also return the rest that needs more data.
+
+    The rest is a part of a start tag or an unfinished element; it is empty for the *last* data.
+    """
     tag, out, at = start.encode("latin-1"), list[Piece](), 0
     text = ""
-    while (found := data.find(tag, at)) >= 0:
-        if found > at:
-            out.append(data[at:found])
+    while (position := data.find(tag, at)) >= 0:
+        if position > at:
+            out.append(data[at:position])
         text = text or data.decode("latin-1")
-        reader = Reader(text, found + len(tag), end)
+        reader = Reader(text, position + len(tag), end)
         element = reader.element()
         if not last and Fault.UNFINISHED in element.faults:
-            return tuple(out), data[found:]
+            return tuple(out), data[position:]
         out.append(element)
         at = reader.at
     stop = len(data) if last else max(at, len(data) - _partial(data[at:], tag))
@@ -170,7 +174,7 @@ def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[P
 
 
 def _partial(data: bytes, tag: bytes) -> int:
-    """The number of bytes at the end of *data* that may begin a *tag*."""
+    """Return the number of bytes at the end of *data* that may begin a *tag*."""
     return next(
         (count for count in range(min(len(tag) - 1, len(data)), 0, -1) if data.endswith(tag[:count])), 0
     )

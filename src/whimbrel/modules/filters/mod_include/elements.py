@@ -26,7 +26,7 @@ Handler = Callable[[Page, Element], Any]
 
 
 def echo(page: Page, element: Element) -> None:
-    """A variable; encodings are those that stand before it."""
+    """Execute #echo: append a variable; encodings apply to the variables after them."""
     if page.should_skip(element, "AH01343"):
         return
     decoding, encoding = "none", "entity"
@@ -34,10 +34,10 @@ def echo(page: Page, element: Element) -> None:
         if value is None:
             return
         if name == "var":
-            found = page.variable(page.substituted(decode_entities(value)))
-            if found is None:
+            text = page.variable(page.substituted(decode_entities(value)))
+            if text is None:
                 page.write(page.undefined)
-            elif not _recode(page, "echo", found, decoding, encoding):
+            elif not _recode(page, "echo", text, decoding, encoding):
                 return
         elif name == "decoding" and not page.old:
             decoding = value
@@ -56,7 +56,7 @@ def _unknown(parameter: str, value: str, tag: str, page: Page) -> str:
 
 
 def _recode(page: Page, tag: str, value: str, decoding: str, encoding: str) -> bool:
-    """Write a value decoded and encoded; False, with a message, where one of the two is not known."""
+    """Append a value decoded and encoded; return False, with a message, for an unknown encoding."""
     recoded = _recoded(page, tag, value, decoding, encoding)
     if recoded is not None:
         page.write(recoded)
@@ -78,7 +78,7 @@ def _recoded(page: Page, tag: str, value: str, decoding: str, encoding: str) -> 
 
 
 def assign(page: Page, element: Element) -> None:
-    """#set: a variable gets a value, recoded as 2.4 can."""
+    """Execute #set: assign a variable, recoded in 2.4."""
     if len(element.arguments) < 2:
         page.log(
             f"missing argument for set element in {page.r.filename}",
@@ -118,7 +118,7 @@ def _decoded_22(page: Page, value: str) -> str:
 
 
 def configure(page: Page, element: Element) -> None:
-    """#config: messages, format of times and sizes."""
+    """Execute #config: messages, format of times and sizes."""
     if page.should_skip(element, "AH01347"):
         return
     for name, value in element.arguments:
@@ -148,12 +148,12 @@ def _set_times(page: Page, form: str) -> None:
 
 
 async def file_size(page: Page, element: Element) -> None:
-    """#fsize."""
+    """Execute #fsize."""
     await _about(page, element, "AH01350", lambda info: formatted_size(info.st_size, page.in_bytes))
 
 
 async def file_time(page: Page, element: Element) -> None:
-    """#flastmod."""
+    """Execute #flastmod."""
     await _about(page, element, "AH01351", lambda info: formatted_time(info.st_mtime, page.time_format))
 
 
@@ -173,7 +173,7 @@ async def _about(page: Page, element: Element, code: str, shown: Callable[[Any],
 
 
 def print_environment(page: Page, element: Element) -> None:
-    """#printenv: every variable, one a line."""
+    """Execute #printenv: append every variable, one per line."""
     if element.arguments:
         text = f"printenv directive does not take tags in {page.r.filename}"
         page.log(text, "AH01367", "error" if page.printing else "warn")
@@ -190,7 +190,7 @@ def print_environment(page: Page, element: Element) -> None:
 
 
 def comment(_page: Page, _element: Element) -> None:
-    """#comment: nothing."""
+    """Execute #comment: do nothing."""
 
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -207,7 +207,9 @@ _HANDLERS: Final[dict[str, Handler]] = {
 
 
 def handler_of(page: Page, name: str) -> Handler | None:
-    """What executes the element *name*; #exec is there where a module runs programs."""
+    """Return the handler of the element *name*, None for an unknown one; #exec needs a module that runs
+    programs.
+    """
     if name == "exec":
         return include_exec.execute if include_exec.runner(page) else None
     if name == "comment" and page.old:

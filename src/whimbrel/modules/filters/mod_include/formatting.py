@@ -1,4 +1,6 @@
-"""Texts of elements: encodings, entities, sizes and times.  Manual: mod/mod_include.html#element.echo."""
+"""Text conversions of elements: encodings, entities, sizes and times. Manual:
+mod/mod_include.html#element.echo.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from whimbrel.http.syntax.url import escape_form, escape_html, escape_uri, unesc
 from whimbrel.modules.generators.mod_autoindex.page import size_text
 
 _ENTITY = re.compile(r"&(?:#([^;]*)|([A-Za-z][A-Za-z0-9]{1,5}));")
-# The letters of Latin-1 and what every document needs; httpd knows no names of its signs.
+# Letters of Latin-1 and the basic entities; httpd has no names for Latin-1's symbols.
 _NAMED: Final = {
     "lt": "<",
     "gt": ">",
@@ -24,9 +26,12 @@ _NAMED: Final = {
         name: chr(code)
         for code, name in enumerate(
             (
-                "Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml "
-                "- Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute "
-                "icirc iuml eth ntilde ograve oacute ocirc otilde ouml - oslash ugrave uacute ucirc uuml yacute thorn yuml"
+                "Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml "
+                "Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml "
+                "- Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml "
+                "aring aelig ccedil egrave eacute ecirc euml igrave iacute "
+                "icirc iuml eth ntilde ograve oacute ocirc otilde ouml "
+                "- oslash ugrave uacute ucirc uuml yacute thorn yuml"
             ).split(),
             192,
         )
@@ -39,19 +44,22 @@ _SEPARATORS = re.compile(r"[, \t]+")
 
 
 def decode_entities(value: str) -> str:
-    """Named and numbered entities of Latin-1 made characters; numbers of no printed character vanish, unknown names stay."""
+    """Decode named and numeric entities of Latin-1.
+
+    Numbers of unprintable characters vanish, unknown names stay.
+    """
     return _ENTITY.sub(_character, value) if "&" in value else value
 
 
-def _character(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        code = int(found[1]) if is_digits(found[1]) and len(found[1]) < 10 else 0
+def _character(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        code = int(match[1]) if is_digits(match[1]) and len(match[1]) < 10 else 0
         return chr(code) if code in (9, 10) or 32 <= code < 127 or 160 < code < 256 else ""
-    return _NAMED.get(found[2], found[0])
+    return _NAMED.get(match[2], match[0])
 
 
 def _from_base64(value: str) -> str:
-    """As many bytes as the valid characters at the start make."""
+    """Decode the longest valid prefix of base64."""
     good = _BASE64.match(value)
     digits = good[0] if good else ""
     return to_text(base64.b64decode(to_bytes(digits + "A" * (-len(digits) % 4)))[: len(digits) * 6 // 8])
@@ -83,7 +91,7 @@ ENCODINGS: Final[dict[str, Change]] = {
 
 
 def entities_22(value: str) -> str:
-    """2.2's entities: everything beyond ASCII too."""
+    """Encode entities as 2.2, which encodes everything beyond ASCII."""
     return escape_html(value, ascii_only=True)
 
 
@@ -91,7 +99,9 @@ ENCODINGS_22: Final[dict[str, Change]] = {"none": str, "url": escape_uri, "entit
 
 
 def changed(value: str, names: str, known: dict[str, Change]) -> str:
-    """*value* after every change that *names* (commas or blanks between them) lists, in their order; raises KeyError with an unknown name."""
+    """Apply the conversions in *names* (separated by commas or blanks) in order; raise KeyError for an
+    unknown one.
+    """
     for name in _SEPARATORS.split(names):
         if name:
             change = known.get(name.lower())
@@ -102,18 +112,18 @@ def changed(value: str, names: str, known: dict[str, Change]) -> str:
 
 
 def escape_shell(value: str) -> str:
-    """A backslash before every character that means something to a shell."""
-    return _SHELL.sub(lambda found: "\\" + found[0], value)
+    """Escape every character with a meaning in a shell by a backslash."""
+    return _SHELL.sub(lambda match: "\\" + match[0], value)
 
 
 def formatted_size(size: int, in_bytes: bool) -> str:
-    """A file's size: ``2.0K``, or with *in_bytes* ``2,048``."""
+    """Format a file's size: ``2.0K``, or with *in_bytes* ``2,048``."""
     return f"{size:,}" if in_bytes else size_text(size)
 
 
 def formatted_time(seconds: float, form: str, *, gmt: bool = False) -> str:
-    """strftime(3) in local time or GMT."""
+    """Format a time with strftime(3) in local time or GMT."""
     when = time.gmtime(seconds) if gmt else time.localtime(seconds)
     if gmt:
-        form = re.sub("%(%|Z)", lambda found: "GMT" if found[1] == "Z" else "%%", form)
+        form = re.sub("%(%|Z)", lambda match: "GMT" if match[1] == "Z" else "%%", form)
     return time.strftime(form.replace("\0", ""), when)

@@ -1,4 +1,4 @@
-"""#include and #exec, and the files that #fsize and #flastmod ask about.  Manual: mod/mod_include.html#element.include."""
+"""#include and #exec, and the files of #fsize and #flastmod. Manual: mod/mod_include.html#element.include."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from whimbrel.modules.support.cgi.environment import environment, overlap
 _ABOVE: Final = "(20023)The given path was above the root path"
 
 
-# Documents that include themselves more than once grow with every level; httpd stops when it has no descriptors left.
+# Documents that include themselves more than once grow exponentially; httpd stops when it runs out of
+# descriptors.
 MAX_DOCUMENTS: Final = 4096
 
 
 def inside(path: str) -> bool:
-    """Whether a relative path stays in its folder."""
+    """Return True if a relative path stays in its directory."""
     depth = 0
     for part in path.split("/"):
         depth += -1 if part == ".." else 0 if part in ("", ".") else 1
@@ -34,7 +35,7 @@ def inside(path: str) -> bool:
 
 
 def _normal(path: str) -> str:
-    """*path* without dot segments and empty ones; a slash at its end stays."""
+    """Return *path* without dot segments and empty segments; a final slash stays."""
     segments: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -44,9 +45,9 @@ def _normal(path: str) -> str:
     return "/".join(segments) + ("/" if segments and path.endswith("/") else "")
 
 
-# Files that are asked about -------------------------------------------------------------------------------------------------------------------------
+# Files of elements ------------------------------------------------------------------------
 async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_result | None:
-    """The file that ``file=`` or ``virtual=`` names; None for none, which is logged."""
+    """Return the stat of the file that ``file=`` or ``virtual=`` names; None, logged, if there is none."""
     r = page.r
     where = f"in parsed file {r.filename}"
     if name == "file":
@@ -68,11 +69,12 @@ async def stat_target(page: Page, tag: str, name: str, value: str) -> os.stat_re
     return None
 
 
-# Including ------------------------------------------------------------------------------------------------------------------------------------------
+# Including --------------------------------------------------------------------------------------
 async def include(page: Page, element: Element) -> None:
-    """Other documents, one after the other.
+    """Execute #include: append documents in order.
 
-    After one that could not be had, ``virtual`` is passed over, ``onerror`` and ``file`` have their turn, and when that fails too, it is the end.
+    After a failure ``virtual`` arguments are skipped and ``onerror`` and ``file`` are tried; a second failure
+    ends the element.
     """
     if page.should_skip(element, "AH01341"):
         return
@@ -103,7 +105,7 @@ async def include(page: Page, element: Element) -> None:
 
 
 async def _included(page: Page, name: str, value: str) -> str | None:
-    """Add the document that *value* names; what went wrong, None for nothing."""
+    """Append the document that *value* names; return an error message, None after success."""
     r, old = page.r, page.old
     where = f"in parsed file {r.filename}"
     target = page.substituted(value)
@@ -130,7 +132,7 @@ async def _included(page: Page, name: str, value: str) -> str | None:
 
 
 def _too_many(r: Any) -> bool:
-    """Whether one more document would be too much for one answer; logged like documents that are nested too deep."""
+    """Return True if the response includes too many documents, which is logged as too deep nesting is."""
     view = r.deps
     view.nested += 1
     if view.nested <= MAX_DOCUMENTS:
@@ -140,27 +142,27 @@ def _too_many(r: Any) -> bool:
 
 
 async def run(page: Page, sub: Any) -> int:
-    """Run a sub-request; what it writes is added to the document.  0, or the status that it failed with."""
+    """Run a sub-request and append its output; return 0 or the status of a failure."""
     r = page.r
     body, stream = r.body, r.stream
     r.body, r.stream = page.out, page.stream
     try:
-        answer: int = await r.engine.run_sub(sub)
+        status: int = await r.engine.run_sub(sub)
     finally:
         page.stream = r.stream
         r.body, r.stream = body, stream
-    return answer if answer > 0 else 0
+    return status if status > 0 else 0
 
 
-# Programs -------------------------------------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------
 def runner(page: Page) -> str:
-    """The short name of the module that runs programs; "" where none does."""
+    """Return the short name of the module that runs programs, "" without one."""
     plan = page.r.plan
     return "cgid" if plan.loaded("cgid_module") else "cgi" if plan.loaded("cgi_module") else ""
 
 
 async def execute(page: Page, element: Element) -> None:
-    """#exec."""
+    """Execute #exec."""
     module = runner(page)
     if page.should_skip(element, "AH03195", module):
         return
@@ -187,7 +189,7 @@ async def execute(page: Page, element: Element) -> None:
 
 
 async def _script(page: Page, url: str) -> bool:
-    """Run the CGI script at *url* with the document's own query; False where there is none."""
+    """Run the CGI script at *url* with the document's query; return False if there is none."""
     r = page.r
     sub = await r.engine.lookup_uri(r, url)
     if sub.status != 200 or sub.path_info or sub.args is not None or not is_file(sub.finfo):
@@ -201,7 +203,7 @@ async def _script(page: Page, url: str) -> bool:
 
 
 async def _command(page: Page, command: str, module: str) -> None:
-    """Run a command line with /bin/sh; what it writes is added to the document, what it complains of goes to the error log as it is."""
+    """Run a command line with /bin/sh; append its output, and log its standard error unchanged."""
     from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
     from whimbrel.modules.generators.mod_cgid import complain
     from whimbrel.modules.support.cgi.program import Output, Program
@@ -241,12 +243,15 @@ async def _command(page: Page, command: str, module: str) -> None:
 
 async def _shell_variables(page: Page) -> None:
     r = page.r
-    found = {}
+    variables = {}
     if r.path_info:
-        found["PATH_INFO"] = escape_shell(r.path_info)
+        variables["PATH_INFO"] = escape_shell(r.path_info)
         sub = await r.engine.lookup_uri(r, escape_uri(r.path_info))
         if sub.filename:
-            found["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
+            variables["PATH_TRANSLATED"] = sub.filename + (sub.path_info or "")
     if r.args is not None:
-        found["QUERY_STRING"], found["QUERY_STRING_UNESCAPED"] = r.args, escape_shell(unescape_loose(r.args))
-    overlap(r.env, found)
+        variables["QUERY_STRING"], variables["QUERY_STRING_UNESCAPED"] = (
+            r.args,
+            escape_shell(unescape_loose(r.args)),
+        )
+    overlap(r.env, variables)

@@ -1,4 +1,4 @@
-"""One document being made: its variables, what is printed, and the walk over its pieces.
+"""State of one document during its output: variables, flow control, gathered parts.
 
 Manual: mod/mod_include.html#includevars.
 """
@@ -27,14 +27,20 @@ if TYPE_CHECKING:
     from whimbrel.base.regex import Match, Regex
     from whimbrel.engine.input.body import Stream
 
-MAX_GATHERED: Final = 1 << 20  # bytes of a page that wait for its end
-NESTED: Final = "include-document"  # the note of a sub-request whose document is a part of its parent's
+MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a stream
+NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
 
 
 class Page:
-    """The document of *r*; *printing* and *decided* are what #if and its kin leave, *depth* counts the #if inside what is not printed,
-    *broken* says that a condition since the last #endif was none."""
+    """The document of *r*.
+
+    Attributes:
+        printing: text and elements are in an active branch
+        decided: a branch of the current #if was taken
+        depth: number of open #if in an inactive branch
+        broken: a condition since the last #endif was invalid
+    """
 
     def __init__(self, r: Any, conf: IncludeDirConfig) -> None:
         self.r, self.old = r, r.plan.dialect.wire_22
@@ -46,39 +52,39 @@ class Page:
         self.broken = False
         self.depth = 0
         self.out: list[Any] = []
-        self.stream: Stream | None = None  # what is written before `out`
+        self.stream: Stream | None = None  # output before `out`
         self.has_elements = False
         self.pieces: Iterator[Piece] = iter(())
         self.document: Any = None
         self.found: Match | None = None  # the last match, its pattern and number of groups
         self.pattern, self.groups = "(null)", 0
 
-    # what is written --------------------------------------------------------------------------
+    # output -------------------------------------------------------------------------------------
     def write(self, text: str) -> None:
-        """Add text to the document."""
+        """Append text to the document."""
         self.out.append(to_bytes(text))
 
     def append_stream(self, stream: Stream) -> None:
-        """Add what *stream* gives to the document."""
+        """Append the output of *stream* to the document."""
         self.stream, self.out = Joined([*self.ready(), stream]), []
 
     def fail(self) -> None:
-        """Add the error message to the document."""
+        """Append the error message to the document."""
         self.write(self.error)
 
     def log(
         self, text: str, code: str = "", level: str = "error", module: str = "include", *, cause: str = ""
     ) -> None:
-        """A line about this document in the error log."""
+        """Write a line about this document to the error log."""
         self.r.log(level, text, code=code, module=module, cause=cause)
 
     def refuse(self, text: str, code: str) -> None:
-        """`log` and `fail`."""
+        """Call `log` and `fail`."""
         self.log(text, code)
         self.fail()
 
     def should_skip(self, element: Element, code: str, module: str = "include") -> bool:
-        """Whether the element is not to be executed: nothing is printed, or it has no arguments, which is logged."""
+        """Return True if the element is inactive, or has no arguments, which is logged."""
         if not element.arguments:
             level = "error" if self.printing else "warn"
             self.log(f"missing argument for {element.name} element in {self.r.filename}", code, level, module)
@@ -93,14 +99,17 @@ class Page:
         self.has_elements = document is not None or Element in map(type, pieces)
 
     def ready(self) -> list[Any]:
-        """Everything that was written so far; it is forgotten here."""
+        """Return the gathered parts and forget them."""
         stream, parts = self.stream, self.out
         self.stream, self.out = None, []
         return parts if stream is None else [stream, *parts]
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:
-        """Make the document's variables, or take over those of the document that includes this one, which (2.4) then has this one's query."""
+        """Create the document's variables, or share those of the including document.
+
+        In 2.4 the including document then has the query of this one.
+        """
         r = self.r
         if NESTED in r.notes and r.main is not None:
             r.env, r.finfo = r.main.env, r.main.finfo
@@ -116,14 +125,14 @@ class Page:
             r.env = Variables(r, r.env, self._provided)
 
     async def _with_path(self, r: Any) -> None:
-        """A path behind the document's: what it stands for is asked of a sub-request, at once."""
+        """Add the variables of a document with PATH_INFO, which needs a sub-request."""
         add_common_vars(r)
         await add_cgi_vars(r)
         overlap(r.env, self._own())
         r.set_uncacheable()
 
     def _provided(self, table: dict[str, str]) -> None:
-        """Add what programs see, and the document's own variables."""
+        """Add the variables of CGI programs, and the document's own."""
         r = self.r
         outer, r.env = r.env, table
         try:
@@ -135,19 +144,23 @@ class Page:
 
     def _own(self) -> dict[str, str]:
         r = self.r
-        own: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
+        variables: dict[str, str] = {**dict.fromkeys(LATER[:3], LAZY), "DOCUMENT_URI": r.uri}
         if not self.old:
-            own["DOCUMENT_ARGS"] = r.args or ""
+            variables["DOCUMENT_ARGS"] = r.args or ""
         if r.path_info:
-            own["DOCUMENT_PATH_INFO"] = r.path_info
-        own["USER_NAME"] = LAZY
-        own["DOCUMENT_NAME"] = r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+            variables["DOCUMENT_PATH_INFO"] = r.path_info
+        variables["USER_NAME"] = LAZY
+        variables["DOCUMENT_NAME"] = (
+            r.filename.rpartition("/")[2] if r.filename and "/" in r.filename else r.uri
+        )
         if r.args is not None:
-            own["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
-        return own
+            variables["QUERY_STRING_UNESCAPED"] = escape_shell(unescape_loose(r.args))
+        return variables
 
     def variable(self, name: str) -> str | None:
-        """The value of a variable, ``0`` to ``9`` being groups of the last match; None for none."""
+        """Return the value of a variable, with ``0`` to ``9`` as groups of the last match; None if it is
+        unset.
+        """
         if len(name) == 1 and is_digits(name):
             return self._group(int(name))
         value = entry(self.r.env, name)
@@ -158,12 +171,12 @@ class Page:
         return value
 
     def lazy(self, name: str) -> str:
-        """The value of a variable that is worked out when it is asked for."""
+        """Return the value of a variable that is computed on access."""
         r, key = self.r, upper(name)
         if key == "LAST_MODIFIED":
             return "" if r.finfo is None else formatted_time(r.finfo.st_mtime, self.time_format)
         if key == "USER_NAME":
-            r.set_uncacheable()  # the database of accounts can change unseen
+            r.set_uncacheable()  # the account database has no dependency that could be checked
             try:
                 return pwd.getpwuid(r.finfo.st_uid if r.finfo is not None else 0).pw_name
             except KeyError:
@@ -186,7 +199,10 @@ class Page:
         return value
 
     def substituted(self, text: str, *, leave: bool = False) -> str:
-        r"""*text* with ``$NAME`` and ``${NAME}`` replaced and ``\$`` made ``$``; unknown ones vanish, or with *leave* stay."""
+        r"""Replace ``$NAME`` and ``${NAME}`` in *text*, and ``\$`` by ``$``.
+
+        Unset variables become empty; *leave* keeps them as written.
+        """
         if "$" not in text:
             return text
         out, at = [], 0
@@ -205,16 +221,16 @@ class Page:
                 out.append(value if value is not None else match[0].removesuffix("}") if leave else "")
         return "".join(out) + text[at:]
 
-    # what conditions ask (whimbrel.expr.ssi.Asked) ----------------------------------------------
-    def matched(self, found: Match | None, regex: Regex) -> None:
-        """A regular expression was tried."""
-        self.found, self.pattern, self.groups = found, regex.pattern, regex.groups
+    # callbacks of conditions (whimbrel.expr.ssi) ---------------------------------------------
+    def matched(self, match: Match | None, regex: Regex) -> None:
+        """Store the result of a regular expression."""
+        self.found, self.pattern, self.groups = match, regex.pattern, regex.groups
 
     def complain(self, text: str, code: str) -> None:
-        """A line of the condition's own."""
+        """Log a message of a condition."""
         self.log(text, code)
 
     async def admitted(self, url: str) -> bool:
-        """``-A``: whether a sub-request for *url* is let in."""
+        """Return True if a sub-request for *url* is authorized (``-A``)."""
         sub = await self.r.engine.lookup_uri(self.r, url)
         return bool(sub.status == 200)

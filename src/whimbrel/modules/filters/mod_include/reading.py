@@ -1,4 +1,4 @@
-"""Documents that do not fit into memory: read in pieces, answered as a stream."""
+"""Documents that exceed the memory bound: read in pieces, sent as a stream."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
 from whimbrel.modules.filters.mod_include.settings import IncludeServerConfig
 
-MAX_ELEMENT: Final = (
-    256 * 1024
-)  # bytes of an element of a document that is read in pieces; a longer one counts as unfinished
+# bytes of an element in a document that is read in pieces; a longer one counts as unfinished
+MAX_ELEMENT: Final = 256 * 1024
 
 
 class Document:
-    """A document that *source* gives, taken apart as it is read."""
+    """A document read from *source* and parsed incrementally."""
 
     def __init__(self, source: Joined, conf: IncludeServerConfig) -> None:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
-        """The first bytes of the document, at least *count* unless it ends before; True if that is all of it."""
+        """Return at least *count* bytes of the document unless it ends before; True if they are all of it."""
         data = bytearray()
         async for piece in self._source:
             data += piece
@@ -33,15 +32,15 @@ class Document:
         return bytes(data), True
 
     def pieces_of(self, data: bytes) -> tuple[Piece, ...]:
-        """The pieces that *data*, with what was left before, completes."""
-        found, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
+        """Return the pieces that *data* completes, together with the unparsed rest."""
+        pieces, self._rest = beginning(self._rest + data, self._start, self._end, last=False)
         if len(self._rest) > MAX_ELEMENT:
             more, self._rest = beginning(self._rest, self._start, self._end, last=True)
-            found += more
-        return found
+            pieces += more
+        return pieces
 
     async def more(self) -> tuple[Piece, ...] | None:
-        """The next pieces; None at the end."""
+        """Return the next pieces; None at the end."""
         end = self._end.encode("latin-1")
         waiting = bytearray()
         async for data in self._source:
@@ -50,8 +49,8 @@ class Document:
                 return self.pieces_of(bytes(waiting))
         if not self._rest and not waiting:
             return None
-        found, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
-        return found
+        pieces, self._rest = beginning(self._rest + waiting, self._start, self._end, last=True)
+        return pieces
 
 
 class PageStream:
@@ -75,13 +74,13 @@ class PageStream:
         return data
 
     async def aclose(self) -> None:
-        """End the programs that write into the page."""
+        """Stop the programs that write into the page."""
         self._ended = True
         await self._ready.aclose()
         await self._source.aclose()
 
     def drop(self) -> None:
-        """Execute the rest of the page; its bytes are thrown away."""
+        """Execute the rest of the page and discard its output."""
         self._draining = asyncio.get_running_loop().create_task(self._drain())
 
     async def _drain(self) -> None:
@@ -92,6 +91,6 @@ class PageStream:
                 if asyncio.get_running_loop().time() > end:
                     break
         except ConnectionError:
-            pass  # logged where it happened
+            pass  # logged at its source
         finally:
             await self.aclose()

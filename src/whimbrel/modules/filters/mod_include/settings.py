@@ -1,4 +1,4 @@
-"""The settings of mod_include and its directives."""
+"""Settings and directives of mod_include."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HACKS: Final = {"off": OFF, "on": ON, "full": FULL}
 
 @dataclass(slots=True)
 class IncludeDirConfig:
-    """Per-directory settings; *xbithack* is OFF, ON or FULL, the texts are as written."""
+    """Per-directory settings; *xbithack* is OFF, ON or FULL, texts are as written."""
 
     xbithack: int = setting(OFF)
     error: str = setting("[an error occurred while processing this directive]")
@@ -30,14 +30,14 @@ class IncludeDirConfig:
 
 @dataclass(slots=True)
 class IncludeServerConfig:
-    """Per-server settings: the tags around an element."""
+    """Per-server settings: start tag and end tag of an element."""
 
     start: str = setting("<!--#")
     end: str = setting("-->")
 
 
 def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:
-    """XBitHack: Off, On or Full."""
+    """Set XBitHack: Off, On or Full."""
     value = _HACKS.get(words[0].lower())
     if value is None:
         raise ConfigError("XBitHack must be set to Off, On, or Full")
@@ -45,7 +45,7 @@ def set_hack(_cmd: Command, conf: IncludeDirConfig, words: list[str]) -> None:
 
 
 def _set_some(name: str) -> Setter:
-    """The word into a field; the reader has refused an empty one."""
+    """Return a setter of a word; the reader has refused an empty one."""
 
     def apply(_cmd: Command, record: Any, words: list[str]) -> None:
         setattr(record, name, words[0])
@@ -54,7 +54,7 @@ def _set_some(name: str) -> Setter:
 
 
 def _set_tag(name: str) -> Setter:
-    """The same for what opens or closes an element."""
+    """Return a setter of a start or end tag."""
 
     def apply(cmd: Command, record: Any, words: list[str]) -> None:
         if any(char in " \t\n\v\f\r" for char in words[0]):

@@ -1,7 +1,7 @@
-"""The variables of a document, most of which nobody asks for.
+"""Variables of a document, most of which are never read.
 
-What programs see (fields of the request, addresses, paths) is put together when one of these names is asked for, and what the answer then depends on
-is noted at the name that is read.  Manual: mod/mod_include.html#includevars.
+Variables of CGI programs (header fields, addresses, paths) are computed when one of their names is read. The
+dependencies of the response are recorded for the name that is read. Manual: mod/mod_include.html#includevars.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 
-# Names that `fill` may bring, besides HTTP_...
+# Names that `fill` may add, besides HTTP_...
 PROVIDED: Final = frozenset(
     (
         "CONTENT_TYPE",
@@ -60,26 +60,26 @@ _UNCACHEABLE: Final = frozenset(("REMOTE_PORT", "REMOTE_HOST", "H2_STREAM_ID", "
 
 
 class _Lazy(str):
-    """The value of a variable that is worked out when it is asked for; programs get it empty."""
+    """Marker of a value that is computed on access; programs get an empty string."""
 
     __slots__ = ()
 
 
 LAZY: Final = _Lazy("")
-LATER: Final = ("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED", "USER_NAME")  # those that `fill` brings as LAZY
+LATER: Final = ("DATE_LOCAL", "DATE_GMT", "LAST_MODIFIED", "USER_NAME")  # the names that `fill` adds as LAZY
 
 
 class Clock(str):
-    """A text made of the present time: whoever reads it depends on that."""
+    """Text of the current time: reading it makes the response depend on the clock."""
 
     __slots__ = ()
 
 
 class Variables(dict[str, str]):
-    """`Request.env` of a document: names are found without regard to case, as in APR's tables.
+    """`Request.env` of a document, with case-insensitive names as in APR's tables.
 
-    *fill* adds what programs see to a table.  Until it has been needed, changes are noted, to be made again behind it: the order of the table is
-    that of httpd's.
+    *fill* adds the variables of CGI programs. Until it is needed, changes are recorded and repeated after it:
+    the order of the table is httpd's.
     """
 
     __slots__ = ("_before", "_changes", "_fill", "_names", "_r")
@@ -93,7 +93,7 @@ class Variables(dict[str, str]):
         self._changes: list[tuple[str, str | None]] = []
         self._names = {name.upper(): name for name in before}
 
-    # one name -----------------------------------------------------------------------------------------------------------------------------------
+    # one name -----------------------------------------------------------------------------------
     def _spelled(self, name: str) -> str | None:
         upper = name.upper()
         if self._fill is not None and (upper in PROVIDED or upper.startswith("HTTP_")):
@@ -109,7 +109,7 @@ class Variables(dict[str, str]):
         return default if value is None else value
 
     def _note(self, upper: str, value: str | None) -> None:
-        """Say what the value of a variable depends on."""
+        """Record the dependencies of a variable's value."""
         r = self._r
         if upper in _FIELDS or upper.startswith("HTTP_"):
             r.headers_in.items()
@@ -141,7 +141,7 @@ class Variables(dict[str, str]):
         self.pop(name)
 
     def pop(self, name: str, default: Any = None) -> Any:
-        """A variable's value, which is no longer there; *default* where it is not."""
+        """Remove a variable and return its value, *default* without one."""
         upper = name.upper()
         if self._fill is not None:
             self._changes.append((name, None))
@@ -149,10 +149,10 @@ class Variables(dict[str, str]):
         return default if spelled is None else dict.pop(self, spelled)
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        found = self.get(name)
-        if found is None:
-            self[name] = found = default
-        return found
+        value = self.get(name)
+        if value is None:
+            self[name] = value = default
+        return value
 
     def update(self, *others: Any, **more: str) -> None:
         for other in (*others, more):
@@ -160,9 +160,9 @@ class Variables(dict[str, str]):
             for name, value in pairs:
                 self[name] = value
 
-    # the table as a whole -------------------------------------------------------------------------------------------------------------------------
+    # the table as a whole -----------------------------------------------------------------------
     def copy(self) -> Variables:
-        """A table of its own with the same variables, for a sub-request; it notes what is read as this one does."""
+        """Return a copy for a sub-request; it records the same dependencies when it is read."""
         copied = Variables.__new__(Variables)
         dict.update(copied, dict.items(self))
         copied._r, copied._before, copied._fill = self._r, self._before, self._fill
@@ -191,7 +191,7 @@ class Variables(dict[str, str]):
                 self[name] = value
 
     def _all(self) -> None:
-        """Whoever looks at everything depends on everything."""
+        """Record all dependencies: the whole table is read."""
         self._filled()
         self._r.set_uncacheable()
 

@@ -1,6 +1,6 @@
-"""mod_autoindex: the listing of a folder that has no index file.
+"""mod_autoindex: listings of directories without an index file.
 
-Manual: mod/mod_autoindex.html.  What a request is answered with is in `listing`.
+Manual: mod/mod_autoindex.html. The handler is in `listing`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The entries of a listing: which are shown, what is known about each, their order."""
+"""Entries of a directory listing: selection, attributes, order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ RUN = 32  # entries that are sorted in one step
 
 @dataclass(slots=True)
 class Entry:
-    """One line; *size* and *modified* (seconds) are -1 where they are not known or not shown, *folder* counts under FoldersFirst only."""
+    """One line of a listing.
+
+    *size* and *modified* (seconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
+    """
 
     name: str
     parent: bool = False
@@ -38,7 +41,7 @@ class Entry:
 
 
 def simple_match(text: str, pattern: str) -> bool:
-    """Whether *text* matches a pattern of ``*`` and ``?`` (ap_strcmp_match)."""
+    """Return True if *text* matches a pattern of ``*`` and ``?`` (ap_strcmp_match)."""
     if "*" not in pattern and "?" not in pattern:
         return text == pattern
     parts = (".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
@@ -46,7 +49,7 @@ def simple_match(text: str, pattern: str) -> bool:
 
 
 def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
-    """Whether IndexIgnore hides the entry *path*."""
+    """Return True if IndexIgnore hides the entry *path*."""
     name = path.rpartition("/")[2]
     fold = bool(conf.options & IndexOption.IGNORE_CASE)
     for pattern, below in conf.ignored:
@@ -61,7 +64,9 @@ def is_ignored(conf: AutoindexDirConfig, path: str) -> bool:
 def find_item(
     items: list[Item], path: str, kind: str | None, encoding: str | None, path_only: bool
 ) -> str | None:
-    """The first icon or text for a file: by its path, else by its encoding, or where it has none by its type."""
+    """Return the first icon or text for a file: by its path, else by its encoding, or without one by its
+    type.
+    """
     for item in items:
         if item.by == "path":
             if item.pattern.startswith("^^"):
@@ -83,32 +88,32 @@ def find_item(
 
 
 def special(items: list[Item], path: str) -> str | None:
-    """What is given for a path alone, such as ``^^DIRECTORY^^``."""
+    """Return the item for a path alone, such as ``^^DIRECTORY^^``."""
     return find_item(items, path, None, None, True)
 
 
 def find_description(conf: AutoindexDirConfig, path: str) -> str | None:
-    """The first AddDescription for the file *path*."""
+    """Return the first AddDescription for the file *path*."""
     name = path.rpartition("/")[2]
-    for one in conf.descriptions:
-        subject = path if one.is_path else name
-        if one.wild:
-            if compile_fnmatch(one.pattern).search(subject) is not None:
-                return one.text
-        elif one.pattern in subject:
-            return one.text
+    for description in conf.descriptions:
+        subject = path if description.is_path else name
+        if description.wild:
+            if compile_fnmatch(description.pattern).search(subject) is not None:
+                return description.text
+        elif description.pattern in subject:
+            return description.text
     return None
 
 
 def html_title(path: str) -> str | None:
-    """The text of the first <title> in the first 8 KB, line ends as spaces."""
+    """Return the text of the first <title> in the first 8 KB, with line ends as spaces."""
     try:
         with open(to_bytes(path), "rb") as file:
             text = file.read(TITLE_BYTES).decode("latin-1")
     except OSError:
         return None
-    found = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)
-    return None if found is None else re.sub("[\r\n]", " ", found[1].lstrip("\r\n"))
+    match = re.search("<title>([^<\0]*)", text.partition("\0")[0], re.I)
+    return None if match is None else re.sub("[\r\n]", " ", match[1].lstrip("\r\n"))
 
 
 def _media(sub: Any) -> str | None:
@@ -126,15 +131,14 @@ def _shown(sub: Any, conf: AutoindexDirConfig) -> bool:
 async def make_entry(
     r: Any, name: str, conf: AutoindexDirConfig, options: IndexOption, title_types: tuple[str, ...]
 ) -> Entry | None:
-    """The entry for a name of the folder, None where it isn't shown."""
+    """Return the entry for a name in the directory, None if it is hidden."""
     if name in (".", "..") or is_ignored(conf, r.filename + name):
         return None
     sub = await r.engine.lookup_entry(r, name)
     if not _shown(sub, conf):
         return None
-    is_dir = is_directory(
-        r.deps.stat(r.filename + name)
-    )  # the sub-request may have come to the folder's index
+    # the sub-request may have reached the directory's index file
+    is_dir = is_directory(r.deps.stat(r.filename + name))
     entry = Entry(name + "/" if is_dir else name)
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
@@ -163,7 +167,7 @@ async def make_entry(
 
 
 def parent_entry(r: Any, conf: AutoindexDirConfig, options: IndexOption, alt: str) -> Entry | None:
-    """The entry for the folder above; the root has none."""
+    """Return the entry for the parent directory; the root has none."""
     above = getparents(f"{r.uri}../" if r.uri.endswith("/") else f"{r.uri}/../")
     path = r.filename + ".."
     if not above or is_ignored(conf, path):
@@ -176,11 +180,11 @@ def parent_entry(r: Any, conf: AutoindexDirConfig, options: IndexOption, alt: st
     return entry
 
 
-# Order ----------------------------------------------------------------------------------------------------------------------------------------------
+# Order ------------------------------------------------------------------------------------------
 async def in_order(
     entries: list[Entry], key: str, descending: bool, options: IndexOption, slices: Slices
 ) -> list[Entry]:
-    """The parent first, then (FoldersFirst) folders, then by *key* and by name."""
+    """Sort the entries: parent, then (FoldersFirst) directories, then by *key* and by name."""
     order = _order(key, options)
     groups = (
         [e for e in entries if e.is_directory and not e.parent],
@@ -199,7 +203,7 @@ async def in_order(
 
 
 def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:
-    """The function that gives the key of an entry for sorting."""
+    """Return the function that computes an entry's sort key."""
     fold, by_version = bool(options & IndexOption.IGNORE_CASE), bool(options & IndexOption.VERSION_SORT)
 
     def order(entry: Entry) -> tuple[Any, ...]:
@@ -211,9 +215,10 @@ def _order(key: str, options: IndexOption) -> Callable[[Entry], Any]:
 
 
 def natural(name: str, fold: bool) -> tuple[tuple[int, int, str], ...]:
-    """The key under which *name* sorts by version (apr_strnatcmp): blanks do not count, other bytes are signed, runs of digits are numbers.
+    """Return the sort key of *name* for VersionSort (apr_strnatcmp).
 
-    A run with a leading zero comes before all others, and sorts digit by digit.
+    Blanks do not count, other bytes are signed, runs of digits are numbers. A run with a leading zero sorts
+    before all others, digit by digit.
     """
     key = []
     for digits, char in _DIGITS_OR_CHAR.findall(name):

@@ -1,4 +1,4 @@
-"""The handler of mod_autoindex: from a request for a folder to its listing."""
+"""Handler of mod_autoindex: responds to a request for a directory with its listing."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 DIRECTORY_HANDLER = "httpd/unix-directory"
 HTML = ("text/html", "application/xhtml+xml")
-MAX_SMALL_LISTING = 128  # names of a directory that is listed at once, whatever the number of such requests
-MAX_CACHED_NAMES = 1000  # in a directory whose listing is cached; asking that many files anew costs as much as a slice of long work
-LINES = 32  # of a listing that are added to the body in one step
+# names in a directory that is listed immediately, whatever the number of such requests
+MAX_SMALL_LISTING = 128
+# names in a directory whose listing is cached; validating that many files costs as much as a slice of long
+# work
+MAX_CACHED_NAMES = 1000
+LINES = 32  # lines of a listing that are added to the body in one step
 BUFFER = 8192  # a longer page is sent before its length is known
 
 
-# The query ------------------------------------------------------------------------------------------------------------------------------------------
+# The query --------------------------------------------------------------------------------------
 def _formatted(options: IndexOption, value: str) -> IndexOption:
     if value == "0":
         return options & ~(IndexOption.FANCY | IndexOption.TABLE)
@@ -49,7 +52,10 @@ _VALUES = {"C": "NMSD", "O": "AD", "F": "012", "V": "01"}
 
 
 def read_query(conf: AutoindexDirConfig, args: str | None, new: bool) -> tuple[ListingStyle, str | None]:
-    """How this request wants the listing, and the pattern of ``P=``; everything after a part that isn't understood is ignored."""
+    """Return the style of the listing that the query selects, and the pattern of ``P=``.
+
+    Everything after an invalid part is ignored.
+    """
     options, chosen, pattern = conf.options, {"C": conf.key or "N", "O": conf.direction or "A"}, None
     for part in [] if options & IndexOption.IGNORE_CLIENT else (args or "").replace("&", ";").split(";"):
         key, equals, value = part.partition("=")
@@ -79,9 +85,11 @@ def _unescaped(text: str) -> tuple[bool, str]:
     return status != 0, plain
 
 
-# Header and readme ----------------------------------------------------------------------------------------------------------------------------------
+# Header and readme ------------------------------------------------------------------------------
 async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
-    """("html", sub-request) for a page to be included, ("text", its content) for plain text to be shown, ("", None) for nothing."""
+    """Return ("html", sub-request) for an included page, ("text", content) for plain text, ("", None) for
+    neither.
+    """
     if name is None:
         return "", None
     sub = await r.engine.lookup_uri(r, name)
@@ -100,43 +108,45 @@ async def _text_file(r: Any, name: str | None) -> tuple[str, Any]:
 
 
 async def _included(r: Any, sub: Any) -> bool:
-    """Run the sub-request into the page; from then on the page's length isn't known beforehand."""
+    """Append the output of the sub-request; the page's length is unknown then."""
     r.chunked = True
-    answer: HookStatus = await r.engine.run_sub(sub)
-    return answer == OK
+    status: HookStatus = await r.engine.run_sub(sub)
+    return status == OK
 
 
 async def write_head(r: Any, style: ListingStyle, title: str) -> None:
-    """The preamble and the heading, or what HeaderName gives instead."""
-    kind, found = await _text_file(r, style.conf.header)
+    """Write the preamble and the heading, or the content of HeaderName."""
+    kind, content = await _text_file(r, style.conf.header)
     bare = bool(style.options & IndexOption.SUPPRESS_PREAMBLE)
     if kind == "html":
         if not bare:
             r.write(preamble(style, title))
-        if not await _included(r, found):
+        if not await _included(r, content):
             r.write((preamble(style, title) if bare else "") + heading(style, title))
     elif kind == "text":
-        r.write(f"{preamble(style, title)}<pre>\n{escape_html(found)}</pre>\n")
+        r.write(f"{preamble(style, title)}<pre>\n{escape_html(content)}</pre>\n")
     else:
         r.write(preamble(style, title) + heading(style, title))
 
 
 async def write_tail(r: Any, style: ListingStyle) -> None:
-    """What ReadmeName gives, or the signature, then the end."""
-    kind, found = await _text_file(r, style.conf.readme)
-    if kind == "html" and await _included(r, found):
+    """Write the content of ReadmeName or the signature, then the end."""
+    kind, content = await _text_file(r, style.conf.readme)
+    if kind == "html" and await _included(r, content):
         r.write("" if style.options & IndexOption.SUPPRESS_PREAMBLE else "</body></html>\n")
     elif kind == "text":
-        r.write(f"<pre>\n{escape_html(found)}</pre>\n</body></html>\n")
+        r.write(f"<pre>\n{escape_html(content)}</pre>\n</body></html>\n")
     else:
-        r.write(r.engine.signature(r).removeprefix("<hr>\n") + "</body></html>\n")  # the rule is the table's
+        # the table ends with this rule
+        r.write(r.engine.signature(r).removeprefix("<hr>\n") + "</body></html>\n")
 
 
-# The handler ----------------------------------------------------------------------------------------------------------------------------------------
+# The handler ------------------------------------------------------------------------------------
 def _refused(r: Any, new: bool) -> HookStatus:
     if new:
         text = (
-            f"Cannot serve directory {r.filename}: No matching DirectoryIndex ({r.notes.get('dir-index-names', 'none')}) found, and "
+            f"Cannot serve directory {r.filename}: No matching DirectoryIndex "
+            f"({r.notes.get('dir-index-names', 'none')}) found, and "
             "server-generated directory index forbidden by Options directive"
         )
     else:
@@ -146,7 +156,7 @@ def _refused(r: Any, new: bool) -> HookStatus:
 
 
 async def _names(r: Any) -> list[bytes] | None:
-    """The names in the directory; None, which is logged, where it can't be read."""
+    """Return the names in the directory; None, logged, if it cannot be read."""
     try:
         return await names_in(to_bytes(r.filename), Slices(r.engine.turns))
     except OSError:
@@ -164,7 +174,7 @@ async def _list(
     for name in names:
         await slices.pause()
         if r.deps.is_uncacheable and len(r.deps.stats) > MAX_CACHED_NAMES:
-            r.deps.stats.clear()  # nothing is cached under them
+            r.deps.stats.clear()  # no response that depends on them is cached
         if pattern is None or _matches(pattern, name):
             entry = await make_entry(r, name, style.conf, style.options, types)
             if entry is not None:
@@ -191,14 +201,16 @@ async def _list(
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """P=: backslashes stand for themselves, a leading dot must be given."""
+    """Return True if *name* matches the pattern of P=: backslashes are literal, a leading dot must be
+    explicit.
+    """
     if name.startswith(".") and not pattern.startswith("."):
         return False
     return compile_fnmatch(pattern.replace("\\", "\\\\")).search(name) is not None
 
 
 def make_handler(scope: Scope) -> CompiledHook:
-    """Answer GET requests for folders with a listing, where Options Indexes allows it."""
+    """Make the handler of GET requests for directories, where Options Indexes allows listings."""
     conf = scope.dir_config(AutoindexDirConfig).settled()
     allowed = bool(scope.dir_config(CoreDirConfig).options.value & OPT_INDEXES)
     new, types = not scope.dialect.pages_22, HTML if scope.dialect.autoindex_xhtml else HTML[:1]

@@ -1,4 +1,4 @@
-"""The listing as HTML: as a list, as preformatted columns, as a table."""
+"""Directory listing as HTML: as a list, as preformatted columns, as a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_DATE = " " * 19
 
 @dataclass(frozen=True, slots=True)
 class ListingStyle:
-    """How a listing is shown: the settings, the options of this request, how it is sorted, what its sort links carry on."""
+    """Style of a listing: settings, options of this request, sort order, parameters of the sort links."""
 
     conf: AutoindexDirConfig
     options: IndexOption
@@ -35,12 +35,12 @@ class ListingStyle:
 
     @property
     def end(self) -> str:
-        """What ends an empty element."""
+        """The end of an empty element."""
         return " />" if self.options & IndexOption.XHTML else ">"
 
 
 def preamble(style: ListingStyle, title: str) -> str:
-    """Everything up to <body>; *title* is escaped."""
+    """Return everything up to <body>; *title* is escaped."""
     conf = style.conf
     if style.options & IndexOption.XHTML:
         out = DOCTYPE_XHTML + '<html xmlns="http://www.w3.org/1999/xhtml">\n <head>\n  <title>Index of '
@@ -53,13 +53,13 @@ def preamble(style: ListingStyle, title: str) -> str:
 
 
 def heading(style: ListingStyle, title: str) -> str:
-    """The <h1>; style sheets of 2.4 know it by its id."""
+    """Return the <h1>; style sheets of 2.4 select it by its id."""
     styled = style.new and style.conf.style_sheet is not None
     return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
 
 
 def size_text(size: int) -> str:
-    """Four characters: ``  1 ``, ``2.0K``, `` 20K``, ``  - `` (apr_strfsize)."""
+    """Format a size in four characters: ``  1 ``, ``2.0K``, `` 20K``, ``  - `` (apr_strfsize)."""
     if size < 0:
         return "  - "
     if size < 973:
@@ -78,7 +78,10 @@ def size_text(size: int) -> str:
 
 
 def shortened(text: str, width: int, options: IndexOption, given: bool) -> str:
-    """A description cut at *width* characters, tags not counted and entities as one; it gains the room of columns that aren't shown."""
+    """Cut a description at *width* characters; tags do not count, entities count as one.
+
+    The width grows by the room of columns that are not shown.
+    """
     left = width
     if not given:
         left += (
@@ -106,12 +109,12 @@ def shortened(text: str, width: int, options: IndexOption, given: bool) -> str:
 
 
 def _anchor(entry: Entry) -> tuple[str, str]:
-    """(address, name to show), the address escaped."""
+    """Return (address, shown name), the address escaped."""
     return escape_html(escape_path(entry.name)), "Parent Directory" if entry.parent else entry.name
 
 
 def plain_list(_style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
-    """Without FancyIndexing."""
+    """Iterate over the lines without FancyIndexing."""
     yield "<ul>"
     for address, name in map(_anchor, entries):
         yield f'<li><a href="{address}"> {escape_html(name)}</a></li>\n'
@@ -119,7 +122,7 @@ def plain_list(_style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
 
 
 def _link(style: ListingStyle, text: str, column: str) -> str:
-    """A column's title; its link sorts by it, and the other way round where it already does so ascending."""
+    """Return a column's title; its link sorts by it, descending if the listing is sorted by it ascending."""
     if style.options & IndexOption.SUPPRESS_SORT or style.options & IndexOption.IGNORE_CLIENT:
         return text
     direction = "D" if style.key == column and not style.descending else "A"
@@ -134,7 +137,7 @@ def _image(style: ListingStyle, icon: str, alt: str) -> str:
 
 
 def _icon(style: ListingStyle, entry: Entry, address: str, none: str) -> str:
-    """The icon of a line, a link under IconsAreLinks."""
+    """Return the icon of a line, a link under IconsAreLinks."""
     icon = entry.icon or style.conf.default_icon
     image = _image(style, icon, f"[{entry.alt or '   '}]") if icon else none
     return f'<a href="{address}">{image}</a>' if style.options & IndexOption.ICONS_ARE_LINKS else image
@@ -148,7 +151,7 @@ def _widths(style: ListingStyle, entries: list[Entry]) -> int:
 
 
 def _name(name: str, width: int) -> tuple[str, str]:
-    """(escaped name, cut where it is too long; the blanks that fill its column)."""
+    """Return the escaped name, cut if it is too long, and the blanks that fill its column."""
     if width and len(name) > width:
         name = name[: width - 3] + "..>"
     return escape_html(name), " " * (width - len(name))
@@ -171,7 +174,7 @@ def _description(style: ListingStyle, entry: Entry) -> str:
 
 
 def columns(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
-    """FancyIndexing without HTMLTable, line by line."""
+    """Iterate over the lines of FancyIndexing without HTMLTable."""
     options, width = style.options, _widths(style, entries)
     blank = special(style.conf.icons, "^^BLANKICON^^")
     out = ["<pre>"]
@@ -206,7 +209,7 @@ def _line(style: ListingStyle, entry: Entry, width: int) -> str:
 
 
 def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
-    """HTMLTable, row by row."""
+    """Iterate over the rows of HTMLTable."""
     options, width = style.options, _widths(style, entries)
     cells = []
     if not options & IndexOption.SUPPRESS_ICON:

@@ -1,4 +1,4 @@
-"""The settings of mod_autoindex, their merge and their setters."""
+"""Settings of mod_autoindex, their merge and their setters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.directives.command import Command
 
 
 class IndexOption(Flag):
-    """The words of IndexOptions that have no value."""
+    """Keywords of IndexOptions without a value."""
 
     NONE = 0
     FANCY = auto()
@@ -26,7 +26,7 @@ class IndexOption(Flag):
     SUPPRESS_PREAMBLE = auto()
     SUPPRESS_SORT = auto()
     SUPPRESS_RULES = auto()
-    NOTHING = auto()  # the word None
+    NOTHING = auto()  # the keyword None
     DIRECTORIES_FIRST = auto()
     VERSION_SORT = auto()
     TRACK_MODIFIED = auto()
@@ -67,7 +67,11 @@ ICON_SIZE: Final = {"icon_width": 20, "icon_height": 22}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An icon or alternative text: *data* for files whose path (or type, or encoding, as *by* says) matches *pattern*, below the section's *path*."""
+    """An icon or alternative text.
+
+    *data* applies to files whose path (or type, or encoding, according to *by*) matches *pattern*, below the
+    section's *path*.
+    """
 
     by: str
     pattern: str
@@ -77,7 +81,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name that is equal matches."""
+    """One AddDescription; *whole* compares the whole path, *wild* has wildcards, else any part of the name
+    matches.
+    """
 
     pattern: str
     is_path: bool
@@ -89,8 +95,9 @@ class Description:
 class AutoindexDirConfig:
     """Per-directory settings; None: not set here.
 
-    *options*, *added*, *removed* are IndexOptions' plain words and those with ``+`` and ``-``, which only count once the record is laid over another:
-    a record of the main server's own level is laid over none (*outermost*).
+    *options*, *added*, *removed* are the keywords of IndexOptions without sign and with ``+`` and ``-``. The
+    signed ones take effect when the record is merged onto another; the main server's own record is merged
+    onto none (*outermost*).
     """
 
     options: IndexOption = IndexOption.NONE
@@ -118,7 +125,7 @@ class AutoindexDirConfig:
     direction: str | None = None  # A, D
 
     def merge_onto(self, base: AutoindexDirConfig) -> AutoindexDirConfig:
-        """Lists: the inner entries first; single values: the inner one if set; options as `settled` says."""
+        """Merge onto *base*: inner list entries first, inner values if set, options as in `settled`."""
         out = AutoindexDirConfig()
         for f in fields(self):
             inner, outer = getattr(self, f.name), getattr(base, f.name)
@@ -143,16 +150,16 @@ class AutoindexDirConfig:
         return ((base.options & ~IndexOption.NOTHING) | added) & ~removed, added, removed
 
     def settled(self) -> AutoindexDirConfig:
-        """The record as requests see it: a section's own record counts as laid over the empty one."""
+        """Return the record as requests use it: a section's own record is merged onto the empty one."""
         if self.outermost or self.merged:
             return self
         options, added, removed = self._options_over(AutoindexDirConfig(merged=True))
         return replace(self, options=options, added=added, removed=removed, merged=True)
 
 
-# IndexOptions ---------------------------------------------------------------------------------------------------------------------------------------
+# IndexOptions -----------------------------------------------------------------------------------
 def set_options(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """Words with and without sign; a plain one forgets the signed ones before it."""
+    """Set keywords with and without sign; an unsigned one discards the signed ones before it."""
     conf.outermost = not cmd.path and not cmd.in_virtual_host
     known = WORDS_24 if cmd.dialect.keywords_24 else WORDS
     for word in words:
@@ -188,7 +195,7 @@ _WIDTHS: Final = {
 
 
 def _set_value(conf: AutoindexDirConfig, sign: str, word: str) -> None:
-    """The words that have a value."""
+    """Set a keyword that has a value."""
     name, equals, value = word.partition("=")
     low = name.lower()
     if low in _SIZES:
@@ -232,12 +239,12 @@ def _set_width(
     setattr(conf, attribute, width)
 
 
-# The other directives -------------------------------------------------------------------------------------------------------------------------------
+# The other directives ---------------------------------------------------------------------------
 _KEYS: Final = {"name": "N", "date": "M", "size": "S", "description": "D"}
 
 
 def set_order(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """IndexOrderDefault direction key."""
+    """Set IndexOrderDefault direction key."""
     if words[0].lower() not in ("ascending", "descending"):
         raise ConfigError("First keyword must be 'Ascending' or 'Descending'")
     if words[1].lower() not in _KEYS:
@@ -255,7 +262,7 @@ def _item(cmd: Command, by: str, to: str, data: str) -> Item:
 
 
 def add_alt(by: str) -> Any:
-    """AddAlt, AddAltByType, AddAltByEncoding: text name."""
+    """Return a setter of AddAlt, AddAltByType or AddAltByEncoding: text name."""
 
     def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
         data = words[0].strip('"')
@@ -266,7 +273,7 @@ def add_alt(by: str) -> Any:
 
 
 def add_icon(by: str) -> Any:
-    """AddIcon, AddIconByType, AddIconByEncoding: icon or (text,icon), then a name."""
+    """Return a setter of AddIcon, AddIconByType or AddIconByEncoding: icon or (text,icon), then a name."""
 
     def add(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
         icon = words[0]
@@ -285,12 +292,12 @@ def add_icon(by: str) -> Any:
 
 
 def _encoding(name: str) -> str:
-    """gzip and x-gzip, compress and x-compress are one encoding each."""
+    """Normalize an encoding: gzip and x-gzip are one, so are compress and x-compress."""
     return name
 
 
 def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """AddDescription text name."""
+    """Set AddDescription text name."""
     text, to = words
     is_path = "/" in to
     wild = is_path or any(c in to for c in "*?[")
@@ -298,15 +305,15 @@ def add_description(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -
 
 
 def add_ignored(cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """IndexIgnore name."""
+    """Set IndexIgnore name."""
     conf.ignored = [*conf.ignored, (words[0], f"{cmd.path}*")]
 
 
 def reset_ignored(_cmd: Command, conf: AutoindexDirConfig, words: list[str]) -> None:
-    """IndexIgnoreReset: forget the outer sections' names."""
+    """Set IndexIgnoreReset: discard the outer sections' names."""
     conf.forget_ignored = words[0].lower() == "on"
 
 
 def fancy_is_gone(_cmd: Command, _conf: AutoindexDirConfig, _words: list[str]) -> None:
-    """FancyIndexing was a directive of 1.3."""
+    """Refuse FancyIndexing, a directive of 1.3."""
     raise ConfigError("The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing.")

@@ -1,6 +1,6 @@
-"""mod_status: what the workers are doing, as a page and as ``key: value`` lines.
+"""mod_status: the state of the workers, as a page and as ``key: value`` lines.
 
-Manual: mod/mod_status.html.  `state` says what the runtime's scoreboard has to tell, `page` how it is shown.
+Manual: mod/mod_status.html. `state` reads the runtime's scoreboard, `page` formats it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ TEXT = {"": "text/html; charset=ISO-8859-1", "auto": "text/plain; charset=ISO-88
 
 @dataclass(slots=True)
 class StatusServerConfig:
-    """Per-server settings (2.2, where they are this module's; in 2.4 they are the core's)."""
+    """Per-server settings of 2.2; in 2.4 they are the core's."""
 
     extended: bool = setting(False)
     tail: bool = setting(False)
 
 
 def options(args: str | None) -> tuple[int | None, bool, bool]:
-    """(seconds of ``refresh`` or None, whether a table is wanted, ``auto``) of a query; the words may stand anywhere in it."""
+    """Return (seconds of ``refresh`` or None, True if a table is requested, ``auto``) of a query.
+
+    The words may occur anywhere in it.
+    """
     text = args or ""
     refresh = None
     at = text.find("refresh")
@@ -51,7 +54,7 @@ def options(args: str | None) -> tuple[int | None, bool, bool]:
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
-    """Answer requests whose handler is server-status."""
+    """Make the handler server-status."""
     from whimbrel.modules.generators.mod_status import json_output
     from whimbrel.modules.generators.mod_status.page import Names, auto, page
     from whimbrel.modules.generators.mod_status.state import State
@@ -78,7 +81,7 @@ def make_handler(scope: Scope) -> CompiledHook | None:
         if r.header_only or not state.shared:
             r.set_uncacheable()
         if r.header_only and not (plain or as_json):
-            return OK  # the page's length changes with every request: nothing is said about it
+            return OK  # the page's length changes with every request, so Content-Length is absent
 
         names = Names(r)
 
@@ -126,7 +129,8 @@ MODULE = Module(
         _row22(
             "SeeRequestTail",
             "tail",
-            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to see the first 63',
+            'For extended status, "On" to see the last 63 chars of the request line, "Off" (default) to '
+            "see the first 63",
         ),
     ),
     hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),

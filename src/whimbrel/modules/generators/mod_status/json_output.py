@@ -1,8 +1,10 @@
-"""``?json``: what ``?auto`` says as one JSON object, for programs.
+"""``?json``: the content of ``?auto`` as one JSON object.
 
-Its keys are those of ``?auto``, numbers as numbers, and two more: `Workers`, one object for each row of the page's table (keys as in `state`), and
-`Children`, one for each worker process.  Not of httpd: there the word is ignored, and so it is here unless the query is just that, with or without
-``refresh``.
+Its keys are those of ``?auto``, with numbers as numbers. Two keys are added: `Workers`, one object for each
+row of the page's table (keys as in `state`), and `Children`, one for each worker process.
+
+This is an extension: httpd ignores the word. Whimbrel ignores it too unless it is the whole query, with or
+without ``refresh``.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ _QUERY: Final = re.compile(r"(?:.*&)?json(?:=[^&]*)?(?:&.*)?\Z")
 
 
 def wanted(args: str | None) -> bool:
-    """Whether the query has the parameter ``json``."""
+    """Return True if the query has the parameter ``json``."""
     return args is not None and _QUERY.match(args) is not None
 
 
 def document(r: Any, s: State, new: bool) -> str:
-    """The whole answer."""
+    """Return the response."""
     lines = auto_24(r, s) if new else auto_22(r, s)
     out: dict[str, Any] = {key: _value(value) for key, value in lines}
     out["Scoreboard"] = s.board

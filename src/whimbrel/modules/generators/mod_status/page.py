@@ -1,4 +1,4 @@
-"""The answers of mod_status: ``?auto`` and the page."""
+"""Responses of mod_status: ``?auto`` and the page."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from whimbrel.http.syntax.url import escape_html
 from whimbrel.modules.generators.mod_status.state import State, kilo, normalized, number, size, span, when
 
 
-# ?auto ----------------------------------------------------------------------------------------------------------------------------------------------
+# ?auto ------------------------------------------------------------------------------------------
 def auto_24(r: Any, s: State) -> list[tuple[str, Any]]:
-    """The lines of 2.4, before the scoreboard."""
+    """Return the lines of 2.4, before the scoreboard."""
     load = os.getloadavg()
     out = [
         ("ServerVersion", r.engine.server_field(r)),
@@ -61,7 +61,7 @@ def auto_24(r: Any, s: State) -> list[tuple[str, Any]]:
 
 
 def auto_22(_r: Any, s: State) -> list[tuple[str, Any]]:
-    """The lines of 2.2, before the scoreboard."""
+    """Return the lines of 2.2, before the scoreboard."""
     out: list[tuple[str, Any]] = []
     if s.extended:
         out += [("Total Accesses", s.accesses), ("Total kBytes", s.bytes // 1024)]
@@ -73,7 +73,7 @@ def auto_22(_r: Any, s: State) -> list[tuple[str, Any]]:
 
 
 def auto(r: Any, s: State, new: bool) -> str:
-    """The whole answer to ?auto."""
+    """Return the response to ?auto."""
     lines = auto_24(r, s) if new else auto_22(r, s)
     head = f"{server_name(r)}\n" if new else ""
     text = "".join(
@@ -82,7 +82,7 @@ def auto(r: Any, s: State, new: bool) -> str:
     return f"{head}{text}Scoreboard: {s.board}\n"
 
 
-# The page -------------------------------------------------------------------------------------------------------------------------------------------
+# The page ---------------------------------------------------------------------------------------
 KEY = """<p>Scoreboard Key:<br />
 "<b><code>_</code></b>" Waiting for Connection,\x20
 "<b><code>S</code></b>" Starting up,\x20
@@ -127,7 +127,7 @@ _SILENT_22 = ("Dur",)
 
 
 class Names:
-    """What a page says about the server that is the same for all answers to one request."""
+    """Properties of the server that are the same for all responses to one request."""
 
     __slots__ = ("address", "product", "server", "signature")
 
@@ -137,7 +137,7 @@ class Names:
 
 
 def page(names: Names, s: State, new: bool, table: bool) -> str:
-    """The whole page."""
+    """Return the page."""
     out = [_head(names, s, new), f"<dt>{s.busy} requests currently being processed, "]
     out.append(
         f"{s.graceful} workers gracefully restarting, {s.idle} idle workers</dt>\n</dl>\n"
@@ -192,7 +192,7 @@ def _facts(
     generations: tuple[int, int],
     uptime: int,
 ) -> str:
-    """What is the same for a second: what is running, since when, the load."""
+    """Return the part that is the same for a second: server, start time, load."""
     facts = [f"Server Version: {product}"]
     times = [f"Current Time: {when(now)}", f"Restart Time: {when(restarted)}"]
     title = escape_html(name)
@@ -212,7 +212,10 @@ def _facts(
     else:
         doctype = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
         times += [f"Parent Server Generation: {generations[1]}", f"Server uptime: {span(uptime)}"]
-    top = f"<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for {title}</h1>\n\n<dl>"
+    top = (
+        "<html><head>\n<title>Apache Status</title>\n</head><body>\n<h1>Apache Server Status for "
+        f"{title}</h1>\n\n<dl>"
+    )
     top += (
         "".join(f"<dt>{fact}</dt>\n" for fact in facts) + f"<dt>Server Built: {built}\n</dt></dl><hr /><dl>\n"
     )
@@ -233,14 +236,18 @@ def _extended(s: State, new: bool) -> str:
             rates.append(size(value) + unit)
     return (
         f"<dt>Total accesses: {s.accesses} - Total Traffic: {kilo(s.bytes // 1024)}{duration}</dt>\n"
-        f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>{' - '.join(rates)}</dt>\n"
+        f"<dt>CPU Usage: u{user} s{system} cu{child_user} cs{child_system}{load}</dt>\n<dt>"
+        f"{' - '.join(rates)}</dt>\n"
     )
 
 
 _PROCESSES = (
-    '\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th rowspan="2">Stopping</th>'
-    '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async connections</th></tr>\n<tr><th>total</th>'
-    "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>keep-alive</th><th>closing</th></tr>\n"
+    '\n<table rules="all" cellpadding="1%">\n<tr><th rowspan="2">Slot</th><th rowspan="2">PID</th><th '
+    'rowspan="2">Stopping</th>'
+    '<th colspan="2">Connections</th>\n<th colspan="3">Threads</th><th colspan="4">Async '
+    "connections</th></tr>\n<tr><th>total</th>"
+    "<th>accepting</th><th>busy</th><th>graceful</th><th>idle</th><th>wait-io</th><th>writing</th><th>"
+    "keep-alive</th><th>closing</th></tr>\n"
 )
 _COUNTS = ("wait_io", "writing", "keep_alive", "closing")
 
@@ -257,12 +264,15 @@ def _process_table(s: State) -> str:
         graceful, idle = workers.count("G"), workers.count("_")
         busy = sum(map(workers.count, "RWKLDC"))
         out.append(
-            f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>{count}</td>"
-            f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>{idle}</td>"
+            f"<tr><td>{p.get('slot', 0)}</td><td>{p.get('pid', 0)}</td><td>{'yes' if ends else 'no'}</td><td>"
+            f"{count}</td>"
+            f"<td>{'yes' if p.get('accepting', True) else 'no'}</td><td>{busy}</td><td>{graceful}</td><td>"
+            f"{idle}</td>"
             f"{_cells(counts)}</tr>\n"
         )
     out.append(
-        f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>&nbsp;</td>"
+        f"<tr><td>Sum</td><td>{len(s.processes) or 1}</td><td>{stopping}</td><td>{connections}</td><td>"
+        "&nbsp;</td>"
         f"<td>{s.busy - s.graceful}</td><td>{s.graceful}</td><td>{s.idle}</td>{_cells(sums)}</tr>\n</table>\n"
     )
     return "".join(out)
@@ -292,7 +302,7 @@ def _shown(row: dict[str, Any]) -> bool:
 
 @lru_cache(maxsize=2)
 def _frame(new: bool) -> tuple[str, str]:
-    """The table before and after its rows."""
+    """Return the table before and after its rows."""
     columns = [(n, text) for n, text in _COLUMNS if new or n not in _SILENT_22]
     names = [n + ("\n" if n == "CPU" else "") for n, _ in columns] + [
         "Client",
@@ -313,7 +323,7 @@ def _table(s: State, new: bool) -> str:
     middles: dict[str, str] = {}
     for row in s.rows:
         if row is other:
-            continue  # one more of those that wait
+            continue  # one more idle worker
         if "served" in row:
             worker = row["worker"]
             if worker is not present:
@@ -338,36 +348,41 @@ _MODES = {
 
 
 class _Middles(dict[str, str]):
-    """What stands between a connection's own accesses and its client, by the state: the same for all rows of a worker."""
+    """Cells between a connection's accesses and its client, by state; all rows of a worker share them."""
 
     def __init__(self, begin: str, end: str) -> None:
         self.begin, self.end = begin, end
 
     def __missing__(self, state: str) -> str:
-        found = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
-        return found
+        cells = self[state] = f"{self.begin}{_MODES[state]}{self.end}"
+        return cells
 
 
 def _own(row: dict[str, Any], before: str, new: bool) -> tuple[str, str, str, str]:
-    """What stands in the table for a row around what it shares with others, that begins with *before*: kept with rows that stay the same."""
+    """Return the cells of one row around the shared ones, which begin with *before*; cached with unchanged
+    rows.
+    """
     end = _who(row["client"], row["protocol"], new) + _what(row["vhost"], row["request"])
-    found = (f"{before}{row['served']}", before, row["state"], end)
+    cells = (f"{before}{row['served']}", before, row["state"], end)
     if isinstance(row, ScoreboardRow):
-        row.shown = found
-    return found
+        row.shown = cells
+    return cells
 
 
 @lru_cache(maxsize=64)
 def _before(process: int, generation: int, pid: int, _new: bool) -> str:
-    """The beginning of all rows of a worker; an object of its own for each dialect."""
+    """Return the beginning of all rows of a worker; a separate object for each dialect."""
     return f"<tr><td><b>{process}-{generation}</b></td><td>{pid}</td><td>"
 
 
 def _shared(worker: dict[str, Any], new: bool) -> tuple[str, _Middles]:
-    """What stands before and behind the accesses of a row's own, the same for all rows of a worker."""
+    """Return the cells before and after a row's own accesses, the same for all rows of a worker."""
     requests, megabytes = worker["requests"], f"{worker['sent'] / 1048576:.2f}"
     spent = f"<td>{int(worker.get('duration', 0))}</td>" if new else ""
-    end = f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>{megabytes}\n</td>"
+    end = (
+        f"\n</td><td>{worker['cpu']:.2f}</td><td>0</td><td>0</td>{spent}<td>0.0</td><td>{megabytes}</td><td>"
+        f"{megabytes}\n</td>"
+    )
     return _before(worker["process"], worker["generation"], worker["pid"], new), _Middles(
         f"/{requests}/{requests}</td><td>", end
     )
@@ -411,8 +426,10 @@ def _details(row: dict[str, Any]) -> str:
     )
     return (
         f"<b>Server {row.get('process', 0)}-{row.get('generation', 0)}</b> ({row.get('pid', 0)}): {accesses} "
-        f"[{_WORDS.get(row.get('state', '_'), '?STATE?')}] u{number(row.get('cpu', 0))} s0 cu0 cs0\n {int(row.get('since', 0))} "
-        f"{int(row.get('took', 0))} {int(row.get('duration', 0))}({sizes})\n <i>{escape_html(row.get('client', ''))} "
+        f"[{_WORDS.get(row.get('state', '_'), '?STATE?')}] u{number(row.get('cpu', 0))} s0 cu0 cs0\n "
+        f"{int(row.get('since', 0))} "
+        f"{int(row.get('took', 0))} {int(row.get('duration', 0))}({sizes})\n "
+        f"<i>{escape_html(row.get('client', ''))} "
         f"{{{escape_html(row.get('request', ''))}}}</i> <i>({escape_html(row.get('protocol', ''))})</i> "
         f"<b>[{escape_html(row.get('vhost', ''))}]</b><br />\n\n"
     )

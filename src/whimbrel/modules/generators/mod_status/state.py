@@ -1,6 +1,6 @@
-"""What the scoreboard says, and how mod_status writes numbers.
+"""State of the scoreboard, and the number formats of mod_status.
 
-A key that isn't there counts as nothing; without a scoreboard there is one worker, the one that answers.
+A missing key counts as zero or empty; without a scoreboard there is one worker, the responding one.
 
 `rows()`: one dictionary for each worker, in the order of the scoreboard:
     process, generation, pid      numbers
@@ -8,20 +8,21 @@ A key that isn't there counts as nothing; without a scoreboard there is one work
     accesses                      (this connection, this child, this slot)
     bytes                         the same three, in bytes
     cpu                           seconds of processor time
-    since                         seconds since the beginning of the most recent request
+    since                         seconds since the start of the most recent request
     took, duration                milliseconds: of the most recent request, of all
     client, protocol, vhost, request    texts of the most recent request
-    or, in the place of process, generation, pid, accesses and bytes:
+    or, in place of process, generation, pid, accesses and bytes:
     served                        accesses of this connection
-    worker                        what all rows of a worker share: process, generation, pid, and its requests and the bytes it has sent
+    worker                        values common to all rows of a worker: process, generation, pid,
+                                  its requests and the bytes that it has sent
 `totals()`:
     started                       seconds since the epoch; restarted: of the last restart
     config_generation, generation numbers
     accesses, bytes, duration     of all workers; duration in milliseconds
     cpu                           (user, system, children's user, children's system) in seconds
     slots                         size of the scoreboard
-    processes                     dictionaries with slot, pid, stopping, connections, accepting, wait_io, writing, keep_alive, closing, and
-                                  workers: the letters of their states
+    processes                     dictionaries with slot, pid, stopping, connections, accepting, wait_io,
+                                  writing, keep_alive, closing, and workers: the letters of their states
 """
 
 from __future__ import annotations
@@ -32,16 +33,16 @@ from functools import lru_cache
 from typing import Any
 
 
-# Numbers --------------------------------------------------------------------------------------------------------------------------------------------
+# Numbers ----------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def number(value: float, digits: int = 6) -> str:
-    """``%g`` as APR prints it: no zero before the point."""
+    """Format ``%g`` as APR does: without zero before the point."""
     text = f"{value:.{digits}g}"
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def size(count: float) -> str:
-    """Bytes with a unit."""
+    """Format bytes with a unit."""
     if count < 5 * 1024:
         return f"{int(count)} B"
     if count < 1024 * 1024 / 2:
@@ -52,7 +53,7 @@ def size(count: float) -> str:
 
 
 def kilo(kbytes: int) -> str:
-    """Kilobytes with a unit."""
+    """Format kilobytes with a unit."""
     if kbytes < 1024:
         return f"{kbytes} kB"
     if kbytes < 1024 * 1024:
@@ -61,7 +62,7 @@ def kilo(kbytes: int) -> str:
 
 
 def span(seconds: int) -> str:
-    """A time as `` 1 day 2 hours 3 minutes 4 seconds``; "" for none."""
+    """Format a time as `` 1 day 2 hours 3 minutes 4 seconds``; "" for zero."""
     out = ""
     for name, length in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         count, seconds = divmod(seconds, length)
@@ -76,12 +77,12 @@ def _moment(seconds: int) -> str:
 
 
 def when(seconds: float) -> str:
-    """``Saturday, 21-Nov-2026 12:07:51 UTC``."""
+    """Format a time as ``Saturday, 21-Nov-2026 12:07:51 UTC``."""
     return _moment(int(seconds))
 
 
 def normalized(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with the keys of its own that it shares with others of its worker."""
+    """Return a row that includes the values common to the rows of its worker."""
     worker = row.get("worker")
     if worker is None or "served" not in row:
         return {**worker, **row} if worker is not None else row
@@ -89,9 +90,9 @@ def normalized(row: dict[str, Any]) -> dict[str, Any]:
     return {**worker, **row, "accesses": (row["served"], requests, requests), "bytes": (0, sent, sent)}
 
 
-# Data -----------------------------------------------------------------------------------------------------------------------------------------------
+# Data -------------------------------------------------------------------------------------------
 class State:
-    """The scoreboard's answers, completed."""
+    """Scoreboard data with defaults for missing keys."""
 
     def __init__(self, r: Any, extended: bool) -> None:
         board = getattr(r.engine.runtime, "scoreboard", None)
@@ -99,7 +100,7 @@ class State:
         self.totals: dict[str, Any] = board.totals() if board is not None else {}
         self.now: float = r.engine.runtime.now()
         self.extended = extended
-        self.shared = bool(self.rows)  # whether there is a scoreboard
+        self.shared = bool(self.rows)  # True if there is a scoreboard
         if not self.rows:
             self.rows = [
                 {
@@ -127,11 +128,11 @@ class State:
         self.processes: list[dict[str, Any]] = self.totals.get("processes", [])
 
     def connections(self, key: str) -> int:
-        """The sum of a count over all processes."""
+        """Return the sum of a count over all processes."""
         return sum(int(p.get(key, 0)) for p in self.processes)
 
     def rates(self) -> list[tuple[str, str, float]]:
-        """(key of ?auto, unit of the page, value) of what can be told after this time and these accesses."""
+        """Return (key of ?auto, unit on the page, value) of the rates that uptime and accesses define."""
         out = []
         if self.uptime:
             out += [

@@ -1,4 +1,4 @@
-"""mod_negotiation: one URL, several variants: MultiViews and type maps.
+"""mod_negotiation: content negotiation with MultiViews and type maps.
 
 Manual: mod/mod_negotiation.html, content-negotiation.html.
 """
@@ -50,7 +50,7 @@ class NegotiationServerConfig:
 
 
 def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> None:
-    """None alone, or Prefer and Fallback."""
+    """Set None alone, or Prefer and Fallback."""
     known, word = own(conf, "force", int), words[0].lower()
     if word == "none":
         if known & ~NONE:
@@ -64,7 +64,7 @@ def set_force(_cmd: Command, conf: NegotiationDirConfig, words: list[str]) -> No
         raise ConfigError(f"Invalid ForceLanguagePriority option {words[0]}")
 
 
-# Finding variants -----------------------------------------------------------------------------------------------------------------------------------
+# Finding variants -------------------------------------------------------------------------------
 def _start(r: Any) -> Negotiation:
     conf = r.dir_config(NegotiationDirConfig)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
@@ -79,7 +79,7 @@ def _start(r: Any) -> Negotiation:
 
 
 def _fits(requested: str, notes: dict[str, str]) -> bool:
-    """Whether each part of the file's name that says nothing is a part of the name asked for, in the same order."""
+    """Return True if each extension without attributes is part of the requested name, in the same order."""
     others = notes.get("ap-mime-exceptions-list")
     if others is None:
         return False
@@ -91,7 +91,7 @@ def _fits(requested: str, notes: dict[str, str]) -> bool:
 
 
 async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
-    """The files whose names go on where the request's name ends; OK, or the status to fail with."""
+    """Add the files whose names continue the requested name; return OK or the status of a failure."""
     directory, _, requested = r.filename.rpartition("/")
     listed = r.deps.stat_directory(directory or "/")
     slices = Slices(r.engine.turns)
@@ -132,26 +132,26 @@ async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
 
 
 async def _names(directory: str, beginning: bytes, slices: Slices) -> list[str]:
-    """The names in *folder* that have this beginning and are no directories, in order; raises OSError."""
+    """Return the sorted names in *directory* with this beginning that are no directories; raise OSError."""
     names, count = [], 0
     with os.scandir(to_bytes(directory)) as entries:
-        for one in entries:
+        for dir_entry in entries:
             count += 1
             if not count & 63:
                 await slices.pause()
-            if one.name.startswith(beginning) and not one.is_dir(follow_symlinks=False):
-                names.append(to_text(one.name))
+            if dir_entry.name.startswith(beginning) and not dir_entry.is_dir(follow_symlinks=False):
+                names.append(to_text(dir_entry.name))
     return sorted(names)
 
 
 def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
-    """The variants that the map *source* names."""
+    """Add the variants that the map *source* names."""
     path = source.filename
     source.deps.stat(path)
     try:
         with open(to_bytes(path), "rb") as file:
             reader = MapReader(file.read(), path)
-    except IsADirectoryError:  # which httpd can open, but nothing is read from it
+    except IsADirectoryError:  # httpd can open it, but reads nothing from it
         reader = MapReader(b"", path)
     except OSError as problem:
         r.log("error", f"cannot access type map file: {path}", code="AH00683", module="negotiation")
@@ -168,16 +168,16 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
 
 
 def _validate_list(r: Any, source: Any, info: os.stat_result | None) -> None:
-    """What the ETag says of the list of variants: the tag of the map, or of the folder's time."""
+    """Add the validator of the list of variants to the ETag: the map's, or the directory's time."""
     if info is not None:
         mtime = info.st_mtime_ns // 1000
         source.mtime = mtime if source.mtime is None else max(source.mtime, mtime)
     r.vlist_validator = make_etag(source)
 
 
-# Deciding -------------------------------------------------------------------------------------------------------------------------------------------
+# Deciding ---------------------------------------------------------------------------------------
 async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookStatus, Variant | None]:
-    """(OK, the best variant), or a status and None."""
+    """Return (OK, the best variant), or a status and None."""
     if r.method_number == _GET:
         n.transparent = not r.path_info and not any("/" in v.name or v.body is not None for v in n.variants)
     if n.transparent:
@@ -200,7 +200,7 @@ async def _decide(r: Any, n: Negotiation, prefer_scripts: bool) -> tuple[HookSta
 
 
 async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
-    """Say that the server chose; a variant that is negotiated itself is an error."""
+    """Set the fields of a server choice; a variant that is negotiated itself is an error."""
     if best.sub is None:
         sub = await r.engine.lookup_file(r, best.name)
         if sub.status != 200 and "TCN" not in sub.err_headers_out:
@@ -219,9 +219,9 @@ async def _choice(r: Any, n: Negotiation, best: Variant) -> HookStatus:
     return OK
 
 
-# Hooks --------------------------------------------------------------------------------------------------------------------------------------------
+# Hooks ------------------------------------------------------------------------------------------
 def make_multiviews(scope: Scope) -> CompiledHook | None:
-    """For a name without a file: let the best of the files that begin with it answer."""
+    """Make the hook of MultiViews: a missing file is replaced by the best file that begins with its name."""
     if not scope.dir_config(CoreDirConfig).options.value & OPT_MULTI:
         return None
 
@@ -251,7 +251,7 @@ def make_multiviews(scope: Scope) -> CompiledHook | None:
 
 
 def make_map_handler(_scope: Scope) -> CompiledHook:
-    """Answers for type maps, by an internal redirect to the best variant."""
+    """Make the handler of type maps, which redirects internally to the best variant."""
 
     async def handler(r: Any) -> HookStatus:
         if r.handler not in (MAP_TYPE, MAP_HANDLER):
@@ -276,7 +276,7 @@ def make_map_handler(_scope: Scope) -> CompiledHook:
 
 
 async def _send_body(r: Any, best: Variant) -> HookStatus:
-    """A variant whose text stands in the map."""
+    """Respond with a variant inside the map."""
     r.allowed |= 1 << _GET | 1 << _OPTIONS | 1 << _POST
     await r.body_in.discard()
     if r.method_number not in (_GET, _POST):
@@ -300,15 +300,15 @@ async def _send_body(r: Any, best: Variant) -> HookStatus:
 
 
 def make_fixup(_scope: Scope) -> CompiledHook:
-    """Give an encoding the name under which the client knows it: gzip for x-gzip and the other way round."""
+    """Make the fixup that names an encoding as the client does: gzip or x-gzip."""
 
     def fixup(r: Any) -> HookStatus:
         if len(r.content_encodings) != 1:
             return DECLINED
         name = r.content_encodings[0].removeprefix("x-")
-        for one in members(r.headers_in.get("Accept-Encoding")) or ():
-            if one.name.removeprefix("x-") == name:
-                r.content_encodings = [one.name]
+        for member in members(r.headers_in.get("Accept-Encoding")) or ():
+            if member.name.removeprefix("x-") == name:
+                r.content_encodings = [member.name]
                 break
         return DECLINED
 

@@ -1,4 +1,4 @@
-"""Accept... fields as mod_negotiation reads them: names with qualities, and what a client says about transparent negotiation.
+"""Parser of Accept... fields and of Negotiate, as mod_negotiation reads them.
 
 RFC 9110, section 12.5; RFC 2295; RFC 2296.
 """
@@ -26,7 +26,10 @@ class Entry:
 
 
 def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
-    """The next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest; quoted parts are not looked into (ap_get_token)."""
+    """Return the next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest.
+
+    Quoted parts are skipped (ap_get_token).
+    """
     text = text.lstrip(" \t\n\v\f\r")
     at = 0
     while at < len(text) and text[at] not in ";,":
@@ -42,7 +45,7 @@ def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
 
 
 def quality(text: str) -> float:
-    """A quality value, at most three digits; what is none counts as 1."""
+    """Return a quality value of at most three digits; an invalid one counts as 1."""
     text = text.lstrip(BLANKS)
     if not text or text[0] not in ".0":
         return 1.0
@@ -58,7 +61,7 @@ def quality(text: str) -> float:
 
 
 def entry(text: str) -> tuple[Entry, str]:
-    """The first member of *text* and what follows it."""
+    """Return the first member of *text* and the rest."""
     name, rest = get_token(text)
     name = lower(name)
     grade, level, charset = 1.0, _LEVELS.get(name, 0.0), ""
@@ -75,7 +78,7 @@ def entry(text: str) -> tuple[Entry, str]:
 
 
 def _parameter(text: str) -> tuple[str, str]:
-    """Name and value of a parameter in lower case; ("", "") for one without ``=``."""
+    """Return name and value of a parameter in lower case; ("", "") without ``=``."""
     end = next((i for i, c in enumerate(text) if is_blank(c) or c == "="), len(text))
     if end == len(text):
         return "", ""
@@ -88,25 +91,28 @@ def _parameter(text: str) -> tuple[str, str]:
 
 
 def members(field: str | None) -> list[Entry] | None:
-    """All members of a field, None without the field."""
+    """Return all members of a field, None without the field."""
     if field is None:
         return None
     out = []
     while field:
-        one, rest = entry(field)
+        member, rest = entry(field)
         if rest == field:
             break
-        out.append(one)
+        out.append(member)
         field = rest
     return out
 
 
 @dataclass(slots=True)
 class Transparency:
-    """What the Negotiate field asks for.
+    """Values of the Negotiate field.
 
-    *supported*: the client understands lists of variants; *may_choose*: the server may pick one; *rvsa*: by RVSA/1.0; *literal*: Accept... fields are
-    taken literally, without allowances for old browsers.
+    Attributes:
+        supported: the client understands lists of variants
+        may_choose: the server may choose a variant
+        rvsa: it may choose by RVSA/1.0
+        literal: Accept... fields are read literally, without allowances for old browsers
     """
 
     supported: bool = False
@@ -117,7 +123,7 @@ class Transparency:
 
 
 def transparency(negotiate: str | None, agent: str | None) -> Transparency:
-    """Read a Negotiate field; Lynx says ``trans`` without meaning it."""
+    """Parse a Negotiate field; Lynx sends ``trans`` without support for it."""
     out = Transparency()
     if negotiate is None or (negotiate == "trans" and (agent or "").startswith("Lynx")):
         return out

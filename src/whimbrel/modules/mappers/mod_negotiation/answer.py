@@ -1,4 +1,4 @@
-"""What a negotiation tells the client: Alternates, Vary, TCN, and the list of variants for pages.
+"""Response fields of a negotiation: Alternates, Vary, TCN, and the list of variants in pages.
 
 RFC 2295, sections 8.2 to 8.6.
 """
@@ -12,7 +12,7 @@ from whimbrel.modules.mappers.mod_negotiation.choose import Negotiation, Variant
 
 
 def set_fields(r: Any, n: Negotiation, *, chosen: bool) -> None:
-    """Add the fields; they go with errors too."""
+    """Add the fields; error responses have them, too."""
     out = r.err_headers_out
     if n.client.alternates and n.variants:
         out.merge("Alternates", ", ".join(_alternate(n, v) for v in n.variants))
@@ -32,7 +32,7 @@ def set_fields(r: Any, n: Negotiation, *, chosen: bool) -> None:
 
 
 def _alternate(n: Negotiation, variant: Variant) -> str:
-    """One member of Alternates."""
+    """Return one member of Alternates."""
     grade = f"{variant.source_quality:.3f}"
     out = f'{{"{escape_segment(variant.name)}" {grade.rstrip("0").rstrip(".")}'
     languages = ",".join(variant.languages)
@@ -52,7 +52,7 @@ def _alternate(n: Negotiation, variant: Variant) -> str:
 
 
 def variant_list(variants: list[Variant]) -> str:
-    """The list for a page that offers all variants (HTML)."""
+    """Return the HTML list of all variants."""
     out = ["Available variants:\n<ul>\n"]
     for v in variants:
         out.append(f'<li><a href="{escape_segment(v.name)}">{escape_html(v.name)}</a> {v.description}')

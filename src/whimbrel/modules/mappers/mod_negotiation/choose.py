@@ -1,4 +1,4 @@
-"""Which variant is best: httpd's own algorithm, and RVSA/1.0 for clients that ask for it.
+"""Selection of the best variant: httpd's algorithm, and RVSA/1.0 for clients that request it.
 
 Manual: content-negotiation.html#methods; RFC 2296.
 """
@@ -22,7 +22,7 @@ PREFER, FALLBACK = 2, 4
 
 @dataclass(slots=True, eq=False)
 class Variant:
-    """One variant and its grades; *size* is -1 until known, *body* the text of a variant that stands in the map itself."""
+    """One variant and its grades; *size* is -1 until known, *body* is its text inside the map."""
 
     name: str = ""
     kind: str = ""
@@ -44,18 +44,20 @@ class Variant:
     language_index: int = -1
     definite: bool = True
 
-    def take_type(self, one: Entry) -> None:
-        """Media type, level, quality and character set of *one*."""
+    def take_type(self, media_type: Entry) -> None:
+        """Set media type, level, quality and charset from *media_type*."""
         self.kind, self.source_quality, self.level, self.charset = (
-            one.name,
-            one.quality,
-            one.level,
-            one.charset,
+            media_type.name,
+            media_type.quality,
+            media_type.level,
+            media_type.charset,
         )
 
 
 class Negotiation:
-    """One negotiation: the variants and what the client accepts.  *size_of* finds the size of a variant's file."""
+    """One negotiation: the variants and the client's preferences. *size_of* returns the size of a variant's
+    file.
+    """
 
     def __init__(
         self, headers: Any, priority: list[str], force: int, size_of: Callable[[Variant], int]
@@ -72,13 +74,16 @@ class Negotiation:
         self.default_language_quality = 1.0
 
     def add_default_types(self, prefer_scripts: bool) -> None:
-        """Everything where nothing is asked for; scripts come last, or first for requests with a query or a body."""
+        """Add defaults for absent Accept; scripts come last, or first for requests with a query or a body."""
         types = [Entry("*/*")] if self.types is None else list(self.types)
         types.append(Entry(CGI_TYPE, 0.0 if self.client.rvsa else 2.0 if prefer_scripts else 0.001))
         self.types = types
 
     def best(self, preferred_language: str | None) -> Variant | None:
-        """The variant to send, None for a list; *preferred_language* (the variable prefer-language) comes before all other languages."""
+        """Return the variant to send, None for a list.
+
+        *preferred_language* (the variable prefer-language) precedes all other languages.
+        """
         if not self.client.literal and any(v.languages for v in self.variants):
             self.default_language_quality = 0.0001
         chosen = self._round(preferred_language) if preferred_language else None
@@ -133,22 +138,25 @@ class Negotiation:
         self._apply_priority(variant)
 
     def _match_languages(self, variant: Variant, wanted: list[Entry]) -> None:
-        """The longest range that fits a language counts, over several languages the best; ``*`` where it is better than that."""
+        """Grade the languages: the longest matching range counts, over several languages the best.
+
+        ``*`` applies where it is better.
+        """
         star = next((w for w in wanted if w.name == "*"), None)
         best: Entry | None = None
         fiddle, on_star = 0.0, False
         for language in variant.languages:
             this: Entry | None = None
-            for one in wanted:
-                if one.name == "*":
+            for accepted in wanted:
+                if accepted.name == "*":
                     continue
-                if (language == one.name or language.startswith(one.name + "-")) and (
-                    this is None or len(one.name) > len(this.name)
+                if (language == accepted.name or language.startswith(accepted.name + "-")) and (
+                    this is None or len(accepted.name) > len(this.name)
                 ):
-                    this = one
-                prefix, dash, _ = one.name.partition("-")
+                    this = accepted
+                prefix, dash, _ = accepted.name.partition("-")
                 if this is None and dash and not self.client.literal and language.startswith(prefix):
-                    fiddle = 0.001  # fr-CA alone: better fr than nothing
+                    fiddle = 0.001  # only fr-CA is accepted: prefer fr to nothing
             if best is None or (this is not None and this.quality > best.quality):
                 best = this
             on_star = on_star or (this is None and star is not None)
@@ -172,9 +180,10 @@ class Negotiation:
             variant.language_index, variant.language_quality, variant.definite = min(places), 0.0001, False
 
     def _place(self, language: str) -> int | None:
-        """Where LanguagePriority has *language*, by its first letters."""
+        """Return the position of *language* in LanguagePriority, compared by its first letters."""
         return next(
-            (at for at, one in enumerate(self.priority) if language.lower().startswith(one.lower())), None
+            (at for at, prefix in enumerate(self.priority) if language.lower().startswith(prefix.lower())),
+            None,
         )
 
     def _grade_encoding(self, variant: Variant) -> None:
@@ -184,12 +193,12 @@ class Negotiation:
             return
         name = "identity" if plain else variant.encoding.removeprefix("x-")
         fallback = 0.0001 if plain else 0.0
-        for one in self.encodings:
-            if one.name.removeprefix("x-") == name:
-                variant.encoding_quality = one.quality
+        for accepted in self.encodings:
+            if accepted.name.removeprefix("x-") == name:
+                variant.encoding_quality = accepted.quality
                 return
-            if one.name == "*":
-                fallback = one.quality
+            if accepted.name == "*":
+                fallback = accepted.quality
         variant.encoding_quality = fallback
 
     def _grade_charset(self, variant: Variant) -> None:
@@ -203,15 +212,15 @@ class Negotiation:
                 return
             charset = "iso-8859-1"
         fallback = 1.0 if charset == "iso-8859-1" else 0.0
-        for one in self.charsets:
-            if one.name == charset:
-                variant.charset_quality = one.quality
+        for accepted in self.charsets:
+            if accepted.name == charset:
+                variant.charset_quality = accepted.quality
                 return
-            if one.name == "*":
-                fallback = one.quality
+            if accepted.name == "*":
+                fallback = accepted.quality
         variant.charset_quality = fallback
 
-    # comparisons: the quality to go on with when *variant* is better than *best*, else None -----
+    # comparisons: the quality to continue with if *variant* is better than *best*, else None -----
     def _better_rvsa(self, variant: Variant, best: Variant | None, bestq: float) -> float | None:
         if not variant.encoding_quality:
             return None
@@ -244,7 +253,10 @@ class Negotiation:
 
 
 def _type_matches(wanted: Entry, variant: Variant) -> bool:
-    """Whether the range covers the variant; notes in `stars` how exactly: 1 anything, 2 the type, 3 type and subtype."""
+    """Return True if the range covers the variant.
+
+    `stars` is set to the precision: 1 anything, 2 the type, 3 type and subtype.
+    """
     name, kind = wanted.name, variant.kind
     if name in ("*", "*/*"):
         variant.stars = max(variant.stars, 1)
@@ -266,7 +278,7 @@ def _by_index(variant: Variant, best: Variant) -> int:
 
 
 def _by_level(variant: Variant, best: Variant) -> int:
-    """Levels of the same type: the higher one that matched, else the lower one."""
+    """Compare levels of the same type: the higher one that matched, else the lower one."""
     html = variant.kind in PSEUDO_HTML
     if (html and best.kind not in PSEUDO_HTML) or (not html and variant.kind != best.kind):
         return 0
@@ -276,5 +288,5 @@ def _by_level(variant: Variant, best: Variant) -> int:
 
 
 def _by_charset(variant: Variant, best: Variant) -> int:
-    """A named character set other than the default one is preferred to that."""
+    """Prefer an explicit charset other than the default one."""
     return 1 if variant.charset not in ("", "iso-8859-1") and best.charset in ("", "iso-8859-1") else 0

@@ -16,7 +16,10 @@ _COMMENT = re.compile(r"\([^)]*\)?")
 
 
 class MapError(Exception):
-    """The map can't be read: *code* and *words* for the log; *ends* where the rest of it is left alone, else the request fails."""
+    """Error in a map: *code* and *words* for the log.
+
+    *ends*: the rest of the map is ignored, else the request fails.
+    """
 
     def __init__(self, code: str, words: str, *, ends: bool) -> None:
         super().__init__(words)
@@ -24,7 +27,7 @@ class MapError(Exception):
 
 
 class MapReader:
-    """Reads one map; `variants` holds what was found so far, also after a MapError."""
+    """Reader of one map; `variants` holds what was read so far, also after a MapError."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
@@ -33,7 +36,7 @@ class MapReader:
         self.variants: list[Variant] = []
 
     def read(self) -> None:
-        """Read it all; raises MapError."""
+        """Read the map; raise MapError."""
         variant, content = Variant(), False
         while (line := self._line()) is not None:
             if not strip(line):
@@ -46,7 +49,10 @@ class MapReader:
             self.variants.append(variant)
 
     def _line(self) -> str | None:
-        """The next field with its continuation lines, "" for an empty line, None at the end; lines with # are comments."""
+        """Return the next field with its continuation lines, "" for an empty line, None at the end.
+
+        Lines with # are comments.
+        """
         while self.at < len(self.lines) and self.lines[self.at].startswith(b"#"):
             self.at += 1
         if self.at >= len(self.lines):
@@ -67,7 +73,7 @@ class MapReader:
         return line
 
     def _take(self, variant: Variant, line: str) -> bool:
-        """Store one field; whether it tells something of the content."""
+        """Store one field; return True if it describes the content."""
         name, colon, body = line.partition(":")
         name = lower(name)
         if not colon:
@@ -78,7 +84,8 @@ class MapReader:
         if not body:
             raise MapError(
                 "AH00682",
-                f"Syntax error in type map --- no header body: {self.path} for {name}:{line[len(name) + 1 :]}",
+                f"Syntax error in type map --- no header body: {self.path} for "
+                f"{name}:{line[len(name) + 1 :]}",
                 ends=False,
             )
         if name == "uri":

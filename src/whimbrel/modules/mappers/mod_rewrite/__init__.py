@@ -1,8 +1,8 @@
-"""mod_rewrite: URLs rewritten by rules.
+"""mod_rewrite: rewrites URLs by rules.
 
-Manual: mod/mod_rewrite.html and the pages under rewrite/.  `settings` says what a configuration leaves behind, `setters` with `words` and `flags`
-how it is read; `compiled`, `conditions`, `template`, `variables` and `maps` make it ready to run, `engine` runs it, `hooks` says when; `log` tells
-of it.
+Manual: mod/mod_rewrite.html and the pages under rewrite/. `settings` holds the records; `setters`, `args` and
+`flags` fill them. `compiled`, `conditions`, `template`, `variables` and `maps` compile them, `engine` runs
+the rules, `hooks` calls it; `log` writes the log.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
 
 
 def rewrite_logs(configuration: Any) -> list[LogSink]:
-    """2.2: the files and programs of RewriteLog."""
+    """Return the files and programs of RewriteLog (2.2)."""
     written = [
         server.config(RewriteServerConfig).log
         for server in configuration.servers()
         if RewriteServerConfig in server.records
     ]
-    return [log_sink(one) for one in written if one]
+    return [log_sink(name) for name in written if name]
 
 
 def start_programs(configuration: Any) -> list[Program]:
-    """Start the programs of all servers whose own engine is on, for the process that forks the workers.  Raises PostConfigError."""
+    """Start the programs of all servers whose own engine is on, in the master. Raises PostConfigError."""
     started: list[Program] = []
     records = [
         server.config(RewriteServerConfig)
@@ -44,18 +44,18 @@ def start_programs(configuration: Any) -> list[Program]:
         if RewriteServerConfig in server.records
     ]
     maps = [
-        found
+        rewrite_map
         for record in records
         if record.engine
-        for found in record.maps.values()
-        if isinstance(found, ProgramMap)
+        for rewrite_map in record.maps.values()
+        if isinstance(rewrite_map, ProgramMap)
     ]
-    for program in dict.fromkeys(found.program for found in maps):
+    for program in dict.fromkeys(rewrite_map.program for rewrite_map in maps):
         try:
             program.start()
         except OSError as problem:
-            for one in started:
-                one.release(at_once=True)
+            for running in started:
+                running.release(at_once=True)
             why, shown = f"({problem.errno}){os.strerror(problem.errno or 0)}", to_text(program.command[0])
             coded = "AH00654: " if configuration.dialect.messages_24 else ""
             line = f"{why}: {coded}mod_rewrite: could not start RewriteMap program {shown}"
@@ -65,7 +65,7 @@ def start_programs(configuration: Any) -> list[Program]:
 
 
 def warn_of_programs(finished: Any) -> None:
-    """2.2: programs want a RewriteLock."""
+    """Warn of programs without RewriteLock (2.2)."""
     if not finished.dialect.rewrite_22:
         return
     records = [

@@ -1,7 +1,7 @@
-"""The arguments of RewriteRule and RewriteCond, which follow word rules of their own.
+"""Arguments of RewriteRule and RewriteCond, which have their own tokenizer.
 
-Blanks outside quotes end an argument unless a backslash stands before them (it stays); a quote counts only at an argument's beginning and lasts
-until the next one, whatever stands before that.
+Blanks outside quotes end an argument unless a backslash precedes them (it stays). A quote counts only at the
+beginning of an argument and extends to the next one, escaped or not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _WORD: Final = compile(r"(?:\\[ \t]|[^ \t])*")
 
 
 class Line(NamedTuple):
-    """The three arguments of a line; *flags* is "" where there are none."""
+    """The three arguments of a line; *flags* is "" without any."""
 
     first: str
     second: str
@@ -23,12 +23,12 @@ class Line(NamedTuple):
 
 
 def split_line(text: str) -> Line | None:
-    """The arguments of *text*, None where there are fewer than two; what follows the third is ignored."""
-    one, rest = _argument(text)
+    """Split *text* into arguments; return None for fewer than two. Text after the third is ignored."""
+    first, rest = _argument(text)
     if not rest.strip(" \t"):
         return None
     two, rest = _argument(rest)
-    return Line(one, two, _argument(rest)[0])
+    return Line(first, two, _argument(rest)[0])
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -36,16 +36,16 @@ def _argument(text: str) -> tuple[str, str]:
     if text[:1] in ('"', "'") and text:
         quoted, _, rest = text[1:].partition(text[0])
         return quoted, rest
-    found = _WORD.match(text)
-    return (found[0], text[found.end() :]) if found else ("", text)
+    match = _WORD.match(text)
+    return (match[0], text[match.end() :]) if match else ("", text)
 
 
 def split_flags(text: str) -> list[tuple[str, str]] | None:
-    """The flags between the brackets as (name, value); None where a bracket is missing."""
+    """Split the flags between the brackets into (name, value); return None if a bracket is missing."""
     if len(text) < 2 or text[0] != "[" or text[-1] != "]":
         return None
-    found = []
+    flags = []
     for part in text[1:-1].split(","):
         name, _, value = strip(part).partition("=")
-        found.append((name, value))
-    return found
+        flags.append((name, value))
+    return flags

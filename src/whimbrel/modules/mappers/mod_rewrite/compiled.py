@@ -1,4 +1,4 @@
-"""Rules made ready to run: patterns, substitutions and conditions compiled once for one list of rules."""
+"""Compiled rules: patterns, substitutions and conditions, compiled once for one list of rules."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ R = TypeVar("R")
 MAX_COMPILED: Final = 512
 INDEX_THRESHOLD: Final = 100  # rules from which on a server's list is compiled before the first request
 MAX_LOOKAHEAD: Final = 2000  # rules that are compiled then: ten milliseconds for a thousand
-PATTERNS_LOGGED: Final = 3  # the level from which on every pattern that is tried has a line
+PATTERNS_LOGGED: Final = 3  # level from which on every tried pattern is logged
 
 
 class CompiledRule:
-    """One rule ready to run; *output* is None for one that substitutes nothing."""
+    """One compiled rule; *output* is None without a substitution."""
 
     __slots__ = (
         "conds",
@@ -72,7 +72,7 @@ class CompiledRule:
 
 
 class RuleList:
-    """A list of rules for one folder ("" for a server's), with what it depends on."""
+    """Compiled list of rules for one directory ("" for a server's), with its dependencies."""
 
     __slots__ = (
         "after_chain",
@@ -106,12 +106,17 @@ class RuleList:
 
 
 def _may_be_left_out(rules: Rules, i: int) -> bool:
-    """Whether rule *i* does nothing where its pattern does not match: not so for negated ones and for all that belong to a chain."""
+    """Return True if rule *i* has no effect when its pattern does not match.
+
+    Negated rules and rules of a chain have one.
+    """
     return not rules[i].flags & (Flag.NEGATED | Flag.CHAIN) and not (i and rules[i - 1].flags & Flag.CHAIN)
 
 
 def _after_chains(rules: Rules) -> list[int]:
-    """For each rule where to go on when it doesn't match: behind the chain that it begins."""
+    """Return for each rule the position to continue at when it does not match: after the chain that it
+    begins.
+    """
     out = []
     for i in range(len(rules)):
         end = i
@@ -122,23 +127,23 @@ def _after_chains(rules: Rules) -> list[int]:
 
 
 def rule_list(scope: Scope, rules: Rules, directory: str) -> RuleList:
-    """The compiled form of *rules* under *scope*; the same rules under the same logging are compiled once."""
+    """Return the compiled form of *rules* under *scope*; equal rules with equal logging are compiled once."""
     server = scope.server_config(RewriteServerConfig)
     level = log_level(scope)
     key = (rules, directory, level)
-    found: RuleList | None = server.compiled.get(key)
-    if found is None:
+    compiled: RuleList | None = server.compiled.get(key)
+    if compiled is None:
         if len(server.compiled) >= MAX_COMPILED:
             server.compiled.clear()
         compiler = Compiler(usable_maps(server, scope), version22=scope.dialect.rewrite_22)
-        found = server.compiled[key] = RuleList(
+        compiled = server.compiled[key] = RuleList(
             rules, directory, compiler, log_function(scope), level >= PATTERNS_LOGGED
         )
-    return found
+    return compiled
 
 
 class _ServerScope:
-    """A server's settings as requests see them that no section is about."""
+    """A server's settings for requests without section."""
 
     def __init__(self, configuration: Any, server: Server) -> None:
         self.dialect, self.loaded, self.provider = (
@@ -152,12 +157,14 @@ class _ServerScope:
         return self._server.config(kind)
 
     def dir_config(self, kind: type[R]) -> R:
-        own = self._server.defaults.records.get(kind)
-        return with_defaults(kind() if own is None else own)
+        record = self._server.defaults.records.get(kind)
+        return with_defaults(kind() if record is None else record)
 
 
 def compile_ahead(configuration: Any) -> None:
-    """Compile the long lists of servers in the process that all others come from: they share the memory, and the first request need not wait."""
+    """Compile long lists of servers in the master: workers share the memory, and the first request need not
+    wait.
+    """
     left = MAX_LOOKAHEAD
     for server in unique_by(configuration.servers(), RewriteServerConfig):
         rules = server.config(RewriteServerConfig).rules
@@ -169,7 +176,7 @@ def compile_ahead(configuration: Any) -> None:
 
 
 def usable_maps(server: RewriteServerConfig, scope: Scope) -> dict[str, RewriteMap]:
-    """The maps of a server; programs answer only where its own engine is on."""
+    """Return the maps of a server; programs answer only if its own engine is on."""
     if server.engine:
         return server.maps
-    return {name: found for name, found in server.maps.items() if not needs_engine(found)}
+    return {name: rewrite_map for name, rewrite_map in server.maps.items() if not needs_engine(rewrite_map)}

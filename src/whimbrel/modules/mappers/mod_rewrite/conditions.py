@@ -1,4 +1,4 @@
-"""RewriteCond, compiled: from a condition to a function that says whether it holds.
+"""RewriteCond, compiled to a function that evaluates the condition.
 
 Manual: mod/mod_rewrite.html#rewritecond.
 """
@@ -24,7 +24,7 @@ Evaluate = Callable[[Context, str], bool]
 
 
 class Condition:
-    """One condition; where *waits* is set only `holds_later` may be used."""
+    """One condition; with *waits* only `holds_later` may be used."""
 
     __slots__ = ("_evaluate", "_cond", "_field", "_sets", "_subject", "_values", "or_next", "reads", "waits")
 
@@ -44,39 +44,43 @@ class Condition:
             self._sets = (self._values,)
 
     def holds(self, c: Context) -> bool:
-        """Whether it holds."""
+        """Return True if the condition holds."""
         if self._values is not None:
             return self._holds_for_value(c, self._values)
         return self._judge(c, self._subject.text(c))
 
     def _holds_for_value(self, c: Context, values: _Values) -> bool:
-        """`holds` of a condition on the client's address or on a field, which is all that then matters of it, unless it is told or quoted."""
+        """Evaluate a condition on the client's address or on a field, recording its result as the only
+        dependency.
+
+        A condition that is traced or quoted depends on the value itself.
+        """
         r = c.r
         if not self._field:
-            found, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
+            is_member, text = r.client_in(values), r.connection.useragent_ip or r.connection.client_ip
         else:
             value = r.headers_in.get_classified(self._field, self._sets)
             text = value or ""
-            found = text in values
+            is_member = text in values
             if value is not None:
                 c.condition_traces.append(self._field)
         if c.log is not None or c.step is not None:
             self._trace(r)
-        if found:
+        if is_member:
             self._evaluate(c, text)
             if c.cond is not None:
                 c.cond = _Quoted(c.cond, lambda: self._trace(r))
-        return self._done(c, text, found)
+        return self._done(c, text, is_member)
 
     def _trace(self, r: Any) -> None:
-        """What the condition looks at is told: all of it matters."""
+        """Trace the condition, which makes its subject a dependency."""
         if self._field:
             r.headers_in.get(self._field)
         else:
             r.deps.on_client = True
 
     async def holds_later(self, c: Context) -> bool:
-        """`holds` where something has to be waited for."""
+        """Evaluate a condition that has to wait."""
         text = await self._subject.text_later(c)
         if self._cond.test is Test.URL:
             return self._done(c, text, await _by_url(c, text))
@@ -99,7 +103,8 @@ class Condition:
             text = "(null)" if cond.test is Test.EXPRESSION else text
             c.log_step(
                 4,
-                f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => {'matched' if result else 'not-matched'}",
+                f"RewriteCond: input='{text}' pattern='{cond.written}'{case} => "
+                f"{'matched' if result else 'not-matched'}",
             )
         return result
 
@@ -110,14 +115,16 @@ _FIELD: Final = compile(
 
 
 def _field_of(subject: str) -> str:
-    """The field of the request that *subject* stands for, "" for any other; Host, which always matters, is none."""
-    found = _FIELD.fullmatch(subject)
-    name = (found[1] or found[2].replace("_", "-").title()) if found is not None else ""
+    """Return the request field that *subject* stands for, "" for any other; Host, always a dependency, is
+    none.
+    """
+    match = _FIELD.fullmatch(subject)
+    name = (match[1] or match[2].replace("_", "-").title()) if match is not None else ""
     return "" if lower(name) == "host" else name
 
 
 class _Values:
-    """The values about which a condition says yes, before it is negated."""
+    """The values for which a condition holds, before its negation."""
 
     __slots__ = ("_evaluate",)
 
@@ -129,31 +136,31 @@ class _Values:
 
 
 class _Quoted:
-    """A match that says when it is quoted."""
+    """A match that records its use by back references."""
 
     __slots__ = ("_found", "_on_quote")
 
-    def __init__(self, found: Match, on_quote: Callable[[], None]) -> None:
-        self._found, self._on_quote = found, on_quote
+    def __init__(self, match: Match, on_quote: Callable[[], None]) -> None:
+        self._found, self._on_quote = match, on_quote
 
     def _quoted(self) -> Match:
         self._on_quote()
         return self._found
 
     def group(self, number: int = 0, /) -> Any:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().group(number)
 
     def groups(self) -> Any:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().groups()
 
     def start(self, number: int = 0, /) -> int:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().start(number)
 
     def end(self, number: int = 0, /) -> int:
-        """See Found."""
+        """Implement `Match`."""
         return self._quoted().end(number)
 
 
@@ -211,11 +218,11 @@ def _by_regex(cond: Cond) -> Evaluate:
     negated = cond.negated
 
     def evaluate(c: Context, text: str) -> bool:
-        found = search(text)
-        if found is None:
+        match = search(text)
+        if match is None:
             return False
         if not negated:
-            c.cond = found
+            c.cond = match
         return True
 
     return evaluate
@@ -232,7 +239,7 @@ def _by_order(wanted: Callable[[int], bool], cond: Cond) -> Evaluate:
 
 
 def by_length(one: str, other: str) -> int:
-    """httpd's order of strings: the longer one is greater, bytes decide between equally long ones."""
+    """Compare strings as httpd: a longer one is greater, bytes decide between equal lengths."""
     a, b = (len(one), one), (len(other), other)
     return (a > b) - (a < b)
 

@@ -1,4 +1,4 @@
-"""The state of one run through a list of rules."""
+"""State of one run through a list of rules."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ LogFn = Callable[[Any, int, str, str], None]
 
 
 class Context:
-    """*rule* and *cond* are the matches that ``$N`` and ``%N`` stand for, *subject* what the rule's pattern was matched with.
+    """State of a run.
 
-    *vary* are the header fields that conditions of a matching rule looked at, *asked* those of the condition in hand.  *log* is None where nobody
-    listens to a line of any level; *step* what is told of the rule in hand, where somebody wants it told.
+    *rule* and *cond* are the matches of ``$N`` and ``%N``, *subject* is the text that the rule's pattern
+    matched. *vary* are the header fields that conditions of a matching rule read, *asked* those of the
+    current condition. *log* is None without logging; *step* is the trace of the current rule, if tracing is
+    on.
     """
 
     __slots__ = ("condition_traces", "cond", "directory", "log", "r", "rule", "step", "subject", "vary")
@@ -33,18 +35,21 @@ class Context:
         self.step: Step | None = None
 
     def log_step(self, level: int, text: str, *, in_directory: bool = True) -> None:
-        """Write a line, if anybody listens."""
+        """Log a line, if logging is on."""
         if self.log is not None:
             self.log(self.r, level, self.directory if in_directory else "", text)
 
 
-def group(found: Match | None, number: int) -> str:
-    """A group of a match; "" where there is no match, no such group, or the group took no part."""
-    if found is None or (number and number > len(found.groups())):
+def group(match: Match | None, number: int) -> str:
+    """Return a group of a match; "" without a match, for a missing group, or for one that took no part."""
+    if match is None or (number and number > len(match.groups())):
         return ""
-    return found.group(number) or ""
+    return match.group(number) or ""
 
 
 def may_lookahead(r: Any) -> bool:
-    """Whether a sub-request may be made for what *r* asks: not by a sub-request for the same URL, which would never end."""
+    """Return True if *r* may make a look-ahead sub-request.
+
+    A sub-request for the same URL may not, since the recursion would never end.
+    """
     return r.main is None or r.main.uri != r.uri

@@ -1,4 +1,7 @@
-"""The CO flag: ``NAME:VALUE:DOMAIN[:minutes[:path[:secure[:httponly[:samesite]]]]]``; with a ``;`` in front the parts are divided by ``;``."""
+"""CO flag: ``NAME:VALUE:DOMAIN[:minutes[:path[:secure[:httponly[:samesite]]]]]``.
+
+A leading ``;`` makes ``;`` the separator.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ _TRUE = ("true", "1")
 
 
 def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str] | None:
-    """The cookie's name and the value of its Set-Cookie field; None where a part that it needs is missing.  Empty parts don't count."""
+    """Return the cookie's name and its Set-Cookie value; None if a required part is missing.
+
+    Empty parts do not count.
+    """
     separator = ":"
     if text.startswith(";") and not version22:
         separator, text = ";", text[1:]
@@ -26,7 +32,7 @@ def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str]
         out += f"; expires={_date(now + 60 * atoi(minutes))}"
     if secure.lower() in (*_TRUE, "secure"):
         out += "; secure"
-        if http_only.lower() in (*_TRUE, "httponly"):  # httpd drops it where the cookie is not a secure one
+        if http_only.lower() in (*_TRUE, "httponly"):  # httpd ignores it unless the cookie is secure
             out += "; HttpOnly"
     if not version22 and same_site and same_site != "0" and same_site.lower() != "false":
         out += f"; SameSite={same_site}"
@@ -35,18 +41,24 @@ def cookie(text: str, now: float, *, version22: bool = False) -> tuple[str, str]
 
 def _date(seconds: float) -> str:
     t = time.gmtime(int(seconds))
-    return f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    return (
+        f"{_DAYS[t.tm_wday]}, {t.tm_mday:02}-{MONTHS[t.tm_mon - 1]}-{t.tm_year:04} "
+        f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    )
 
 
 def main_request(r: Any) -> Any:
-    """The request that *r* is, however deep, a sub-request of."""
+    """Return the main request of *r*, at any depth of sub-requests."""
     while r.main is not None:
         r = r.main
     return r
 
 
 def send(r: Any, name: str, value: str) -> bool:
-    """Add a Set-Cookie field to the main request, each name once for all its redirects; False where that name was sent before."""
+    """Add a Set-Cookie field to the main request; return False if this name was sent before.
+
+    Each name is sent once for all redirects of a request.
+    """
     first = r = main_request(r)
     while first.prev is not None:
         first = first.prev

@@ -1,6 +1,6 @@
-"""Running a list of rules: what httpd's apply_rewrite_list and apply_rewrite_rule do.
+"""Execution of a list of rules: httpd's apply_rewrite_list and apply_rewrite_rule.
 
-The work is written once, as a coroutine; a list in which nothing waits is run to its end at once.
+The code is a coroutine; a list without waiting parts runs synchronously to its end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SKIPPED_ON_SUB: Final = Flag.NOT_ON_SUB | Flag.FORCE_REDIRECT
 
 
 class Outcome(Enum):
-    """What became of the request; *status* in the request says which answer a STATUS is."""
+    """Result of a list of rules; for STATUS the request's *status* is the response's."""
 
     NOTHING = 0
     CHANGED = 1
@@ -42,8 +42,15 @@ class Outcome(Enum):
 
 
 class RewriteRun:
-    """One run through a list: *last* is the rule that last put something in the URL's place, *end* is set by the END flag,
-    *refused* by a substitution that may not stand; *original* and *args* are file and query as they were before."""
+    """One run through a list.
+
+    Attributes:
+        last: the last rule with a substitution
+        end: set by the END flag
+        refused: a substitution was invalid
+        original: the file before the run
+        args: the query before the run
+    """
 
     __slots__ = ("args", "c", "end", "last", "original", "refused", "rules", "steps")
 
@@ -55,9 +62,11 @@ class RewriteRun:
         self.end = self.refused = False
         self.steps = steps_of(r)
 
-    # finding the next rule ------------------------------------------------------------------------------------------------------------------------
+    # finding the next rule ----------------------------------------------------------------------
     def _subject(self) -> str:
-        """What patterns are matched with: in a folder the file with its path info, without the folder."""
+        """Return the text that patterns match: in a directory the file with its path info, relative to the
+        directory.
+        """
         c, r = self.c, self.c.r
         text: str = r.filename
         if not c.directory:
@@ -71,7 +80,7 @@ class RewriteRun:
         return text
 
     def _next(self, start: int) -> tuple[int, Match | None]:
-        """The next rule from *start* on whose pattern fits, and the match; -1 when none does."""
+        """Return the next rule from *start* on whose pattern matches, and the match; -1 without one."""
         rules = self.rules
         if rules.every is not None:
             return self._next_logged(start)
@@ -84,15 +93,15 @@ class RewriteRun:
             rule = ready[i]
             if sub and rule.flags & _SKIPPED_ON_SUB:
                 continue
-            found = rule.search(subject)
-            if (found is None) is rule.negated:
-                return i, found
+            match = rule.search(subject)
+            if (match is None) is rule.negated:
+                return i, match
             if rule.flags & Flag.CHAIN:
                 start = rules.after_chain[i]
         return -1, None
 
     def _next_logged(self, start: int) -> tuple[int, Match | None]:
-        """`_next` with a line for each pattern that is tried."""
+        """Do the same as `_next` and log each tried pattern."""
         rules, c = self.rules, self.c
         i = start
         while i < len(rules.rules):
@@ -102,24 +111,24 @@ class RewriteRun:
                 continue
             subject = c.subject = self._subject()
             c.log_step(3, f"applying pattern '{rule.rule.pattern}' to uri '{subject}'")
-            found = rule.search(subject)
-            if (found is None) is rule.negated:
-                return i, found
+            match = rule.search(subject)
+            if (match is None) is rule.negated:
+                return i, match
             i = rules.after_chain[i]
         return -1, None
 
-    # the list -------------------------------------------------------------------------------------------------------------------------------------
+    # the list -----------------------------------------------------------------------------------
     async def all(self) -> Outcome:
-        """Apply every rule in its turn."""
+        """Apply all rules in order."""
         changed, i, rounds, r = Outcome.NOTHING, 0, 1, self.c.r
         while True:
-            i, found = self._next(i)
+            i, match = self._next(i)
             if i < 0:
                 return changed
             rule = self.rules.rules[i]
             if self.steps is not None:
                 self._begin_step(i)
-            if not await self._apply(rule, found):
+            if not await self._apply(rule, match):
                 i = self.rules.after_chain[i]
                 continue
             if self.c.step is not None:
@@ -150,7 +159,7 @@ class RewriteRun:
                 i += 1 + max(0, rule.rule.skip)
 
     def _begin_step(self, i: int) -> None:
-        """Tell of rule *i*, whose pattern fits."""
+        """Trace rule *i*, whose pattern matches."""
         rule, subject = self.rules.rules[i].rule, self.c.subject
         also = tuple(
             later.rule.place
@@ -162,7 +171,7 @@ class RewriteRun:
             self.steps.append(self.c.step)
 
     def _matched(self, rule: CompiledRule) -> Outcome:
-        """What a rule that applied means for the rest; NOTHING for one without substitution."""
+        """Return the result of an applied rule; NOTHING without a substitution."""
         c, r, flags = self.c, self.c.r, rule.flags
         if rule.output is not None:
             if not self.rules.version22:
@@ -181,16 +190,19 @@ class RewriteRun:
 
     def _too_many(self, rule: CompiledRule) -> Outcome:
         r = self.c.r
-        text = f"RewriteRule '{rule.rule.pattern}' and URI '{r.uri}' exceeded maximum number of rounds ({rule.rule.rounds}) via the [N] flag"
+        text = (
+            f"RewriteRule '{rule.rule.pattern}' and URI '{r.uri}' exceeded maximum number of rounds "
+            f"({rule.rule.rounds}) via the [N] flag"
+        )
         r.log("error", text, code="AH02596", module="rewrite")
         r.status = 500
         return Outcome.STATUS
 
-    # one rule -------------------------------------------------------------------------------------------------------------------------------------
-    async def _apply(self, rule: CompiledRule, found: Match | None) -> bool:
-        """Apply a rule whose pattern fits; False when a condition fails."""
+    # one rule -----------------------------------------------------------------------------------
+    async def _apply(self, rule: CompiledRule, match: Match | None) -> bool:
+        """Apply a rule whose pattern matches; return False if a condition fails."""
         c, r = self.c, self.c.r
-        c.rule, c.cond = (None if rule.negated else found), None
+        c.rule, c.cond = (None if rule.negated else match), None
         c.vary, c.condition_traces = [], []
         if rule.conds and not await self._conditions(rule):
             return False
@@ -246,7 +258,7 @@ class RewriteRun:
         return True
 
     async def _side_effects(self, rule: CompiledRule) -> None:
-        """Variables (E) and cookies (CO)."""
+        """Set variables (E) and cookies (CO)."""
         c, r = self.c, self.c.r
         for template in rule.env:
             _set_variable(c, await template.text_later(c))
@@ -266,7 +278,7 @@ class RewriteRun:
                     )
 
     async def _force(self, rule: CompiledRule) -> None:
-        """Remember the type and the handler of the flags T and H."""
+        """Store the type and the handler of the flags T and H."""
         c, r = self.c, self.c.r
         for template, note, what in (
             (rule.forced_type, TYPE_NOTE, "MIME-type"),
@@ -279,7 +291,7 @@ class RewriteRun:
                     r.notes[note] = value
 
     async def _substitute(self, rule: CompiledRule, uri: str) -> None:
-        """Put *uri* in the place of what was asked for."""
+        """Replace the URL or file by *uri*."""
         c, r, flags = self.c, self.c.r, rule.flags
         old = self.rules.version22
         by_proxy = r.proxy and isinstance(r.filename, str) and r.filename.startswith(PROXY)
@@ -313,7 +325,7 @@ class RewriteRun:
             await self._force(rule)
 
     def _qualify(self, flags: int, by_proxy: bool) -> None:
-        """Make a relative result absolute: below the folder, or (2.4) below the root."""
+        """Make a relative result absolute: below the directory, or (2.4) below the root."""
         c, r = self.c, self.c.r
         text: str = r.filename
         if text.startswith("/") or by_proxy or absolute(text, version22=self.rules.version22)[0]:
@@ -348,7 +360,7 @@ def _set_variable(c: Context, text: str) -> None:
 
 
 def run_now(work: Coroutine[Any, Any, T]) -> T:
-    """The result of *work*, in which nothing waits."""
+    """Return the result of *work*, a coroutine that never waits."""
     try:
         work.send(None)
     except StopIteration as done:

@@ -16,7 +16,7 @@ from whimbrel.registry.module import Reads
 
 
 def read(cmd: Command, text: str) -> Any:
-    """The compiled condition; raises ConfigError in httpd's words."""
+    """Compile a condition; raise ConfigError with httpd's messages."""
     try:
         return compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
@@ -26,7 +26,7 @@ def read(cmd: Command, text: str) -> Any:
 
 
 def holds(cond: Cond, c: Context) -> bool:
-    """Whether the expression holds; its last match with groups is what ``%N`` stands for afterwards."""
+    """Evaluate the expression; ``%N`` refers to its last match with groups afterwards."""
     evaluation = Evaluation(RequestView(c.r, "rewrite"))
     try:
         result = bool(cond.expression.test(evaluation))
@@ -41,5 +41,5 @@ def holds(cond: Cond, c: Context) -> bool:
 
 
 def reads(cond: Cond) -> Reads:
-    """What the expression depends on."""
+    """Return the dependencies of the expression."""
     return reads_of(cond.expression.reads) if cond.expression is not None else Reads.NOTHING

@@ -1,4 +1,4 @@
-"""The flags of RewriteRule: a table from a flag's names to what it does to the rule in the making."""
+"""Flags of RewriteRule: a table from a flag's names to its effect on the draft of a rule."""
 
 from __future__ import annotations
 
@@ -145,11 +145,14 @@ FLAGS_24: Final = _table(_ROWS + _ROWS_24)
 
 
 def read_flags(flags: list[tuple[str, str]], *, version22: bool) -> Draft:
-    """The draft of a rule with these flags; raises ConfigError with httpd's words, which follow "RewriteRule: "."""
+    """Return the draft of a rule with these flags.
+
+    Raises ConfigError with httpd's messages, which follow "RewriteRule: ".
+    """
     table, draft = FLAGS_22 if version22 else FLAGS_24, Draft(version22)
     for name, value in flags:
         low = name.lower()
-        apply = table.get("dpi" if low[:1] == "d" else low)  # httpd looks no further than the D
+        apply = table.get("dpi" if low[:1] == "d" else low)  # httpd compares the D only
         if apply is None:
             raise ConfigError(f"unknown flag '{name}'")
         apply(draft, value)

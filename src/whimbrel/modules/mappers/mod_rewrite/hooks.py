@@ -1,4 +1,7 @@
-"""When rules run: a server's when the URL is translated, a folder's in the fix-up phase, whose results go round once more as internal redirects."""
+"""Hooks of the rules: a server's run at URL translation, a directory's in the fix-up phase.
+
+Results of a directory's rules are internal redirects.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,18 @@ from whimbrel.registry.phases import DECLINED, OK, HookStatus
 REDIRECT: Final = "redirect:"
 REDIRECT_HANDLER: Final = "redirect-handler"
 _END_NOTE: Final = "mod_rewrite_end"
-_ANY_URI_HINT: Final = "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other strings."
+_ANY_URI_HINT: Final = (
+    "Consult the manual entry for the RewriteOptions directive for options and caveats about matching other "
+    "strings."
+)
 
 
-# Servers --------------------------------------------------------------------------------------------------------------------------------------------
+# Servers ----------------------------------------------------------------------------------------
 def make_translate(scope: Scope) -> CompiledHook | None:
-    """A server's rules.  2.4 asks the engine of the folder settings, which <Location> may change; 2.2 that of the server."""
+    """Make the hook of a server's rules.
+
+    2.4 reads RewriteEngine of the directory settings, which <Location> may change; 2.2 that of the server.
+    """
     server, dir_config = scope.server_config(RewriteServerConfig), scope.dir_config(RewriteDirConfig)
     new = not scope.dialect.rewrite_22
     if not (dir_config.engine if new else server.engine):
@@ -77,15 +86,15 @@ def make_translate(scope: Scope) -> CompiledHook | None:
 
 
 def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> CompiledHook:
-    """The hook around a run: *begin* makes it or declines, *finish* turns what came of it into an answer."""
+    """Return the hook of a run: *begin* creates it or declines, *finish* returns its status."""
     if rules.waits:
 
         async def later(r: Any) -> HookStatus:
             run = begin(r)
             if run is None:
                 return DECLINED
-            answer: HookStatus = finish(r, run, await run.all())
-            return answer
+            status: HookStatus = finish(r, run, await run.all())
+            return status
 
         return CompiledHook(later, reads, is_async=True)
 
@@ -93,14 +102,14 @@ def _compiled_hook(rules: RuleList, begin: Any, finish: Any, reads: Reads) -> Co
         run = begin(r)
         if run is None:
             return DECLINED
-        answer: HookStatus = finish(r, run, run_now(run.all()))
-        return answer
+        status: HookStatus = finish(r, run, run_now(run.all()))
+        return status
 
     return CompiledHook(now, reads)
 
 
 def _script_variables(r: Any) -> None:
-    """SCRIPT_URL and SCRIPT_URI, the URL as it was before any rule."""
+    """Set SCRIPT_URL and SCRIPT_URI, the URL before any rule."""
     if r.main is None:
         url = r.env.get("REDIRECT_SCRIPT_URL", r.uri)
     else:
@@ -110,20 +119,22 @@ def _script_variables(r: Any) -> None:
 
 
 def _ended(r: Any, rules: RuleList) -> bool:
-    """Whether a rule with END has run for this request, or one that was redirected here; sub-requests begin anew, and what one of them noted
-    is nothing to a request that takes its place."""
-    one = r
-    while one is not None:
-        if one.notes.get(_END_NOTE) == _depth(one):
+    """Return True if a rule with END has run for this request, or for one that was redirected here.
+
+    Sub-requests start without END, and END in one of them has no effect on a request that replaces it.
+    """
+    request = r
+    while request is not None:
+        if request.notes.get(_END_NOTE) == _depth(request):
             if rules.log is not None:
                 rules.log(r, 8, rules.directory, "Declining, no further rewriting due to END flag")
             return True
-        one = one.prev
+        request = request.prev
     return False
 
 
 def _depth(r: Any) -> str:
-    """How many requests *r* is a sub-request of, as a note's text."""
+    """Return the sub-request depth of *r* as a note's text."""
     depth = 0
     while r.main is not None:
         depth, r = depth + 1, r.main
@@ -136,9 +147,9 @@ def _remember_end(r: Any, run: RewriteRun) -> None:
 
 
 def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus | None:
-    """The answer where the rules have set one, or where the new query can't go out as it is (2.4)."""
+    """Return the status if the rules have set one, or if the new query is invalid (2.4)."""
     escapes = scheme and outcome is not Outcome.CHANGED_NO_ESCAPE
-    args = r.untracked_args  # that of a client which asks in a plain way has none
+    args = r.untracked_args  # a request without query has no dependency on it
     if args and not escapes and not run.rules.version22 and has_blank_or_control(args):
         code = "AH10411" if run.c.directory else "AH10410"
         r.log(
@@ -158,9 +169,9 @@ def _refused(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStat
 def _server_result(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
     old = run.rules.version22
     scheme, _ = absolute(r.filename, version22=old)
-    answer = _refused(r, run, outcome, scheme)
-    if answer is not None:
-        return answer
+    status = _refused(r, run, outcome, scheme)
+    if status is not None:
+        return status
     if r.filename.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:
@@ -172,7 +183,7 @@ def _server_result(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> 
 
 
 def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookStatus:
-    """Hand the request to mod_proxy, where it is loaded."""
+    """Hand the request to mod_proxy, if it is loaded."""
     if not proxied:
         code = "AH10160" if run.c.directory else "AH00669"
         r.log(
@@ -194,7 +205,10 @@ def _to_proxy(r: Any, run: RewriteRun, outcome: Outcome, proxied: bool) -> HookS
 
 
 def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookStatus:
-    """Send the client away.  A query that the rules made is escaped, one that came so from the client is not (2.2 escapes it again)."""
+    """Redirect the client.
+
+    A query from the rules is escaped, one from the client is not (2.2 escapes it again).
+    """
     c, raw = run.c, outcome is Outcome.CHANGED_NO_ESCAPE
     if not raw:
         c.log_step(1, f"escaping {r.filename} for redirect")
@@ -214,9 +228,9 @@ def _redirect(r: Any, run: RewriteRun, outcome: Outcome, scheme: int) -> HookSta
     return status
 
 
-# Folders --------------------------------------------------------------------------------------------------------------------------------------------
+# Directories ------------------------------------------------------------------------------------
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """The rules of a folder."""
+    """Make the hook of a directory's rules."""
     dir_config = scope.dir_config(RewriteDirConfig)
     if dir_config.directory is None or not dir_config.engine:
         return None
@@ -253,9 +267,11 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
 
 def _links_are_off(new: bool) -> Any:
     which = (
-        "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also forbidden "
+        "Options FollowSymLinks and SymLinksIfOwnerMatch are both off, so the RewriteRule directive is also "
+        "forbidden "
         if new
-        else "Options FollowSymLinks or SymLinksIfOwnerMatch is off which implies that RewriteRule directive is forbidden"
+        else "Options FollowSymLinks or SymLinksIfOwnerMatch is off which implies that RewriteRule "
+        "directive is forbidden"
     )
 
     def refuse(r: Any) -> HookStatus:
@@ -274,9 +290,9 @@ def _directory_result(
     r: Any, run: RewriteRun, outcome: Outcome, dir_config: RewriteDirConfig, proxied: bool
 ) -> HookStatus:
     scheme, _ = absolute(r.filename, version22=run.rules.version22)
-    answer = _refused(r, run, outcome, scheme)
-    if answer is not None:
-        return answer
+    status = _refused(r, run, outcome, scheme)
+    if status is not None:
+        return status
     if r.filename.startswith(PROXY):
         return _to_proxy(r, run, outcome, proxied)
     if scheme:
@@ -298,7 +314,7 @@ def _directory_result(
 
 
 def _based(r: Any, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -> None:
-    """RewriteBase in the place of the folder's path, where that stands behind the host of a redirect."""
+    """Replace the directory's path by RewriteBase, if it follows the host of a redirect."""
     slash = r.filename.find("/", scheme)
     if slash < 0 or slash + 1 == len(r.filename):
         return
@@ -309,7 +325,9 @@ def _based(r: Any, run: RewriteRun, dir_config: RewriteDirConfig, scheme: int) -
 
 
 def _back_to_url(r: Any, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
-    """Make a URL of the file that the rules came to: by RewriteBase, else by taking away the document root or the folder of an Alias."""
+    """Convert the resulting file to a URL: by RewriteBase, else by removing the document root or Alias
+    directory.
+    """
     before: str = r.filename
     if dir_config.base is not None:
         run.c.log_step(2, f"trying to replace prefix {dir_config.directory} with {dir_config.base}")
@@ -334,9 +352,9 @@ def _replaced(run: RewriteRun, text: str, old: str, new: str) -> str:
     return out
 
 
-# Types and handlers ---------------------------------------------------------------------------------------------------------------------------------
+# Types and handlers -----------------------------------------------------------------------------
 def make_types(scope: Scope) -> CompiledHook | None:
-    """The types and handlers that rules have chosen (T, H)."""
+    """Make the hook of types and handlers that rules have set (T, H)."""
     dir_config, server = scope.dir_config(RewriteDirConfig), scope.server_config(RewriteServerConfig)
     log = log_function(scope)
 
@@ -357,7 +375,7 @@ def make_types(scope: Scope) -> CompiledHook | None:
 
 
 def make_handler(scope: Scope) -> CompiledHook | None:
-    """The internal redirect that a folder's rules asked for."""
+    """Make the handler that performs the internal redirect of a directory's rules."""
     dir_config = scope.dir_config(RewriteDirConfig)
     if dir_config.directory is None or not dir_config.engine:
         return None

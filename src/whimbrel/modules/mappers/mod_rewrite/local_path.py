@@ -1,4 +1,4 @@
-"""A server's rules that came to a path: as it stands on disk, or below the document root."""
+"""Result of a server's rules as a path: a file on disk, or a path below the document root."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.registry.phases import OK, HookStatus
 
 
 def as_file(r: Any, run: RewriteRun) -> HookStatus:
-    """Take the path in `r.filename` as a file where its first folder exists and the rule may mean that, else as a URL path."""
+    """Use `r.filename` as a file if its first directory exists and the rule allows it, else as a URL path."""
     c = run.c
     old = run.rules.version22
     if (
@@ -38,7 +38,7 @@ def as_file(r: Any, run: RewriteRun) -> HookStatus:
 
 
 def _below(r: Any, path: str) -> str:
-    """The path without ServerPath."""
+    """Return the path without ServerPath."""
     prefix: str = r.server.path
     if (
         prefix
@@ -50,7 +50,10 @@ def _below(r: Any, path: str) -> str:
 
 
 def _exists(r: Any, run: RewriteRun) -> bool:
-    """Whether the first folder of the path is there; 2.4 then wants the rule to name it, or the path to lie below the document root."""
+    """Return True if the first directory of the path exists.
+
+    2.4 also requires that the rule names it, or that the path lies below the document root.
+    """
     path: str = r.filename
     first = "/" + path.lstrip("/").partition("/")[0]
     if first in ("/..", "/."):
@@ -66,7 +69,8 @@ def _exists(r: Any, run: RewriteRun) -> bool:
     output, trusted = last.rule.output, bool(last.flags & Flag.UNSAFE_PREFIX)
     c.log_step(
         3,
-        f"prefix_stat compare statpath {first} and lastsub output {output} STATOK {Flag.UNSAFE_PREFIX if trusted else 0} ",
+        f"prefix_stat compare statpath {first} and lastsub output {output} STATOK "
+        f"{Flag.UNSAFE_PREFIX if trusted else 0} ",
         in_directory=False,
     )
     if trusted or _starts(run, output, first) or _starts(run, path, document_root(r)):
@@ -76,6 +80,6 @@ def _exists(r: Any, run: RewriteRun) -> bool:
 
 
 def _starts(run: RewriteRun, text: str, prefix: str) -> bool:
-    found = text.startswith(prefix)
-    run.c.log_step(5, f"prefix_stat startsWith({text}, {prefix}) {int(found)}", in_directory=False)
-    return found
+    is_prefix = text.startswith(prefix)
+    run.c.log_step(5, f"prefix_stat startsWith({text}, {prefix}) {int(is_prefix)}", in_directory=False)
+    return is_prefix

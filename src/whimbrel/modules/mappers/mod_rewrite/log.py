@@ -1,7 +1,7 @@
-"""The rewriting log: levels trace1 to trace8 of 2.4's error log, or the file of 2.2's RewriteLog.
+"""Rewriting log: levels trace1 to trace8 of 2.4's error log, or the file of 2.2's RewriteLog.
 
-A line begins as an access-log line does, names server and request by numbers (``sid``, ``rid``), says whether it is about a sub-request and
-how many internal redirects came before, and in which folder's rules it arose.
+A line begins as an access-log line. It contains numbers of server and request (``sid``, ``rid``), the kind of
+request, the number of internal redirects, and the directory of the rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEBUG: Final = LEVELS["debug"]
 
 
 def log_level(scope: Scope) -> int:
-    """The highest level of lines that are written under *scope*, 0 for none."""
+    """Return the highest level of lines that are logged under *scope*, 0 for none."""
     if scope.dialect.rewrite_22:
         server = scope.server_config(RewriteServerConfig)
         return server.log_level if server.log else 0
@@ -34,7 +34,7 @@ def log_level(scope: Scope) -> int:
 
 
 def log_function(scope: Scope) -> LogFn | None:
-    """What writes lines under *scope*; None where none is wanted."""
+    """Return the function that logs lines under *scope*; None without logging."""
     limit = log_level(scope)
     if not limit:
         return None
@@ -55,7 +55,7 @@ def log_function(scope: Scope) -> LogFn | None:
 
 
 def log_sink(written: str) -> LogSink:
-    """The sink of a RewriteLog line, whose file is already absolute."""
+    """Return the sink of a RewriteLog line, whose file is already absolute."""
     return (
         LogSink(written[1:].lstrip(BLANKS), piped=True, shell=True)
         if written.startswith("|")
@@ -67,7 +67,10 @@ def _to_file(sink: LogSink, limit: int) -> LogFn:
     def to_file(r: Any, level: int, directory: str, text: str) -> None:
         if level <= limit:
             runtime = r.engine.runtime
-            line = f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) {_directory_prefix(directory)}{text}"
+            line = (
+                f"{_head(r)} {log_time(runtime.now())} {_who(r)} ({level}) "
+                f"{_directory_prefix(directory)}{text}"
+            )
             runtime.write_log(sink, to_bytes(escape_logitem(line).replace('\\"', '"') + "\n"))
 
     return to_file
@@ -78,9 +81,9 @@ def _head(r: Any) -> str:
 
 
 def _who(r: Any) -> str:
-    redirects, one = 0, r
-    while one.prev is not None:
-        redirects, one = redirects + 1, one.prev
+    redirects, request = 0, r
+    while request.prev is not None:
+        redirects, request = redirects + 1, request.prev
     kind = "subreq" if r.main is not None else "initial"
     redirect_suffix = f"/redir#{redirects}" if redirects else ""
     return f"[{identity.server_name(r)}/sid#{id(r.server):x}][rid#{id(r):x}/{kind}{redirect_suffix}]"

@@ -1,6 +1,7 @@
-"""RewriteMap: what ``${name:key}`` finds in text files, DBM files, programs and the built-in functions.
+"""RewriteMap: values of ``${name:key}`` from text files, DBM files, programs and built-in functions.
 
-Manual: rewrite/rewritemap.html.  Files are asked for through the request, so that a kept answer holds only as long as they stay the same.
+Manual: rewrite/rewritemap.html. Files are dependencies of the request, so a cached response is valid only
+while they are unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MAX_SEEN: Final = 10_000
 
 
 class RewriteMap:
-    """One map; `look_up` answers None for "not found".  Where *waits* is set, `look_up_later` must be used."""
+    """One map; `lookup` returns None for "not found". Maps with *waits* need `lookup_async`."""
 
     __slots__ = ("name",)
     reads = Reads.HEAD
@@ -35,21 +36,21 @@ class RewriteMap:
         self.name = name
 
     def lookup(self, _c: Context, _key: str) -> str | None:
-        """The value of *key*; maps that wait have none here."""
+        """Return the value of *key*; maps that wait return None."""
         return None
 
     async def lookup_async(self, c: Context, key: str) -> str | None:
-        """The value of *key*, for maps that wait."""
+        """Return the value of *key*, for maps that wait."""
         return self.lookup(c, key)
 
 
-# Built-in functions -----------------------------------------------------------------------------------------------------------------------------
+# Built-in functions -----------------------------------------------------------------------------
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 
 
 def _unescape(key: str) -> str:
-    """Escapes decoded; what follows a NUL is lost, as in httpd."""
+    """Decode escapes; text after a NUL is lost, as in httpd."""
     return unescape_loose(key).partition("\0")[0]
 
 
@@ -62,7 +63,7 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[str], str], bool]]] = {
 
 
 class Function(RewriteMap):
-    """int: maps; the log shows the key as the function left it."""
+    """Built-in function (int:); the log shows the key as the function left it."""
 
     __slots__ = ("_call", "_in_place")
 
@@ -80,9 +81,9 @@ class Function(RewriteMap):
         return value
 
 
-# Files ------------------------------------------------------------------------------------------------------------------------------------------
+# Files ------------------------------------------------------------------------------------------
 class FileMap(RewriteMap):
-    """Maps whose pairs stand in a file; it is read again when it has changed."""
+    """Map whose pairs are in a file, which is read again after a change."""
 
     __slots__ = ("_mark", "_pairs", "_seen", "kind", "path", "reads")
 
@@ -104,9 +105,9 @@ class FileMap(RewriteMap):
                 module="rewrite",
             )
             return None
-        found = stat_signature(info)
-        if found != self._mark:
-            self._mark = found if is_settled_file(info) else None
+        signature = stat_signature(info)
+        if signature != self._mark:
+            self._mark = signature if is_settled_file(info) else None
             self._pairs = self._read()
             self._seen.clear()
         value = self._pairs.get(key)
@@ -122,7 +123,7 @@ class FileMap(RewriteMap):
             return {}
 
     def _log(self, c: Context, key: str, value: str | None) -> None:
-        """The log knows of a cache that holds every key asked for since the file changed."""
+        """Log the lookup as httpd does, whose cache holds every key since the last change of the file."""
         where = f"map={self.name}[{self.kind if self.kind != 'rnd' else 'txt'}] key={key}"
         if key in self._seen:
             c.log_step(5, f"cache lookup OK: {where} -> val={value or ''}", in_directory=False)
@@ -141,21 +142,21 @@ _LINE = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\
 
 
 def parse_text(content: str) -> dict[str, str]:
-    """The pairs of a text map: key and value are the first two words of a line, the first line of a key counts.
+    """Parse a text map: key and value are the first two words of a line, the first line of a key counts.
 
-    Lines that begin with white space or ``#`` are comments; what goes beyond 1,023 characters is a line of its own.
+    Lines that begin with white space or ``#`` are comments; text beyond 1,023 characters is a separate line.
     """
     pairs: dict[str, str] = {}
     for line in content.split("\n"):
         for start in range(0, len(line) or 1, MAX_LINE):
-            found = _LINE.match(line, start, start + MAX_LINE)
-            if found:
-                pairs.setdefault(found[1], found[2])
+            match = _LINE.match(line, start, start + MAX_LINE)
+            if match:
+                pairs.setdefault(match[1], match[2])
     return pairs
 
 
 class RandomMap(FileMap):
-    """rnd: one of the parts between ``|`` is chosen anew for each request."""
+    """Random map (rnd:): each request gets a random one of the parts between ``|``."""
 
     __slots__ = ()
 
@@ -172,7 +173,7 @@ class RandomMap(FileMap):
 
 
 class DbmMap(FileMap):
-    """dbm: files of the kinds that `DbmFile` reads."""
+    """Map in a DBM file (dbm:) of the kinds that `DbmFile` reads."""
 
     __slots__ = ("_file",)
 
@@ -206,13 +207,16 @@ class DbmMap(FileMap):
 
 
 def suffix_of(kind: str) -> str:
-    """What the name of a DBM file of that kind ends in (the first of its files)."""
+    """Return the file name suffix of that kind of DBM file (of its first file)."""
     return {"sdbm": ".dir", "ndbm": ".db"}.get(kind, "")
 
 
-# Programs ---------------------------------------------------------------------------------------------------------------------------------------
+# Programs ---------------------------------------------------------------------------------------
 class ProgramMap(RewriteMap):
-    """prg: a program that answers each line with one.  It runs once for all workers, as the user who starts the server."""
+    """Map of a program (prg:) that replies to each line with one.
+
+    It runs once for all workers, as the user who starts the server.
+    """
 
     __slots__ = ("program",)
     reads = Reads.UNCACHEABLE
@@ -236,16 +240,17 @@ class ProgramMap(RewriteMap):
         return value
 
 
-def needs_engine(found: RewriteMap) -> bool:
-    """Whether the map works only where the server's own rewriting engine is on: programs are not started otherwise."""
-    return isinstance(found, ProgramMap)
+def needs_engine(rewrite_map: RewriteMap) -> bool:
+    """Return True if the map needs the server's own rewriting engine: programs start only with it."""
+    return isinstance(rewrite_map, ProgramMap)
 
 
-# Databases --------------------------------------------------------------------------------------------------------------------------------------
+# Databases --------------------------------------------------------------------------------------
 class SqlMap(RewriteMap):
-    """dbd: a statement of mod_dbd's database, asked beside the loop; the value is the first column of a row, of several rows by chance.
+    """Database map (dbd:): a prepared statement of mod_dbd, run in a thread.
 
-    With *lasting* (fastdbd) every answer is remembered, that there is none too.
+    The value is the first column of a row, of several rows a random one. With *lasting* (fastdbd) every
+    result is cached, absence too.
     """
 
     __slots__ = ("_known", "lasting", "statement")
@@ -274,9 +279,10 @@ class SqlMap(RewriteMap):
         return value
 
     async def _query(self, c: Context, key: str) -> str | None:
+        # its import takes time that other maps must not pay
         from whimbrel.modules.database.dbd_drivers import (
             DatabaseError,
-        )  # costs time that other maps have no use for
+        )
 
         query, values = c.r.plan.provider("dbd", "ask"), list[str | None]()
         try:
@@ -311,5 +317,5 @@ class SqlMap(RewriteMap):
 
 
 def _unprepared(reason: str) -> bool:
-    """Whether a statement has failed because it could not even be prepared: httpd has no connection then."""
+    """Return True if a statement could not be prepared: httpd has no connection then."""
     return reason.startswith(("no such ", "near ", "incomplete input", "unrecognized token"))

@@ -1,4 +1,7 @@
-"""Which of many rules can match a text at all: most patterns of long lists begin with a literal text that the URL must begin with too."""
+"""Preselection of rules that can match a text.
+
+Most patterns of long lists begin with a literal text, with which the URL must begin too.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _SPECIAL: Final = frozenset(".^$|()[]{}*+?\\")
 
 
 def literal_prefix(pattern: str) -> str:
-    """What every text that *pattern* matches begins with, "" where that can't be told; it holds without regard to case."""
+    """Return a case-insensitive prefix of every text that *pattern* matches, "" if it is unknown."""
     if not pattern.startswith("^") or "|" in pattern and _alternatives(pattern):
         return ""
     out: list[str] = []
@@ -36,7 +39,7 @@ def literal_prefix(pattern: str) -> str:
 
 
 def _alternatives(pattern: str) -> bool:
-    """Whether a ``|`` stands outside all groups."""
+    """Return True if a ``|`` occurs outside all groups."""
     depth, at, in_class = 0, 0, False
     while at < len(pattern):
         char = pattern[at]
@@ -66,22 +69,22 @@ _TOKEN = re.compile(
 
 
 def literal_inside(pattern: str) -> str:
-    """The longest text that every match of *pattern* holds, "" where that can't be told; it holds without regard to case."""
+    """Return the longest literal in every match of *pattern*, ignoring case, "" if it is unknown."""
     if _SETTINGS.search(pattern) or ("|" in pattern and _alternatives(pattern)):
         return ""
     runs, run, depth, at = [""], "", 0, 0
     while at < len(pattern):
-        found = _TOKEN.match(pattern, at)
-        if found is None:
+        match = _TOKEN.match(pattern, at)
+        if match is None:
             return ""
-        at = found.end()
-        char = found["plain"] or found["escaped"]
+        at = match.end()
+        char = match["plain"] or match["escaped"]
         if char and not depth:
             run += char
             continue
-        runs.append(run[:-1] if found["counted"] and not depth else run)
+        runs.append(run[:-1] if match["counted"] and not depth else run)
         run = ""
-        depth += bool(found["open"]) - bool(found["close"])
+        depth += bool(match["open"]) - bool(match["close"])
     best = max([*runs, run], key=len)
     return best.lower() if best.isascii() else ""
 
@@ -89,7 +92,7 @@ def literal_inside(pattern: str) -> str:
 class Prefilter:
     """The rules that may match a text, by their positions.
 
-    *prefixes* are what texts must begin with, *insides* what they must hold, "" for rules that must always be asked.
+    *prefixes* are required prefixes, *insides* required substrings, "" for rules that must always be tried.
     """
 
     __slots__ = ("_all", "_always", "_by_size", "_needles")
@@ -108,15 +111,15 @@ class Prefilter:
         self._by_size = sorted(by_size.items())
 
     def candidates(self, text: str) -> Sequence[int]:
-        """Positions in their order."""
+        """Return positions in order."""
         if self._all is not None:
             return self._all
         low, size = text.lower(), len(text)
-        found = [i for i, needle in self._needles if needle in low]
+        positions = [i for i, needle in self._needles if needle in low]
         for length, table in self._by_size:
             if length > size:
                 break
             hits = table.get(low[:length])
             if hits is not None:
-                found += hits
-        return sorted(self._always + found) if found else self._always
+                positions += hits
+        return sorted(self._always + positions) if positions else self._always

@@ -1,4 +1,4 @@
-"""A program that answers lines with lines: RewriteMap prg:."""
+"""Program that maps lines to lines: RewriteMap prg:."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ MAX_RESULT: Final = 65536
 
 
 class Program:
-    """One long-lived process, which all workers of a server share; calls come from any thread of any worker and take turns.
+    """One long-lived process, shared by all workers of a server and serialized over their threads.
 
-    The server starts it before it forks.  Elsewhere (-X, tools, tests) the first call does.  A program that ends gives empty answers from then on, as
-    under httpd.  The shared byte `_owing` is 1 while an answer is due: an answer that its caller could not await, because time ran out or its
-    process ended, is read and dropped by the next one.
+    The server starts it before it forks; elsewhere (-X, tools, tests) the first call does. As in httpd, an
+    ended program returns empty values.
+
+    The shared byte `_owing` is 1 while a reply is pending. A reply that its caller abandoned (timeout, end of
+    its process) is read and dropped by the next caller.
     """
 
     def __init__(self, command: list[str], directory: str) -> None:
@@ -30,7 +32,7 @@ class Program:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the program.  Raises OSError."""
+        """Start the program. Raises OSError."""
         self._file_lock = os.memfd_create("rewrite-map")
         self._owing = mmap.mmap(-1, 1)
         self._process = subprocess.Popen(
@@ -42,7 +44,10 @@ class Program:
         )
 
     def lookup(self, line: str, seconds: float) -> str | None:
-        """The answer to *line*; "" from a program that is gone, None where none could be started or no answer came within *seconds*."""
+        """Return the reply to *line*; "" from an ended program.
+
+        None if it could not be started or did not reply within *seconds*.
+        """
         with self._lock:
             if self._process is None:
                 try:
@@ -67,13 +72,13 @@ class Program:
             self._process.stdin.write(to_bytes(line) + b"\n")
         except OSError:
             return ""
-        answer = _read_line(answers, until)
-        if answer is not None:
+        reply = _read_line(answers, until)
+        if reply is not None:
             self._owing[0] = 0
-        return answer
+        return reply
 
     def release(self, *, at_once: bool) -> None:
-        """Let go of the program: it reads the end of its input when the last worker has let go, or is ended *at_once*."""
+        """Release the program: it reads end-of-file after the last release, or is ended *at_once*."""
         process, self._process = self._process, None
         if process is None or process.stdin is None or process.stdout is None:
             return
@@ -86,7 +91,7 @@ class Program:
 
 
 def _read_line(handle: int, until: float) -> str | None:
-    """What comes before the next line end or the end; None when time runs out."""
+    """Read up to the next line end or the end; return None after a timeout."""
     poller = select.poll()
     poller.register(handle, select.POLLIN)
     got = bytearray()

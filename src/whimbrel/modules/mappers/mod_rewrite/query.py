@@ -1,4 +1,4 @@
-"""The query string of a new URL: where it begins, what becomes of the old one."""
+"""Query string of a rewritten URL: its start, and how it combines with the original one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whimbrel.modules.mappers.mod_rewrite.urls import absolute
 
 
 def split_query(c: Context, flags: int, *, version22: bool) -> None:
-    """Take the query string out of the new URL (splitout_queryargs)."""
+    """Split the query string off the new URL (splitout_queryargs)."""
     r = c.r
     if flags & Flag.NO_QUERY:
         c.log_step(2, "discarding query string, no parse from substitution", in_directory=False)
@@ -41,7 +41,7 @@ def split_query(c: Context, flags: int, *, version22: bool) -> None:
 
 
 def unsafe_question_mark(flags: int, output: Template, values: list[str]) -> bool:
-    """Whether the question mark at which the query would begin comes from the request and not from the rule."""
+    """Return True if the question mark of the query comes from the request and not from the rule."""
     if flags & Flag.UNSAFE_3F:
         return False
     parts = list(zip(output.parts, values, strict=True))

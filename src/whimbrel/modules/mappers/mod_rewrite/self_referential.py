@@ -1,4 +1,4 @@
-"""URLs that lead back to this server."""
+"""URLs that refer to this server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _URL = re.compile(r"(?i)(https?)://([^/:]*)(?::([^/]*))?(.*)", re.S)
 
 
 def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
-    """*uri* with scheme, host and port of this server, unless it has its own."""
+    """Return *uri* with scheme, host and port of this server, unless it has its own."""
     if r.method == "CONNECT" or absolute(uri, version22=version22)[0]:
         return uri
     url: str = r.engine.construct_url(r, uri if uri.startswith("/") else "/" + uri)
@@ -22,14 +22,17 @@ def fully_qualified(r: Any, uri: str, *, version22: bool) -> str:
 
 
 def reduced(r: Any, url: str) -> str | None:
-    """The path of a URL that names the server which answers *r*, None for others (reduce_uri, ap_matches_request_vhost)."""
+    """Return the path of a URL that names the server of *r*, None for others.
+
+    As httpd's reduce_uri and ap_matches_request_vhost.
+    """
     if url[:4].lower() != "http":
         return None
-    found = _URL.fullmatch(url)
+    match = _URL.fullmatch(url)
     scheme = identity.scheme(r)
-    if found is None or found[1].lower() != scheme:
+    if match is None or match[1].lower() != scheme:
         return None
-    host, written, path = found[2], found[3], found[4]
+    host, written, path = match[2], match[3], match[4]
     port = identity.DEFAULT_PORTS.get(scheme, 80) if written is None else _number(written)
     return (path or "/") if _is_own_address(r.server, host, port) else None
 

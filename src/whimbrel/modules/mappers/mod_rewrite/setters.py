@@ -1,4 +1,4 @@
-"""The setters of the rewriting directives; messages are httpd's."""
+"""Setters of the rewriting directives; messages are httpd's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def _server(cmd: Command) -> RewriteServerConfig:
 
 
 def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
-    """The record of the section, its folder filled in; any rewriting directive gives a virtual host a record of its own."""
+    """Return the record of the section with its directory set.
+
+    Any rewriting directive gives a virtual host its own record.
+    """
     if not cmd.in_htaccess:
         _server(cmd)
     dir_config.directory = (cmd.path if cmd.path.endswith("/") else f"{cmd.path}/") if cmd.path else None
@@ -61,13 +64,13 @@ def _dir_config(cmd: Command, dir_config: RewriteDirConfig) -> RewriteDirConfig:
 
 
 def set_engine(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
-    """RewriteEngine: at server level it holds, in 2.4, for all folders too."""
+    """Set RewriteEngine: at server level it applies, in 2.4, to all directories too."""
     on = words[0].lower() == "on"
-    own = _dir_config(cmd, dir_config)
+    record = _dir_config(cmd, dir_config)
     if not cmd.path:
         _server(cmd).engine = on
     if cmd.path or not _old(cmd):
-        own.engine = on
+        record.engine = on
 
 
 _OPTIONS: Final = {
@@ -90,26 +93,27 @@ _OPTIONS_24: Final = {
 
 
 def set_options(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
-    """RewriteOptions, one word a call."""
+    """Set RewriteOptions, one word per call."""
     word = words[0].lower()
     option = (_OPTIONS if _old(cmd) else _OPTIONS_24).get(word, Options.NONE)
     if not option:
         if not word.startswith("maxredirects="):
             raise ConfigError(f"RewriteOptions: unknown option '{words[0]}'")
         cmd.warn(
-            "RewriteOptions: MaxRedirects option has been removed in favor of the global LimitInternalRecursion directive and will be ignored.",
+            "RewriteOptions: MaxRedirects option has been removed in favor of the global "
+            "LimitInternalRecursion directive and will be ignored.",
             code="AH00664",
         )
-    own = _dir_config(cmd, dir_config)
+    record = _dir_config(cmd, dir_config)
     if not cmd.path:
         server = _server(cmd)
         server.options = given(server.options, 0) | option
     if cmd.path or not _old(cmd):
-        own.options = given(own.options, 0) | option
+        record.options = given(record.options, 0) | option
 
 
 def set_base(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
-    """RewriteBase."""
+    """Set RewriteBase."""
     if not cmd.path:
         raise ConfigError("RewriteBase: only valid in per-directory config files")
     if not words[0]:
@@ -119,7 +123,7 @@ def set_base(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> No
     _dir_config(cmd, dir_config).base = words[0]
 
 
-# Rules ----------------------------------------------------------------------------------------------------------------------------------------------
+# Rules ------------------------------------------------------------------------------------------
 def _line(name: str, text: str) -> tuple[Line, list[tuple[str, str]]]:
     line = split_line(text)
     if line is None:
@@ -138,13 +142,13 @@ def _regex(cmd: Command, name: str, pattern: str, ignore_case: bool) -> Regex:
 
 
 def _place(cmd: Command, dir_config: RewriteDirConfig) -> Any:
-    """The record that rules and conditions go to."""
-    own = _dir_config(cmd, dir_config)
-    return own if cmd.path else _server(cmd)
+    """Return the record that receives rules and conditions."""
+    record = _dir_config(cmd, dir_config)
+    return record if cmd.path else _server(cmd)
 
 
 def add_rule(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
-    """RewriteRule: takes along the conditions before it."""
+    """Add RewriteRule with the conditions before it."""
     line, flags = _line("RewriteRule", words[0])
     try:
         draft = read_flags(flags, version22=_old(cmd))
@@ -182,7 +186,7 @@ def add_rule(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> No
 
 
 def _output(text: str, draft: Draft, old: bool) -> str:
-    """The substitution; 2.4 takes a question mark at its end as the wish for no query at all."""
+    """Return the substitution; in 2.4 a final question mark discards the query."""
     if text == "-":
         draft.flags |= Flag.NO_SUBSTITUTION
     if old:
@@ -199,7 +203,7 @@ def _output(text: str, draft: Draft, old: bool) -> str:
 
 
 def add_condition(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
-    """RewriteCond."""
+    """Add RewriteCond."""
     line, flags = _line("RewriteCond", words[0])
     cond = _flagged(Cond(line.first, line.second, Test.REGEX, line.second), flags)
     if cond.operand.startswith("!"):
@@ -221,7 +225,7 @@ _WITH_CASE_24: Final = (*_WITH_CASE, Test.STRING_LT, Test.STRING_LE, Test.STRING
 
 
 def _without_case(cmd: Command, cond: Cond) -> Cond:
-    """Where NC means nothing it is dropped with a warning."""
+    """Remove NC, with a warning, from a condition where it has no effect."""
     old = _old(cmd)
     if not cond.ignore_case or cond.test in (_WITH_CASE if old else _WITH_CASE_24):
         return cond
@@ -231,7 +235,8 @@ def _without_case(cmd: Command, cond: Cond) -> Cond:
         else (cond.operand, f" ({cmd.place.path}:{cmd.place.line})")
     )
     cmd.warn(
-        f"RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will be ignored.{where}",
+        f"RewriteCond: NoCase option for non-regex pattern '{pattern}' is not supported and will be "
+        f"ignored.{where}",
         code="AH00665",
     )
     return replace(cond, ignore_case=False)
@@ -280,16 +285,16 @@ _COMPARE: Final = {
 
 
 def _tested(cond: Cond, old: bool) -> Cond:
-    """The condition with its operator taken from the front of the pattern."""
+    """Return the condition with its operator separated from the pattern."""
     text = cond.operand
     if len(text) < 2:
         return cond
     if text[0] == "-":
         return _dashed(cond, text, old)
-    found = _STRINGS.match(text)
-    if found is None:
+    match = _STRINGS.match(text)
+    if match is None:
         return cond
-    operator, rest = found[1], found[2]
+    operator, rest = match[1], match[2]
     if old and len(operator) == 2:
         operator, rest = operator[0], operator[1] + rest
     if operator == "=" and rest == '""':
@@ -307,12 +312,12 @@ def _dashed(cond: Cond, text: str, old: bool) -> Cond:
     return replace(cond, test=number, operand=text[3:], negated=cond.negated is not (text[1:3] == "ne"))
 
 
-# Maps -----------------------------------------------------------------------------------------------------------------------------------------------
+# Maps -------------------------------------------------------------------------------------------
 _DBM: Final = ("default", "sdbm", "gdbm", "ndbm", "db")
 
 
 def add_map(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
-    """RewriteMap NAME TYPE:SOURCE; what begins with no known type is a text file."""
+    """Set RewriteMap NAME TYPE:SOURCE; a source without known type is a text file."""
     server = _server(cmd)
     new_map = _map(cmd, words[0], words[1])
     server.maps = {**given(server.maps, {}), words[0]: new_map}
@@ -358,19 +363,19 @@ def _existing(cmd: Command, name: str, path: str) -> str:
     return path
 
 
-# 2.2 ------------------------------------------------------------------------------------------------------------------------------------------------
+# 2.2 --------------------------------------------------------------------------------------------
 def set_log(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
-    """RewriteLog: a file, or ``|program``."""
+    """Set RewriteLog: a file, or ``|program``."""
     written = words[0]
     _server(cmd).log = written if written.startswith("|") else cmd.server_path(written)
 
 
 def set_log_level(cmd: Command, _server_record: RewriteServerConfig, words: list[str]) -> None:
-    """RewriteLogLevel."""
+    """Set RewriteLogLevel."""
     _server(cmd).log_level = atoi(words[0])
 
 
 def set_lock(cmd: Command, _none: None, words: list[str]) -> None:
-    """RewriteLock: programs are asked one line at a time without it."""
+    """Set RewriteLock, which has no effect: programs get one line at a time without it."""
     check_context(cmd, Forbidden.GLOBAL_ONLY)
     cmd.main_server(RewriteServerConfig).lock = cmd.server_path(words[0])

@@ -1,4 +1,4 @@
-"""What rewriting directives leave behind: rules, conditions, maps, and how layers of them are merged.
+"""Records of the rewriting directives: rules, conditions, maps, and their merging.
 
 Manual: mod/mod_rewrite.html, rewrite/htaccess.html.
 """
@@ -37,7 +37,9 @@ class Options(IntFlag):
 
 
 class Flag:
-    """Flags of a rule: bits of plain numbers, since a set of them is asked a dozen times for each rule that fits."""
+    """Flags of a rule: plain integer bits, since a set of them is tested a dozen times for each matching
+    rule.
+    """
 
     NONE: Final = 0
     FORCE_REDIRECT: Final = 1
@@ -67,7 +69,7 @@ class Flag:
 
 
 class Test(Enum):
-    """What a condition does with its pattern."""
+    """Operators of a condition's pattern."""
 
     REGEX = "regular expression"
     EXPRESSION = "expr"
@@ -92,8 +94,11 @@ class Test(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cond:
-    """One RewriteCond: *subject* is the test string as written, *written* the pattern as written (for the log), *operand* what follows an
-    operator.  *expression* is the compiled condition where *test* is EXPRESSION."""
+    """One RewriteCond.
+
+    *subject* is the test string as written, *written* the pattern as written (for the log), *operand* the
+    text after an operator. *expression* is the compiled condition if *test* is EXPRESSION.
+    """
 
     subject: str
     written: str
@@ -111,8 +116,9 @@ class Cond:
 class Rule:
     """One RewriteRule with the conditions before it.
 
-    *pattern* is the expression without ``!``; *written* the substitution as the log shows it, *output* as it is expanded.  *status* is the
-    redirect's (or, under STATUS, the answer's) code.  *escapes* and *keeps* are the characters of B= and BNE=, None without.
+    *pattern* is the expression without ``!``. *written* is the substitution as the log shows it, *output* as
+    it is expanded. *status* is the code of the redirect or, under STATUS, of the response. *escapes* and
+    *keeps* are the characters of B= and BNE=, None without.
     """
 
     pattern: str
@@ -136,7 +142,7 @@ Rules = tuple[Rule, ...]
 
 
 def _joined(options: int, outer_options: int, outer: Any, inner: Any) -> Any:
-    """Lists of rules (or of pending conditions) of two layers, as the options of both want it."""
+    """Merge the rules (or pending conditions) of two layers according to the options of both."""
     if options & Options.INHERIT or (
         outer_options & Options.INHERIT_DOWN and not options & Options.IGNORE_INHERIT
     ):
@@ -159,13 +165,15 @@ def _inherits(options: int, outer_options: int) -> bool:
 
 
 def given(value: Any, default: Any) -> Any:
-    """*value*, or *default* where no layer set it."""
+    """Return *value*, or *default* if no layer set it."""
     return default if value is UNSET else value
 
 
 @dataclass(slots=True)
 class RewriteDirConfig:
-    """Per-directory settings; *directory* is the section's argument, which ends in a slash, None at server level."""
+    """Per-directory settings; *directory* is the section's argument, which ends in a slash, None at server
+    level.
+    """
 
     engine: bool = setting(False)
     options: int = setting(0)
@@ -175,7 +183,7 @@ class RewriteDirConfig:
     pending: tuple[Cond, ...] = setting(())
 
     def merge_onto(self, base: RewriteDirConfig) -> RewriteDirConfig:
-        """A layer's rules replace those of the layers around it, unless an option says otherwise."""
+        """Merge onto *base*: a layer's rules replace the outer ones, unless an option inherits them."""
         merged = RewriteDirConfig()
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options
@@ -188,9 +196,11 @@ class RewriteDirConfig:
 
 @dataclass(slots=True)
 class RewriteServerConfig:
-    """Per-server settings; *virtual* says whose record it is: a virtual host without a rewriting directive has none of its own.
+    """Per-server settings; *virtual* marks the record of a virtual host, which exists with a rewriting
+    directive only.
 
-    *log*, *log_level*, *lock* are RewriteLog, RewriteLogLevel and RewriteLock of 2.2; *compiled* keeps what hook makers made of the rules.
+    *log*, *log_level*, *lock* are RewriteLog, RewriteLogLevel and RewriteLock of 2.2; *compiled* caches the
+    compiled rules.
     """
 
     engine: bool = setting(False)
@@ -205,7 +215,7 @@ class RewriteServerConfig:
     compiled: dict[Any, Any] = field(default=UNSET, metadata={"default": None, "make": dict, "merge": None})
 
     def merge_onto(self, base: RewriteServerConfig) -> RewriteServerConfig:
-        """Rules and maps of the main server reach a virtual host only by RewriteOptions."""
+        """Merge onto *base*: a virtual host inherits rules and maps only by RewriteOptions."""
         merged = RewriteServerConfig()
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options

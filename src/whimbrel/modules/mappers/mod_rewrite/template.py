@@ -1,4 +1,7 @@
-"""Texts with ``$N``, ``%N``, ``%{VARIABLE}`` and ``${map:key|default}``, compiled: substitutions, test strings, values of flags."""
+"""Compiled texts with ``$N``, ``%N``, ``%{VARIABLE}`` and ``${map:key|default}``.
+
+They are substitutions, test strings and values of flags.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Part = str | Callable[[Context], Any]
 
 
 class Template:
-    """A compiled text.  Where *waits* is set, `values_later` must be used, else `values` may be."""
+    """A compiled text. With *waits* only `values_later` may be used."""
 
     __slots__ = ("_waiting", "fixed", "parts", "reads", "waits")
 
@@ -32,11 +35,11 @@ class Template:
         )
 
     def values(self, c: Context) -> list[str]:
-        """The value of each part."""
+        """Return the value of each part."""
         return [part if isinstance(part, str) else part(c) for part in self.parts]
 
     async def values_later(self, c: Context) -> list[str]:
-        """`values` where some have to be waited for."""
+        """Return the value of each part, waiting where needed."""
         out = []
         for part, waits in zip(self.parts, self._waiting, strict=True):
             if isinstance(part, str):
@@ -47,31 +50,31 @@ class Template:
         return out
 
     def text(self, c: Context) -> str:
-        """The whole text; for templates that don't wait."""
+        """Return the text; for templates that do not wait."""
         return self.fixed if self.fixed is not None else "".join(self.values(c))
 
     async def text_later(self, c: Context) -> str:
-        """The whole text."""
+        """Return the text, waiting where needed."""
         return "".join(await self.values_later(c)) if self.waits else self.text(c)
 
 
 class Compiler:
-    """Makes templates for one set of maps; *escape* is applied to back references (the B flag)."""
+    """Compiler of templates for one set of maps; *escape* is applied to back references (the B flag)."""
 
     def __init__(self, maps: Mapping[str, RewriteMap], *, version22: bool) -> None:
         self.maps, self.version22 = maps, version22
         self._plain: dict[str, Template] = {}
 
     def template(self, text: str, escape: Escape | None = None) -> Template:
-        """The template of *text*; thousands of rules that lead to the same place share one."""
+        """Return the template of *text*; equal texts of thousands of rules share one."""
         if _SPECIAL.search(text):
             return self._compiled(text, escape)
-        found = self._plain.get(text)
-        if found is None:
-            found = self._plain[text] = (
+        compiled = self._plain.get(text)
+        if compiled is None:
+            compiled = self._plain[text] = (
                 Template((text,), (False,), Reads.NOTHING) if text else Template((), (), Reads.NOTHING)
             )
-        return found
+        return compiled
 
     def _compiled(self, text: str, escape: Escape | None) -> Template:
         parts: list[Part] = []
@@ -109,8 +112,8 @@ class Compiler:
             return _literal(text[at : at + 2]), at + 2
         inside = text[at + 2 : end]
         if text[at] == "%":
-            found = variable(inside, version22=self.version22)
-            return (found.value, found.waits, found.reads), end + 1
+            variable_ = variable(inside, version22=self.version22)
+            return (variable_.value, variable_.waits, variable_.reads), end + 1
         colon = _find_unbraced(inside, ":")
         if colon < 0:
             return _literal("${"), at + 2
@@ -120,11 +123,11 @@ class Compiler:
         bar = _find_unbraced(rest, "|")
         key = self.template(rest if bar < 0 else rest[:bar], escape)
         default = self.template("" if bar < 0 else rest[bar + 1 :], escape)
-        found = self.maps.get(name)
-        reads = key.reads | default.reads | (found.reads if found is not None else Reads.NOTHING)
-        if key.waits or default.waits or (found is not None and found.waits):
-            return _looked_up_later(found, key, default), True, reads
-        return _looked_up(found, key, default), False, reads
+        rewrite_map = self.maps.get(name)
+        reads = key.reads | default.reads | (rewrite_map.reads if rewrite_map is not None else Reads.NOTHING)
+        if key.waits or default.waits or (rewrite_map is not None and rewrite_map.waits):
+            return _looked_up_later(rewrite_map, key, default), True, reads
+        return _looked_up(rewrite_map, key, default), False, reads
 
 
 def _literal(text: str) -> tuple[Part, bool, Reads]:
@@ -135,12 +138,12 @@ _SPECIAL = re.compile(r"[\\$%]")
 
 
 def _next_special(text: str, at: int) -> int:
-    found = _SPECIAL.search(text, at)
-    return found.start() if found else len(text)
+    match = _SPECIAL.search(text, at)
+    return match.start() if match else len(text)
 
 
 def _joined(pieces: list[tuple[Part, bool, Reads]]) -> list[tuple[Part, bool, Reads]]:
-    """Texts that stand beside each other as one."""
+    """Join adjacent literal texts."""
     out: list[tuple[Part, bool, Reads]] = []
     for piece in pieces:
         before = out[-1][0] if out else None
@@ -152,7 +155,7 @@ def _joined(pieces: list[tuple[Part, bool, Reads]]) -> list[tuple[Part, bool, Re
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the brace closes that was opened before *at*; -1 where it doesn't."""
+    """Return the position of the brace that closes the one before *at*; -1 without one."""
     depth = 1
     for index in range(at, len(text)):
         if text[index] == "{":
@@ -165,12 +168,12 @@ def _closing(text: str, at: int) -> int:
 
 
 def _find_unbraced(text: str, char: str) -> int:
-    """The first *char* of *text* that stands in no braces of its own, -1 for none."""
+    """Return the position of the first *char* outside braces, -1 without one."""
     depth = 0
-    for index, one in enumerate(text):
-        if one == char and not depth:
+    for index, char_at in enumerate(text):
+        if char_at == char and not depth:
             return index
-        depth += {"{": 1, "}": -1}.get(one, 0)
+        depth += {"{": 1, "}": -1}.get(char_at, 0)
     return -1
 
 
@@ -190,28 +193,34 @@ def _backref(kind: str, number: int, escape: Escape | None) -> Callable[[Context
     return plain if escape is None else escaped
 
 
-def _looked_up(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], str]:
+def _looked_up(rewrite_map: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], str]:
     def value(c: Context) -> str:
         key_text = key.text(c)
-        answer = found.lookup(c, key_text) if found is not None else None
-        return default.text(c) if answer is None else answer
+        text = rewrite_map.lookup(c, key_text) if rewrite_map is not None else None
+        return default.text(c) if text is None else text
 
     return value
 
 
-def _looked_up_later(found: RewriteMap | None, key: Template, default: Template) -> Callable[[Context], Any]:
+def _looked_up_later(
+    rewrite_map: RewriteMap | None, key: Template, default: Template
+) -> Callable[[Context], Any]:
     async def value(c: Context) -> str:
         key_text = await key.text_later(c)
-        answer = None
-        if found is not None:
-            answer = await found.lookup_async(c, key_text) if found.waits else found.lookup(c, key_text)
-        return await default.text_later(c) if answer is None else answer
+        text = None
+        if rewrite_map is not None:
+            text = (
+                await rewrite_map.lookup_async(c, key_text)
+                if rewrite_map.waits
+                else rewrite_map.lookup(c, key_text)
+            )
+        return await default.text_later(c) if text is None else text
 
     return value
 
 
 def escaping(rule: Rule) -> Escape | None:
-    """What the flags B, BCTLS, BNP, BNE of a rule do to a back reference; None for nothing."""
+    """Return the escaping of back references by the flags B, BCTLS, BNP, BNE of a rule; None without any."""
     if not rule.flags & Flag.ESCAPE_BACKREF:
         return None
     chosen, exempt = rule.escapes, rule.keeps or ""

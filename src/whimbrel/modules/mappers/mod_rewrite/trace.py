@@ -1,6 +1,6 @@
-"""What the rules did with a request, as data: for explanations and for tests of rules.
+"""Trace of the rules that a request matched, as data for explanations and for tests of rules.
 
-Whoever wants it gives the runtime of an engine a list named ``rewriting``; each rule whose pattern fitted adds a step to it.
+It is recorded if the runtime of an engine has a list named ``rewriting``; each matching rule appends a step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 class ConditionTrace(NamedTuple):
-    """One condition as it came out: what was compared with what."""
+    """Result of one condition: the compared text and pattern."""
 
     subject: str
     pattern: str
@@ -22,10 +22,10 @@ class ConditionTrace(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """A rule whose pattern fitted *subject*; *folder* is "" for a server's rules.
+    """A rule whose pattern matched *subject*; *directory* is "" for a server's rules.
 
-    *applied* says whether its conditions held; *result* is what the URL or file became ("" for rules without substitution); *also* are the
-    places of later rules whose patterns fit the same text.
+    *applied*: its conditions held. *result*: the resulting URL or file ("" for rules without substitution).
+    *also*: locations of later rules whose patterns match the same text.
     """
 
     place: SourceLocation | None
@@ -39,13 +39,16 @@ class Step:
 
 
 def steps_of(r: Any) -> list[Step] | None:
-    """The list that steps of *r* are added to; None where nobody wants them."""
-    found: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
-    return found
+    """Return the list that receives the steps of *r*; None without one."""
+    steps: list[Step] | None = getattr(r.engine.runtime, "rewriting", None)
+    return steps
 
 
 def reached_rules(servers: Iterable[Any], kind: type[Any]) -> Iterator[SourceLocation | None]:
-    """The places of all rules in lists that a request has come to; *kind* is the per-server record that keeps them compiled."""
+    """Iterate over the locations of all rules in lists that a request has reached.
+
+    *kind* is the per-server record that caches them compiled.
+    """
     for server in servers:
         for rules, _directory, _level in server.config(kind).compiled:
             for rule in rules:

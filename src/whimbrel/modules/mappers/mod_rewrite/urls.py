@@ -1,4 +1,4 @@
-"""What rewriting knows of URLs: schemes, their escaping, the query behind a path, prefixes put in the place of others."""
+"""URL helpers of rewriting: schemes, their escaping, query strings, replacement of prefixes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 from whimbrel.http.syntax.url import escape_uri
 
-# Scheme -> whether a query string means something in it.
+# Scheme -> True if its URLs have query strings.
 _SCHEMES: Final = {
     "ajp://": True,
     "balancer://": True,
@@ -32,7 +32,10 @@ _FIRST_LETTERS: Final = frozenset("abfghlmnsuwABFGHLMNSUW")
 
 
 def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
-    """The length of the scheme that *uri* begins with, its slashes included, and whether it has query strings; (0, True) without one."""
+    """Return the length of the scheme of *uri*, including slashes, and True if its URLs have query strings.
+
+    (0, True) without a scheme.
+    """
     if uri[:1] not in _FIRST_LETTERS:
         return 0, True
     colon = uri.find(":", 0, 9)
@@ -47,7 +50,9 @@ def absolute(uri: str, *, version22: bool = False) -> tuple[int, bool]:
 
 
 def escape_absolute(uri: str, scheme: int) -> str:
-    """*uri* with its path escaped; scheme and host stay, the parts of an ldap URL are escaped each for itself."""
+    """Return *uri* with its path escaped; scheme and host stay, the parts of an ldap URL are escaped
+    separately.
+    """
     start = scheme
     if uri[scheme - 1] == "/":
         slash = uri.find("/", scheme)
@@ -60,7 +65,7 @@ def escape_absolute(uri: str, scheme: int) -> str:
 
 
 def replaced_prefix(text: str, old: str, new: str) -> str:
-    """*text* with *new* in the place of the folder *old* that it begins with; *text* itself where it doesn't."""
+    """Return *text* with its leading directory *old* replaced by *new*; *text* unchanged without *old*."""
     size = len(old) - 1 if old.endswith("/") else len(old)
     if text[:size] != old[:size] or text[size : size + 1] != "/":
         return text
@@ -72,5 +77,5 @@ _UNSAFE: Final = frozenset(map(chr, [*range(33), 127]))
 
 
 def has_blank_or_control(text: str) -> bool:
-    """Whether a space or a control character is in *text* (what ap_scan_vchar_obstext stops at)."""
+    """Return True if *text* contains a space or a control character (as ap_scan_vchar_obstext)."""
     return not _UNSAFE.isdisjoint(text)

@@ -1,6 +1,7 @@
-"""``%{NAME}`` in rewriting directives.
+"""Variables ``%{NAME}`` of rewriting directives.
 
-Manual: mod/mod_rewrite.html#rewritecond.  These are not the variables of 2.4's expressions: fewer, and unknown ones are empty.
+Manual: mod/mod_rewrite.html#rewritecond. They differ from the variables of 2.4's expressions: there are
+fewer, and unknown ones are empty.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Value = Callable[[Context], Any]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """*value* gives the text, or (*waits*) an awaitable of it."""
+    """A variable; *value* returns the text or, with *waits*, an awaitable of it."""
 
     value: Value
     reads: Reads = Reads.HEAD
@@ -34,7 +35,7 @@ class Variable:
 
 
 def variable(name: str, *, version22: bool = False) -> Variable:
-    """The variable of that name in any case; an unknown one is always empty."""
+    """Return the variable with that name, in any case; an unknown one is always empty."""
     kind, colon, argument = name.partition(":")
     if colon and argument:
         maker = _WITH_ARGUMENT.get(upper(kind))
@@ -51,17 +52,17 @@ def variable(name: str, *, version22: bool = False) -> Variable:
 EMPTY: Final = Variable(lambda _c: "", Reads.NOTHING)
 
 
-# With an argument -----------------------------------------------------------------------------------------------------------------------------------
+# With an argument -------------------------------------------------------------------------------
 def _header(name: str, version22: bool) -> Variable:
     silent = not version22 and name.lower() == "host"
 
     def value(c: Context) -> str:
-        found: str | None = c.r.headers_in.get(name)
-        if found is None:
+        field: str | None = c.r.headers_in.get(name)
+        if field is None:
             return ""
         if not silent:
             c.condition_traces.append(name)
-        return found
+        return field
 
     return Variable(value)
 
@@ -73,9 +74,9 @@ def _environment(name: str, _version22: bool) -> Variable:
         for table in (c.r.notes, c.r.env):
             if name in table:
                 return str(table[name])
-            for key, found in table.items():
+            for key, text in table.items():
                 if key.lower() == low:
-                    return str(found)
+                    return str(text)
         return from_system(os.environ.get(name, ""))
 
     return Variable(value)
@@ -86,10 +87,10 @@ def _ssl(_name: str, _version22: bool) -> Variable:
 
 
 def _ahead_path(c: Context, by_file: bool) -> tuple[str, bool]:
-    """Where a look-ahead goes and whether that is a file.
+    """Return the target of a look-ahead and True if it is a file.
 
-    In a folder the text that patterns are matched with is completed by RewriteBase for a URL, by the folder itself for a file; without a
-    RewriteBase the URL leads into nowhere, here as in httpd.
+    In a directory the matched text is completed by RewriteBase for a URL, by the directory for a file.
+    Without RewriteBase the URL leads nowhere, as in httpd.
     """
     path = c.subject
     if not c.directory:
@@ -114,11 +115,11 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
             sub = await (r.engine.lookup_file(r, path) if as_file else r.engine.lookup_uri(r, path))
             there = Context(sub, c.directory, c.log)
             there.subject = c.subject
-            found = inner.value(there)
-            found = await found if inner.waits else found
+            text = inner.value(there)
+            text = await text if inner.waits else text
             c.condition_traces += there.condition_traces
-            c.log_step(5, f"lookahead: path={path} var={shown} -> val={found}")
-            return str(found)
+            c.log_step(5, f"lookahead: path={path} var={shown} -> val={text}")
+            return str(text)
 
         return Variable(value, inner.reads | Reads.FILES, waits=True)
 
@@ -134,7 +135,7 @@ _WITH_ARGUMENT: Final[dict[str, Callable[[str, bool], Variable]]] = {
 }
 
 
-# Plain names ----------------------------------------------------------------------------------------------------------------------------------------
+# Plain names ------------------------------------------------------------------------------------
 def _of(read: Callable[[Any], str | None], reads: Reads = Reads.HEAD) -> Variable:
     return Variable(lambda c: read(c.r) or "", reads)
 
@@ -146,7 +147,7 @@ def _client(r: Any) -> str:
 def _remote_host(r: Any) -> str:
     name: str | None = r.connection.notes.get("remote-host")
     if name:
-        r.set_uncacheable()  # another connection of the same client may not have looked
+        r.set_uncacheable()  # another connection of the same client may have done no look-up
     return name or _client(r)
 
 
@@ -156,13 +157,13 @@ def _server_name(r: Any) -> str:
 
 
 def document_root(r: Any) -> str:
-    """The document root in force for *r*."""
+    """Return the document root in force for *r*."""
     root: str | None = r.document_root
     return root or r.server_conf(CoreServerConfig).document_root or f"{r.engine.configuration.root}/htdocs"
 
 
 def context(r: Any) -> tuple[str, str]:
-    """URL path and folder that an Alias put together for *r*; outside of one "" and the document root."""
+    """Return URL path and directory of the Alias of *r*; without one "" and the document root."""
     return r.context or ("", document_root(r))
 
 
@@ -170,10 +171,10 @@ def _owner(lookup: Callable[[int], Any], kind: str) -> Callable[[Any], str]:
     def read(r: Any) -> str:
         info = r.finfo
         if info is None and r.directory_walk is not None:
-            info = r.deps.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps what the walk saw last
+            info = r.deps.stat(r.filename.rpartition("/")[0] or "/")  # httpd keeps the last stat of the walk
         if info is None:
             return "<unknown>"
-        r.set_uncacheable()  # the database of accounts can change unseen
+        r.set_uncacheable()  # the account database has no dependency that could be checked
         try:
             return to_text(os.fsencode(lookup(info.st_uid if kind == "user" else info.st_gid)[0]))
         except KeyError:
@@ -194,9 +195,9 @@ def _clock(form: str, *, logged: bool = False) -> Variable:
 
 def _ipv6(c: Context) -> str:
     address = _client(c.r)
-    found = "on" if ":" in address and not address.startswith("::ffff:") else "off"
-    c.log_step(1, f"IPV6='{found}'")
-    return found
+    state = "on" if ":" in address and not address.startswith("::ffff:") else "off"
+    c.log_step(1, f"IPV6='{state}'")
+    return state
 
 
 _ONLY_24: Final = frozenset(

@@ -1,4 +1,4 @@
-"""#if and its kin.  The documents' texts and log lines are those of httpd 2.4.71."""
+"""#if and the other conditions. The documents' texts and log lines are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {
 
 
 def document(steps: str) -> str:
-    """An element for each letter, each followed by its own small letter."""
+    """Return an element for each letter, each followed by its lower-case letter."""
     return "".join(WORDS[step] + chr(97 + index) for index, step in enumerate(steps))
 
 
@@ -74,6 +74,6 @@ def test_documents_may_not_ask_about_files(tmp_path: Path, condition: str, name:
     assert unchunked(ask(serving, "/a.shtml").body) == ERROR
     lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
     assert (
-        f'AH01337: Could not parse expr "{condition}" in {tmp_path}/htdocs/a.shtml: {name} not available in restricted context'
-        in lines
+        f'AH01337: Could not parse expr "{condition}" in {tmp_path}/htdocs/a.shtml: {name} not available in '
+        "restricted context" in lines
     )

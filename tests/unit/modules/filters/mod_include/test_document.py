@@ -1,4 +1,4 @@
-"""Documents with elements, as httpd 2.4.71 (and, where it says so, 2.2.34) answers them."""
+"""Documents with elements: responses of httpd 2.4.71 or, where marked, 2.2.34."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shown(
     path: str = "/p.shtml",
     files: dict[str, str] | None = None,
 ) -> Reply:
-    """The answer to *path* where p.shtml holds *text*."""
+    """Return the response to *path* with p.shtml containing *text*."""
     serving = engine(
         root,
         f'<Directory "@/htdocs">\n{CONF}{conf}\n</Directory>',
@@ -44,7 +44,7 @@ def shown(
 
 
 def body(reply: Reply) -> str:
-    """The body without its chunks."""
+    """Return the body without chunk framing."""
     assert reply.status == 200
     if reply.get("Transfer-Encoding") != "chunked":
         return reply.body
@@ -75,7 +75,8 @@ def body(reply: Reply) -> str:
         ('<!--#set var="A" encoding="entity" value="<" --><!--#echo encoding="none" var="A" -->', "&lt;"),
         ('<!--#echo encoding="base64,url" var="DOCUMENT_NAME" -->', "cC5zaHRtbA=="),
         (
-            '<!--#set var="A" value="&lt;&eacute;&#65;&nbsp;&bogus;&amp;amp;&#13;" --><!--#echo decoding="entity" encoding="none" var="A" -->',
+            '<!--#set var="A" value="&lt;&eacute;&#65;&nbsp;&bogus;&amp;amp;&#13;" --><!--#echo '
+            'decoding="entity" encoding="none" var="A" -->',
             "<\xe9A&nbsp;&bogus;&amp;",
         ),
         ('<!--#echo decoding="base64" encoding="none" var="DOCUMENT_NAME" -->', ""),
@@ -98,7 +99,8 @@ def test_elements(tmp_path: Path, text: str, expected: str) -> None:
         ('<!--#if expr="false" --><!--#endif x="y" -->Q<!--#endif -->r', f"{ERROR}r"),
         ("x<!--#else -->y", "x"),
         (
-            '<!--#if expr="v(\'DOCUMENT_NAME\') =~ /^(.)(.)/" --><!--#set var="Z" value="$0-$1" --><!--#echo var="Z" --><!--#endif -->',
+            '<!--#if expr="v(\'DOCUMENT_NAME\') =~ /^(.)(.)/" --><!--#set var="Z" value="$0-$1" '
+            '--><!--#echo var="Z" --><!--#endif -->',
             "p.-",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Documents that include themselves: bounded, with httpd's words."""
+"""Documents that include themselves: bounded, with httpd's messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tests.unit.modules.asked import ask, engine
 from whimbrel.modules.filters.mod_include.include_exec import MAX_DOCUMENTS
 
 CONF = (
-    "LoadModule include_module modules/mod_include.so\n<Directory @/htdocs>\nOptions +Includes\nAddType text/html .shtml\n"
+    "LoadModule include_module modules/mod_include.so\n<Directory @/htdocs>\nOptions +Includes\nAddType "
+    "text/html .shtml\n"
     "AddOutputFilter INCLUDES .shtml\n</Directory>\n"
 )
 ERROR = "[an error occurred while processing this directive]"
@@ -28,15 +29,15 @@ def test_one_loop_ends_at_the_limit_of_nesting(tmp_path: Path) -> None:
     assert unchunked(ask(serving, "/loop.shtml").body) == "x" * 11 + ERROR
     lines = b"".join(line for lines in serving.runtime.logs.values() for line in lines).decode()
     assert (
-        "AH00125: Request exceeded the limit of 10 subrequest nesting levels due to probable configuration error."
-        in lines
+        "AH00125: Request exceeded the limit of 10 subrequest nesting levels due to probable configuration "
+        "error." in lines
     )
     assert 'unable to include "/loop.shtml" in parsed file' in lines
     assert "subrequest setup returned 500" in lines
 
 
 def test_two_loops_are_followed_to_the_end(tmp_path: Path) -> None:
-    """httpd's answer has 106,495 bytes."""
+    """httpd's response has 106,495 bytes."""
     body = ask(engine(tmp_path, CONF, {"htdocs/loop.shtml": loop(2)}), "/loop.shtml").body
     assert len(unchunked(body)) == 106_495
 

@@ -1,4 +1,7 @@
-"""Variables of documents: what is read is noted, so that a kept document is the one that a fresh engine makes; the order is APR's."""
+"""Variables of documents: dependencies are recorded, so that a cached document equals a fresh one.
+
+The order of the table is APR's.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from whimbrel.testing.client import TestClient
 
 CONF = (
     "LoadModule include_module modules/mod_include.so\nSetEnvIf User-Agent Evil evil=1\n"
-    "<Directory @/htdocs>\nOptions +Includes\nAddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\n</Directory>\n"
+    "<Directory @/htdocs>\nOptions +Includes\nAddType text/html .shtml\nAddOutputFilter INCLUDES "
+    ".shtml\n</Directory>\n"
 )
 PAGES = {
     "fixed": '<!--#set var="a" value="b" --><!--#echo var="a" --><!--#include virtual="part.html" -->',
@@ -29,12 +33,14 @@ PAGES = {
     "port": '<!--#echo var="REMOTE_PORT" -->',
     "all": "<!--#printenv -->",
     "query": '<!--#echo var="QUERY_STRING" --><!--#echo var="REQUEST_URI" -->',
-    "name": '<!--#echo var="DOCUMENT_NAME" --> <!--#echo var="LAST_MODIFIED" --> <!--#echo var="USER_NAME" --> <!--#echo var="SERVER_NAME" -->',
+    "name": '<!--#echo var="DOCUMENT_NAME" --> <!--#echo var="LAST_MODIFIED" --> <!--#echo '
+    'var="USER_NAME" --> <!--#echo var="SERVER_NAME" -->',
     "size": '<!--#fsize file="part.html" --><!--#flastmod file="part.html" -->',
     "none": '<!--#echo var="HTTP_X_A" -->',
     "set": '<!--#set var="HTTP_COOKIE" value="own" --><!--#echo var="HTTP_COOKIE" -->',
     "sub": '<!--#include virtual="cookie.shtml" -->',
-    "legacy": '<!--#set var="x" value="$HTTP_COOKIE" --><!--#if expr="v(\'x\') == \'n=1\'" -->one<!--#endif -->',
+    "legacy": '<!--#set var="x" value="$HTTP_COOKIE" --><!--#if expr="v(\'x\') == \'n=1\'" '
+    "-->one<!--#endif -->",
     "anywhere": "<!--#if expr=\"env('HTTP_COOKIE') == 'n=1'\" -->one<!--#endif -->",
 }
 FIELDS = [
@@ -66,7 +72,7 @@ def site(root: Path) -> Engine:
 def body(
     serving: Engine, page: str, field: str = "", address: str = "127.0.0.1", port: int = 50_000
 ) -> bytes:
-    """What the engine answers on a connection of its own, without Date."""
+    """Return the response on a new connection, without Date."""
     host = "" if field.startswith("Host") else "Host: localhost\r\n"
     head = f"GET /{page}.shtml HTTP/1.1\r\n{host}{field}\r\n" + ("\r\n" if field else "")
     data = TestClient(serving, Connection(address, port, "127.0.0.1", 80)).send(head.encode())
@@ -139,8 +145,8 @@ class View:
     is_uncacheable = on_client = False
 
 
-class Asked:
-    """As much of a request as variables need."""
+class RequestStub:
+    """The part of a request that variables use."""
 
     def __init__(self) -> None:
         from whimbrel.http.semantics.headers import Headers
@@ -151,8 +157,8 @@ class Asked:
         self.left = True
 
 
-def table(before: dict[str, str]) -> tuple[Variables, Asked]:
-    r = Asked()
+def table(before: dict[str, str]) -> tuple[Variables, RequestStub]:
+    r = RequestStub()
     return Variables(r, before, lambda env: overlap(env, {"SERVER_PORT": "80", "PATH": "/bin"})), r
 
 

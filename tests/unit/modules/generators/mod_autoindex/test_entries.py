@@ -31,7 +31,9 @@ from whimbrel.modules.generators.mod_autoindex.entries import html_title, natura
     ],
 )
 def test_natural(a: str, b: str, sign: int) -> None:
-    """Runs of digits as numbers, other bytes as signed characters: as VersionSort of httpd 2.4.71 and 2.2.34 ordered them."""
+    """Runs of digits as numbers, other bytes as signed characters: the order of VersionSort in 2.4.71 and
+    2.2.34.
+    """
     x, y = natural(a, False), natural(b, False)
     assert (x > y) - (x < y) == sign
 

@@ -27,7 +27,7 @@ def serving(root: Path, count: int) -> Engine:
 def test_only_small_ones_are_cached(
     count: int, is_cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cached listing asks for every file again, in one turn of the loop."""
+    """A cached listing validates every file, in one tick."""
     monkeypatch.setattr(listing, "MAX_CACHED_NAMES", 20)
     monkeypatch.setattr(listing, "MAX_SMALL_LISTING", 5)
     made = serving(tmp_path, count)

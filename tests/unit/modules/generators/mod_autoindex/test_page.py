@@ -1,4 +1,4 @@
-"""Listings.  Every expected line is what httpd 2.4.71 sent for the same folder and options."""
+"""Listings. Every expected line is recorded from httpd 2.4.71 for the same directory and options."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ FILES = {
     "htdocs/d/sub/x.txt": "xxxx",
     "htdocs/d/f10.txt": "1",
     "htdocs/d/f9.txt": "2",
-    "htdocs/d/t.html": "<html><head><TITLE>A &amp; title\n that is   very long and more than the width\n</title></head></html>",
+    "htdocs/d/t.html": "<html><head><TITLE>A &amp; title\n that is   very long and more than the "
+    "width\n</title></head></html>",
     "htdocs/d/sub2/.htaccess": "Require all denied\n",
 }
 HEAD = (
-    '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n<html>\n <head>\n  <title>Index of /d</title>\n'
+    '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n<html>\n '
+    "<head>\n  <title>Index of /d</title>\n"
     " </head>\n <body>\n<h1>Index of /d</h1>\n"
 )
 
 
 def listed(root: Path, conf: str = "", query: str = "", files: dict[str, str] | None = None) -> Reply:
-    """The listing of /d/."""
+    """Return the listing of /d/."""
     (reply,) = answers(root, OPEN.format(conf), [f"/d/{query}"], {**FILES, **(files or {})})
     assert reply.status == 200
     return reply
 
 
 def order(reply: Reply) -> list[str]:
-    """The addresses of the lines."""
+    """Return the addresses of the lines."""
     return [part.partition('"')[0] for part in reply.body.split('href="')[1:] if not part.startswith("?")]
 
 
@@ -45,10 +47,14 @@ def test_list(tmp_path: Path) -> None:
     reply = listed(tmp_path)
     assert reply.get("Content-Type") == "text/html;charset=ISO-8859-1"
     assert reply.body == HEAD + (
-        '<ul><li><a href="/"> Parent Directory</a></li>\n<li><a href="E.png"> E.png</a></li>\n<li><a href="./Zed:a"> Zed:a</a></li>\n'
-        '<li><a href="a.html"> a.html</a></li>\n<li><a href="averyveryverylongfilename.tar.gz"> averyveryverylongfilename.tar.gz</a></li>\n'
-        '<li><a href="b.txt"> b.txt</a></li>\n<li><a href="c&amp;d%20%3cx%3e.txt"> c&amp;d &lt;x&gt;.txt</a></li>\n'
-        '<li><a href="f10.txt"> f10.txt</a></li>\n<li><a href="f9.txt"> f9.txt</a></li>\n<li><a href="sub/"> sub/</a></li>\n'
+        '<ul><li><a href="/"> Parent Directory</a></li>\n<li><a href="E.png"> E.png</a></li>\n<li><a '
+        'href="./Zed:a"> Zed:a</a></li>\n'
+        '<li><a href="a.html"> a.html</a></li>\n<li><a href="averyveryverylongfilename.tar.gz"> '
+        "averyveryverylongfilename.tar.gz</a></li>\n"
+        '<li><a href="b.txt"> b.txt</a></li>\n<li><a href="c&amp;d%20%3cx%3e.txt"> c&amp;d '
+        "&lt;x&gt;.txt</a></li>\n"
+        '<li><a href="f10.txt"> f10.txt</a></li>\n<li><a href="f9.txt"> f9.txt</a></li>\n<li><a '
+        'href="sub/"> sub/</a></li>\n'
         '<li><a href="t.html"> t.html</a></li>\n</ul>\n</body></html>\n'
     )
 
@@ -56,14 +62,18 @@ def test_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        '<pre>      <a href="?C=N;O=D;F=1">Name</a>                    <a href="?C=M;O=A;F=1">Last modified</a>'
+        '<pre>      <a href="?C=N;O=D;F=1">Name</a>                    <a href="?C=M;O=A;F=1">Last '
+        "modified</a>"
         '      <a href="?C=S;O=A;F=1">Size</a>'
-        '  <a href="?C=D;O=A;F=1">Description</a><hr>      <a href="/">Parent Directory</a>                             -   \n',
+        '  <a href="?C=D;O=A;F=1">Description</a><hr>      <a href="/">Parent Directory</a>                '
+        "             -   \n",
         '      <a href="E.png">E.png</a>                   2020-09-13 12:26    0   \n',
         '      <a href="./Zed:a">Zed:a</a>                   2020-09-13 12:26    9   \n',
-        '      <a href="averyveryverylongfilename.tar.gz">averyveryverylongfil..&gt;</a> 2020-09-13 12:26  1.4M  \n',
+        '      <a href="averyveryverylongfilename.tar.gz">averyveryverylongfil..&gt;</a> 2020-09-13 12:26  '
+        "1.4M  \n",
         '      <a href="b.txt">b.txt</a>                   2020-09-13 12:26  2.0K  \n',
-        '      <a href="c&amp;d%20%3cx%3e.txt">c&amp;d &lt;x&gt;.txt</a>             2020-09-13 12:26    3   \n',
+        '      <a href="c&amp;d%20%3cx%3e.txt">c&amp;d &lt;x&gt;.txt</a>             2020-09-13 12:26    3 '
+        "  \n",
         '      <a href="sub/">sub/</a>                    2020-09-13 12:26    -   \n',
         "<hr></pre>\n</body></html>\n",
     ],
@@ -75,11 +85,14 @@ def test_columns(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        '  <table>\n   <tr><th valign="top">&nbsp;</th><th><a href="?C=N;O=D;F=2">Name</a></th><th><a href="?C=M;O=A;F=2">Last modified</a></th>'
-        '<th><a href="?C=S;O=A;F=2">Size</a></th><th><a href="?C=D;O=A;F=2">Description</a></th></tr>\n   <tr><th colspan="5"><hr></th></tr>\n',
+        '  <table>\n   <tr><th valign="top">&nbsp;</th><th><a href="?C=N;O=D;F=2">Name</a></th><th><a '
+        'href="?C=M;O=A;F=2">Last modified</a></th>'
+        '<th><a href="?C=S;O=A;F=2">Size</a></th><th><a href="?C=D;O=A;F=2">Description</a></th></tr>\n   '
+        '<tr><th colspan="5"><hr></th></tr>\n',
         '<tr><td valign="top">&nbsp;</td><td><a href="/">Parent Directory</a>       </td><td>&nbsp;</td>'
         '<td align="right">  - </td><td>&nbsp;</td></tr>\n',
-        '<tr><td valign="top">&nbsp;</td><td><a href="b.txt">b.txt</a>                  </td><td align="right">2020-09-13 12:26  </td>'
+        '<tr><td valign="top">&nbsp;</td><td><a href="b.txt">b.txt</a>                  </td><td '
+        'align="right">2020-09-13 12:26  </td>'
         '<td align="right">2.0K</td><td>&nbsp;</td></tr>\n',
         '   <tr><th colspan="5"><hr></th></tr>\n</table>\n</body></html>\n',
     ],
@@ -91,8 +104,10 @@ def test_table(tmp_path: Path, line: str) -> None:
 ICONS = (
     "IndexOptions FancyIndexing\nAddIcon /i/t.gif .txt\nAddIcon (TXT,/i/h.gif) .html\nDefaultIcon /i/u.gif\n"
     "AddIconByEncoding (CMP,/i/c.gif) x-gzip\n"
-    'AddEncoding x-gzip .gz\nAddDescription "the <b>desc</b>" *.txt\nAddDescription "long description that goes beyond the width" a.html\n'
-    "AddIcon /i/d.gif ^^DIRECTORY^^\nAddIcon /i/b.gif ^^BLANKICON^^\nAddAlt DD ^^DIRECTORY^^\nAddIcon /i/back.gif .."
+    'AddEncoding x-gzip .gz\nAddDescription "the <b>desc</b>" *.txt\nAddDescription "long description that '
+    'goes beyond the width" a.html\n'
+    "AddIcon /i/d.gif ^^DIRECTORY^^\nAddIcon /i/b.gif ^^BLANKICON^^\nAddAlt DD ^^DIRECTORY^^\nAddIcon "
+    "/i/back.gif .."
 )
 
 
@@ -100,12 +115,16 @@ ICONS = (
     "line",
     [
         '<pre><img src="/i/b.gif" alt="Icon "> <a href="?C=N;O=D">Name</a>',
-        '<img src="/i/back.gif" alt="[DD]"> <a href="/">Parent Directory</a>                             -   \n',
+        '<img src="/i/back.gif" alt="[DD]"> <a href="/">Parent Directory</a>                             - '
+        "  \n",
         '<img src="/i/u.gif" alt="[   ]"> <a href="E.png">',
-        '<img src="/i/h.gif" alt="[TXT]"> <a href="a.html">a.html</a>                  2020-09-13 12:26   10   long description that >\n',
+        '<img src="/i/h.gif" alt="[TXT]"> <a href="a.html">a.html</a>                  2020-09-13 12:26   '
+        "10   long description that >\n",
         '<img src="/i/c.gif" alt="[CMP]"> <a href="averyveryverylongfilename.tar.gz">',
-        '<img src="/i/t.gif" alt="[   ]"> <a href="b.txt">b.txt</a>                   2020-09-13 12:26  2.0K  the <b>desc</b>\n',
-        '<img src="/i/d.gif" alt="[DD]"> <a href="sub/">sub/</a>                    2020-09-13 12:26    -   \n',
+        '<img src="/i/t.gif" alt="[   ]"> <a href="b.txt">b.txt</a>                   2020-09-13 12:26  '
+        "2.0K  the <b>desc</b>\n",
+        '<img src="/i/d.gif" alt="[DD]"> <a href="sub/">sub/</a>                    2020-09-13 12:26    -  '
+        " \n",
     ],
 )
 def test_icons(tmp_path: Path, line: str) -> None:
@@ -116,18 +135,24 @@ def test_icons(tmp_path: Path, line: str) -> None:
     ("options", "line"),
     [
         (
-            "HTMLTable IconsAreLinks IconWidth=10 IconHeight SuppressSize NameWidth=* DescriptionWidth=* ScanHTMLTitles",
-            '<tr><td valign="top"><a href="t.html"><img src="/i/u.gif" alt="[   ]" width="10" height="22"></a></td><td><a href="t.html">t.html</a></td>'
-            '<td align="right">2020-09-13 12:26  </td><td>A &amp; title  that is   very long and more than the width </td></tr>\n',
+            "HTMLTable IconsAreLinks IconWidth=10 IconHeight SuppressSize NameWidth=* DescriptionWidth=* "
+            "ScanHTMLTitles",
+            '<tr><td valign="top"><a href="t.html"><img src="/i/u.gif" alt="[   ]" width="10" '
+            'height="22"></a></td><td><a href="t.html">t.html</a></td>'
+            '<td align="right">2020-09-13 12:26  </td><td>A &amp; title  that is   very long and more than '
+            "the width </td></tr>\n",
         ),
         (
-            "FancyIndexing IconsAreLinks IconWidth IconHeight=7 SuppressLastModified NameWidth=12 DescriptionWidth=30 ScanHTMLTitles SuppressRules",
-            '<a href="t.html"><img src="/i/u.gif" alt="[   ]" width="20" height="7"></a> <a href="t.html">t.html</a>       100   '
+            "FancyIndexing IconsAreLinks IconWidth IconHeight=7 SuppressLastModified NameWidth=12 "
+            "DescriptionWidth=30 ScanHTMLTitles SuppressRules",
+            '<a href="t.html"><img src="/i/u.gif" alt="[   ]" width="20" height="7"></a> <a '
+            'href="t.html">t.html</a>       100   '
             "A &amp; title  that is   very lon>\n",
         ),
         (
             "FancyIndexing SuppressIcon SuppressDescription SuppressColumnSorting UseOldDateFormat",
-            '<pre>Name                    Last modified      Size  <hr><a href="/">Parent Directory</a>                             -   \n'
+            '<pre>Name                    Last modified      Size  <hr><a href="/">Parent Directory</a>     '
+            "                        -   \n"
             '<a href="E.png">E.png</a>                   13-Sep-2020 12:26    0   \n',
         ),
         ("FancyIndexing ShowForbidden", '[DIR]"> <a href="sub2/">'),
@@ -143,14 +168,18 @@ def test_options(tmp_path: Path, options: str, line: str) -> None:
 
 
 def test_style_sheet(tmp_path: Path) -> None:
-    conf = 'IndexOptions FancyIndexing XHTML TrackModified Charset=utf-8 Type=text/foo\nIndexStyleSheet /a"b.css\nIndexHeadInsert "<meta>"'
+    conf = (
+        "IndexOptions FancyIndexing XHTML TrackModified Charset=utf-8 Type=text/foo\nIndexStyleSheet "
+        '/a"b.css\nIndexHeadInsert "<meta>"'
+    )
     reply = listed(tmp_path, conf)
     assert (reply.get("Content-Type"), reply.get("Last-Modified")) == (
         "text/foo;charset=utf-8",
         "Sun, 13 Sep 2020 12:26:40 GMT",
     )
     assert (
-        '  <title>Index of /d</title>\n  <link rel="stylesheet" href="/a"b.css" type="text/css" />\n<meta> </head>\n <body>\n'
+        '  <title>Index of /d</title>\n  <link rel="stylesheet" href="/a"b.css" type="text/css" />\n<meta> '
+        "</head>\n <body>\n"
         '  <h1 id="indextitle">Index of /d</h1>\n'
     ) in reply.body
 
@@ -220,7 +249,8 @@ def test_refused(tmp_path: Path) -> None:
     assert ask(serving, "/d/").status == 403
     ((log,),) = serving.runtime.logs.values()
     assert (
-        f"AH01276: Cannot serve directory {tmp_path}/htdocs/d/: No matching DirectoryIndex (index.html) found, and server-generated "
+        f"AH01276: Cannot serve directory {tmp_path}/htdocs/d/: No matching DirectoryIndex (index.html) "
+        "found, and server-generated "
         "directory index forbidden by Options directive"
     ).encode() in log
 
@@ -240,7 +270,8 @@ def test_old_look(tmp_path: Path) -> None:
         tmp_path, OPEN.format("IndexOptions FancyIndexing"), ["/d/"], {"htdocs/d/a.txt": "x" * 20480}, "2.2"
     )
     assert reply.body.startswith(
-        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n<html>\n <head>\n  <title>Index of /d</title>\n'
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n<html>\n <head>\n  <title>Index of '
+        "/d</title>\n"
     )
     assert '<a href="a.txt">a.txt</a>                   13-Sep-2020 12:26   20K  \n' in reply.body
 

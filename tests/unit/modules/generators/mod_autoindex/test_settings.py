@@ -1,4 +1,4 @@
-"""The directives of mod_autoindex.  Messages are what httpd 2.4.71 said, the merge is what its listings showed."""
+"""Directives of mod_autoindex. Messages and results of merging are recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 

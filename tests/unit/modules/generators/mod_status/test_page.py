@@ -1,4 +1,4 @@
-"""server-status.  Names, order and framing of what is shown are those of httpd 2.4.71 and 2.2.34."""
+"""server-status. Names, order and framing are those of httpd 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ ROW = {
     "request": "GET /server-status?a<b HTTP/1.1",
 }
 FIELDS_24 = (
-    "ServerVersion ServerMPM|Server Built|CurrentTime RestartTime ParentServerConfigGeneration ParentServerMPMGeneration "
+    "ServerVersion ServerMPM|Server Built|CurrentTime RestartTime ParentServerConfigGeneration "
+    "ParentServerMPMGeneration "
     "ServerUptimeSeconds ServerUptime Load1 Load5 Load15"
 )
 EXTENDED_24 = (
     "|Total Accesses|Total kBytes|Total Duration|CPUUser CPUSystem CPUChildrenUser CPUChildrenSystem Uptime"
 )
 LAST_24 = (
-    "|BusyWorkers GracefulWorkers IdleWorkers Processes Stopping ConnsTotal ConnsAsyncWaitIO ConnsAsyncWriting "
+    "|BusyWorkers GracefulWorkers IdleWorkers Processes Stopping ConnsTotal ConnsAsyncWaitIO "
+    "ConnsAsyncWriting "
     "ConnsAsyncKeepAlive ConnsAsyncClosing"
 )
 
 
 def names(text: str) -> list[str]:
-    """The field names of a list in which ``|`` stands around names with blanks."""
+    """Return the field names of a list in which ``|`` surrounds names with blanks."""
     return [
         name
         for part in text.split("|")
@@ -91,7 +93,8 @@ def test_page(tmp_path: Path) -> None:
     assert "<pre>_...</pre>\n" in reply.body
     assert "<dt>Total accesses: 1 - Total Traffic: 4 kB - Total Duration: 3</dt>\n" in reply.body
     assert (
-        "<tr><td><b>0-0</b></td><td>3619</td><td>0/1/1</td><td>_\n</td><td>0.00</td><td>0</td><td>0</td><td>0</td><td>0.0</td>"
+        "<tr><td><b>0-0</b></td><td>3619</td><td>0/1/1</td><td>_\n</td><td>0.00</td><td>0</td><td>0</td><td>"
+        "0</td><td>0.0</td>"
         "<td>0.00</td><td>0.00\n</td><td>127.0.0.1</td><td>http/1.1</td><td nowrap>localhost:80</td>"
         "<td nowrap>GET /server-status?a&lt;b HTTP/1.1</td></tr>\n\n"
     ) in reply.body
@@ -102,7 +105,8 @@ def test_details(tmp_path: Path) -> None:
     serving.runtime.scoreboard = Board()
     assert (
         "<b>Server 0-0</b> (3619): 0|1|1 [Ready] u0 s0 cu0 cs0\n 0 0 0(0 B|4828 B|4828 B)\n"
-        " <i>127.0.0.1 {GET /server-status?a&lt;b HTTP/1.1}</i> <i>(http/1.1)</i> <b>[localhost:80]</b><br />\n\n"
+        " <i>127.0.0.1 {GET /server-status?a&lt;b HTTP/1.1}</i> <i>(http/1.1)</i> <b>[localhost:80]</b><br "
+        "/>\n\n"
     ) in ask(serving, "/server-status?notable").body
 
 
@@ -128,7 +132,7 @@ def test_other_methods(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])
 def test_rows_that_stay_the_same_are_shown_as_others(version: str) -> None:
-    """A connection's row is kept with what was made of it: whatever changes, the table is that of rows which say everything themselves."""
+    """A connection's row is cached with its HTML: after any change the table equals that of complete rows."""
     new = version == "2.4"
     worker = {
         "process": 3,

@@ -1,4 +1,4 @@
-"""Numbers of mod_status.  Expected texts are what the server-status of httpd 2.4.71 printed, and APR's ``%g``."""
+"""Numbers of mod_status. Expected texts are from server-status of httpd 2.4.71, and APR's ``%g``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accept... fields; what httpd's own words say of odd ones, RFC 9110 of the others."""
+"""Accept... fields: odd ones as httpd reads them, the others as in RFC 9110."""
 
 from __future__ import annotations
 

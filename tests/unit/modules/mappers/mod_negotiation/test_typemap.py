@@ -1,4 +1,4 @@
-"""Type maps.  Words and numbers of errors are those of httpd 2.4.71."""
+"""Type maps. Messages and codes are those of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whimbrel.modules.mappers.mod_negotiation.typemap import MapError, MapReader
 
 
 def reader(text: str) -> MapReader:
-    """A reader that has read *text*."""
+    """Return a reader that has read *text*."""
     made = MapReader(text.encode(), "/x/m.var")
     made.read()
     return made
@@ -16,7 +16,8 @@ def reader(text: str) -> MapReader:
 
 def test_variants() -> None:
     text = (
-        'URI: m\n\n# comment\nURI: p.en.html\nContent-Type: text/html;level=3;qs=0.8\nContent-Language: en, FR\nDescription: "english"\n\n'
+        "URI: m\n\n# comment\nURI: p.en.html\nContent-Type: text/html;level=3;qs=0.8\nContent-Language: en, "
+        'FR\nDescription: "english"\n\n'
         "URI: x (c) y\nContent-Type: text/plain\n  ;qs=0.4\nContent-Length: 12\nContent-Encoding: x-gzip\n"
     )
     first, second = reader(text).variants
@@ -27,7 +28,8 @@ def test_variants() -> None:
 
 def test_bodies() -> None:
     first, second = reader(
-        "Content-Type: text/plain\nBody:--e--\nhello\n--e--\n\nContent-Type: text/html\nBody: --f--\n\na\n--f--\n"
+        "Content-Type: text/plain\nBody:--e--\nhello\n--e--\n\nContent-Type: text/html\nBody: "
+        "--f--\n\na\n--f--\n"
     ).variants
     assert (first.name, first.body, first.size) == ("m.var", b"hello\n", 6)
     assert second.body == b"\na\n"

@@ -1,4 +1,4 @@
-"""How a line of mod_rewrite falls into arguments; the refusals are recorded ones."""
+"""Splitting of a mod_rewrite line into arguments; errors are recorded ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RewriteCond.  Every expectation is a recorded answer of 2.4.71 and, where a version is named, of 2.2.34."""
+"""RewriteCond. Every expectation is recorded from 2.4.71 and, where a version is named, from 2.2.34."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_expressions(tmp_path: Path) -> None:
 
 def test_the_old_comparison_has_no_equals(tmp_path: Path) -> None:
     assert not holds(tmp_path, "%{QUERY_STRING} >=m", "m", "2.2")
-    assert holds(tmp_path, "%{QUERY_STRING} >M [NC]", "a", "2.2")  # NC is dropped: a lies behind M
+    assert holds(tmp_path, "%{QUERY_STRING} >M [NC]", "a", "2.2")  # NC is dropped: a sorts after M
 
 
 def test_groups_of_conditions_and_rules(tmp_path: Path) -> None:
     conf = (
-        LOAD
-        + "RewriteCond %{QUERY_STRING} ^a(.) [OR]\nRewriteCond %{QUERY_STRING} ^b(.)\nRewriteRule ^/(c)(x)? http://h.test/$1-$2-%1-%2? [R]\n"
+        LOAD + "RewriteCond %{QUERY_STRING} ^a(.) [OR]\nRewriteCond %{QUERY_STRING} ^b(.)\nRewriteRule "
+        "^/(c)(x)? http://h.test/$1-$2-%1-%2? [R]\n"
     )
     assert ask(engine(tmp_path, conf), "/c?b2").get("Location") == "http://h.test/c--2-"
     assert ask(engine(tmp_path, conf), "/c?zz").status == 404

@@ -1,4 +1,4 @@
-"""The rewriting log.  The lines are those that httpd 2.4.71 and 2.2.34 wrote for the same rules."""
+"""Rewriting log. The lines are recorded from httpd 2.4.71 and 2.2.34."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBERS = re.compile(r"(?:sid|rid)#[0-9a-f]+")
 
 
 def lines(root: Path, conf: str, path: str, log: str, version: str = "2.4") -> list[str]:
-    """What one request writes to the log of that name, from the server's name on."""
+    """Return the lines of one request in the log of that name, from the server's name on."""
     files = {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "conf/map.txt": "two /d/x.txt\n"}
     serving = engine(root, LOAD + conf, files, version)
     ask(serving, path)
@@ -29,7 +29,8 @@ def lines(root: Path, conf: str, path: str, log: str, version: str = "2.4") -> l
 
 
 RULES = (
-    "RewriteMap m txt:conf/map.txt\nRewriteCond %{QUERY_STRING} ^go(.) [NC,OR]\nRewriteCond %{HTTP_HOST} =none\n"
+    "RewriteMap m txt:conf/map.txt\nRewriteCond %{QUERY_STRING} ^go(.) [NC,OR]\nRewriteCond %{HTTP_HOST} "
+    "=none\n"
     "RewriteRule ^/one/(.*)$ ${m:$1|/b.html}?z=%1 [QSA]\nRewriteRule ^/two /new [R=301,L]\n"
 )
 WHO = "[localhost/#][#/initial] "
@@ -114,8 +115,11 @@ def test_a_relative_result_is_completed_before_its_query_is_taken_out(
 
 
 def test_an_end_in_a_sub_request_is_nothing_to_what_takes_its_place(tmp_path: Path) -> None:
-    """The look-up of the index file ends with END; the redirect that it becomes is rewritten once more, as under 2.4.71."""
-    rules = "RewriteEngine On\nRewriteRule ^index\\.html$ /e/two.html [END]\nRewriteRule ^two\\.html$ /e/three.html [END]\n"
+    """The look-up of the index file ends with END; its redirect is rewritten again, as in 2.4.71."""
+    rules = (
+        "RewriteEngine On\nRewriteRule ^index\\.html$ /e/two.html [END]\nRewriteRule ^two\\.html$ "
+        "/e/three.html [END]\n"
+    )
     files = {f"htdocs/e/{name}.html": f"{name}\n" for name in ("index", "two", "three")}
     serving = engine(tmp_path, LOAD, {**files, "htdocs/e/.htaccess": rules})
     assert [ask(serving, path).body for path in ("/e/", "/e/two.html", "/e/index.html")] == [

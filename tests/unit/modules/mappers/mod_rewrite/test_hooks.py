@@ -1,4 +1,4 @@
-"""Rules of servers and folders.  Every expected answer is what httpd 2.4.71 gave to the same rules and request."""
+"""Rules of servers and directories. Every expected response is recorded from httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -147,7 +147,10 @@ def test_cookies_are_sent_once_each(tmp_path: Path) -> None:
 
 
 def test_what_conditions_looked_at_varies(tmp_path: Path) -> None:
-    conds = "RewriteCond %{HTTP_USER_AGENT} x\nRewriteCond %{HTTP:X-B} !y\nRewriteCond %{HTTP:Host} .\nRewriteRule ^/c9 /a.txt"
+    conds = (
+        "RewriteCond %{HTTP_USER_AGENT} x\nRewriteCond %{HTTP:X-B} !y\nRewriteCond %{HTTP:Host} "
+        ".\nRewriteRule ^/c9 /a.txt"
+    )
     assert reply(tmp_path, conds, "/c9", "User-Agent: xx", "X-B: z").get("Vary") == "User-Agent,X-B"
     assert reply(tmp_path, conds, "/c9", "User-Agent: yy").get("Vary") is None
 
@@ -208,7 +211,10 @@ def test_rules_of_outer_folders(tmp_path: Path, inner: str, one: str | int, two:
 
 def test_a_virtual_host_without_rules_is_left_alone(tmp_path: Path) -> None:
     conf = "RewriteOptions InheritDown\nRewriteRule ^/one /a.txt\n"
-    hosts = "<VirtualHost *:80>\nServerName a.test\nRewriteEngine On\n</VirtualHost>\n<VirtualHost *:80>\nServerName b.test\n</VirtualHost>\n"
+    hosts = (
+        "<VirtualHost *:80>\nServerName a.test\nRewriteEngine On\n</VirtualHost>\n<VirtualHost "
+        "*:80>\nServerName b.test\n</VirtualHost>\n"
+    )
     own = engine(
         tmp_path, LOAD + conf + hosts.replace("ServerName", 'DocumentRoot "@/htdocs"\nServerName'), FILES
     )

@@ -1,4 +1,4 @@
-"""Rewrite maps.  The expected values are those of the recorded map file and of the running server."""
+"""Rewrite maps. Expected values are those of the recorded map file and of the running server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from whimbrel.engine.engine import Engine
 from whimbrel.modules.mappers.mod_rewrite.maps import parse_text
 
 LOAD = "LoadModule rewrite_module modules/mod_rewrite.so\nRewriteEngine On\n"
-MAP = "# map\none  /a.txt\ntwo /d/x.txt extra words\nthree\tb.html\nfour   \n  five /d/\nUPPER /up\na.b dotted\n\none second\n"
+MAP = (
+    "# map\none  /a.txt\ntwo /d/x.txt extra words\nthree\tb.html\nfour   \n  five /d/\nUPPER /up\na.b "
+    "dotted\n\none second\n"
+)
 
 
 def test_text_maps() -> None:
@@ -65,7 +68,10 @@ def test_a_changed_file_counts_at_once(tmp_path: Path) -> None:
     assert ask(serving, "/m/three").get("Location") == "http://e.test/c"
 
 
-PROGRAM = '#!/bin/sh\nwhile read -r k; do case "$k" in bad*) echo NULL;; end) exit;; hang) sleep 9;; *) echo "got=$k";; esac; done\n'
+PROGRAM = (
+    '#!/bin/sh\nwhile read -r k; do case "$k" in bad*) echo NULL;; end) exit;; hang) sleep 9;; *) echo '
+    '"got=$k";; esac; done\n'
+)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +97,10 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/prg.sh").write_text(PROGRAM.replace("sleep 9", "exec sleep 9"))
     os.chmod(tmp_path / "conf/prg.sh", 0o755)
-    conf = f"Timeout 1\n{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n"
+    conf = (
+        f"Timeout 1\n{LOAD}RewriteMap m prg:conf/prg.sh\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} "
+        "[R]\n"
+    )
     assert ask(engine(tmp_path, conf), "/m/hang").get("Location") == "http://e.test/none"
 
 
@@ -111,7 +120,7 @@ def test_refused(tmp_path: Path, line: str, reason: str) -> None:
     assert problem.value.reason == reason.replace("@", str(tmp_path))
 
 
-# Databases: values and lines as httpd 2.4.71 gives them with apr_dbd_sqlite3 ------------------------------------------------------------------------
+# Databases: values and lines as httpd 2.4.71 gives them with apr_dbd_sqlite3 --------------------
 ROWS = (("one", "1"), ("null", None), ("empty", ""), ("many", "a"), ("many", "b"), ("sp", "x y"))
 
 
@@ -122,7 +131,8 @@ def database(root: Path, statement: str, kind: str = "dbd") -> Engine:
         connection.executemany("insert into t values(?, ?)", ROWS)
     connection.close()
     conf = (
-        f"LoadModule dbd_module modules/mod_dbd.so\nDBDriver sqlite3\nDBDParams @/conf/db\nLogLevel rewrite:trace8\n{LOAD}"
+        "LoadModule dbd_module modules/mod_dbd.so\nDBDriver sqlite3\nDBDParams @/conf/db\nLogLevel "
+        f"rewrite:trace8\n{LOAD}"
         f'RewriteMap m "{kind}:{statement}"\nRewriteRule ^/m/(.*)$ http://e.test/${{m:$1|none}} [R]\n'
     )
     return engine(root, conf)

@@ -1,4 +1,4 @@
-"""What every match of a pattern begins with, and who is asked."""
+"""Literal prefixes of patterns, and the selected rules."""
 
 from __future__ import annotations
 
