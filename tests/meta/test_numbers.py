@@ -30,7 +30,7 @@ NUMBERS: Final = re.compile(
     "|".join(
         (
             r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|serial|known)(?:\(\))?",  # numbers
-            r"phase\.first",  # seconds
+            r"phase\.first|is_prefix",  # seconds; a flag
             r"(?:[\w.]+\.)?(?:keep_alive_timeout|timeout|graceful_timeout)",
             r".*\b(?:time|now)\b(?:\(\))? [*/-] .*",
             r"\(?r\.engine\.runtime\.now\(\).*",

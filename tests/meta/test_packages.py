@@ -21,7 +21,7 @@ def is_exempt(name: str) -> bool:
 def faults(docstring: str) -> Iterator[str]:
     """Yield what the docstring of a package lacks."""
     lines = docstring.rstrip().splitlines()
-    if len(lines) < 4 or len(lines) > MOST_LINES or lines[1]:
+    if len(lines) < 4 or len(lines) > MOST_LINES or all(lines[1:3]):
         yield f"has {len(lines)} lines: purpose, blank line, public names, what it must not import"
     if not any(line.startswith(LISTS) for line in lines):
         yield "lists no public names"

@@ -212,6 +212,7 @@ class Builder:
         return _NOTHING
 
     def join(self, left: tree.Word, right: tree.Word) -> tree.Word:
+        """Concatenate two words; the parts of joined words stay on one level."""
         pieces = [
             part
             for word in (left, right)

@@ -116,6 +116,7 @@ def codes() -> dict[str, MessageCode]:
 
 @cache
 def message_patterns() -> tuple[MessagePattern, ...]:
+    """Return the patterns of messages without AH code."""
     return tuple(
         MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2]))
         for line in _lines("messages.tsv")
