@@ -7,14 +7,7 @@ from collections.abc import Iterator
 
 from tests.meta.tree import PACKAGE, Source, assert_none, sources
 
-# Pairs whose separation belongs to the next change of their packages: "later file, earlier file".
-PENDING_PAIRS = frozenset(
-    {
-        ("whimbrel.config.execute", "whimbrel.config.unimplemented"),
-        ("whimbrel.engine.output.byteranges", "whimbrel.engine.output.headers"),
-        ("whimbrel.modules.filters.mod_include.elements", "whimbrel.modules.filters.mod_include.page"),
-    }
-)
+# Test modules whose helpers are moved with the next change of their packages.
 PENDING_TESTS = frozenset(
     {
         "tests/corpus/test_upgraded_trees.py",
@@ -80,7 +73,7 @@ def test_no_two_files_import_each_other() -> None:
     names = {module_name(source) for source in sources("src")}
     imports = {module_name(source): files_imported(source.tree, names) for source in sources("src")}
     pairs = {(a, b) for a in imports for b in imports[a] if a < b and a in imports[b]}
-    assert_none(sorted(pairs - PENDING_PAIRS))
+    assert_none(sorted(pairs))
 
 
 def test_no_test_module_imports_another() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from tests.meta.tree import ROOT
+from tests.meta.tree import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PIN = re.compile(r"([a-z0-9-]+)==[\w.]+ \\")
@@ -62,12 +62,12 @@ def test_licence_is_the_declared_one() -> None:
 
 
 def test_every_path_in_the_documents_exists() -> None:
-    """A path is relative to src/whimbrel, tests, or the repository."""
+    """A path is relative to src/whimbrel, its engine, tests, or the repository."""
     missing = []
     for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         text = re.sub(r"^(`{3,}).*?^\1$", "", (ROOT / name).read_text(), flags=re.M | re.S)
         for path in re.findall(r"`([\w./-]+/[\w.-]*(?:\.(?:py|tsv|md)|/))`", text):
-            places = (ROOT / "src/whimbrel" / path, ROOT / path, ROOT / "tests" / path)
+            places = (PACKAGE / path, PACKAGE / "engine" / path, ROOT / path, ROOT / "tests" / path)
             if not any(place.exists() for place in places) and not path.startswith("mod_"):
                 missing.append(f"{name}: {path}")
     assert missing == []
