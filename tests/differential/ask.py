@@ -1,4 +1,4 @@
-"""Requests as bytes, answers as what counts of them."""
+"""Requests as bytes, responses reduced to what is compared."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ DIGEST = {"www-authenticate", "authentication-info"}
 
 @dataclass(frozen=True)
 class Request:
-    """One request on a connection of its own; *user* is NAME:PASSWORD, *source* the client's address;
-    *digest*: a Digest challenge is answered.
+    """One request on a new connection; *user* is NAME:PASSWORD, *source* the client's address; *digest*:
+    respond to a Digest challenge.
     """
 
     path: str
@@ -40,7 +40,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What must be the same: status line, headers in the order of their names, body."""
+    """The compared parts of a response: status line, fields ordered by name, body."""
 
     status: int
     reason: str
@@ -79,8 +79,8 @@ def comparable(name: str, value: str) -> tuple[str, str]:
 
 
 def answered(port: int, request: Request) -> Request:
-    """*request* with the answer to the server's Digest challenge (RFC 7616) in the place of its credentials,
-    where there is one.
+    """Return *request* with the response to the server's Digest challenge (RFC 7616) as its credentials, if
+    there is a challenge.
     """
     bare = replace(request, user="", digest=False)
     field = re.search(rb"(?im)^WWW-Authenticate: Digest (.*)$", fetch(port, bare))
@@ -95,16 +95,15 @@ def answered(port: int, request: Request) -> Request:
     first, second = md5(f"{user}:{asked['realm']}:{password}"), md5(f"{request.method}:{request.path}")
     proof = md5(f"{first}:{asked['nonce']}:00000001:0a4f113b:auth:{second}")
     value = (
-        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", uri="{request.path}", algorithm=MD5, '
+        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", '
+        f'uri="{request.path}", algorithm=MD5, '
         f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'
     )
     return replace(bare, headers={**request.headers, "Authorization": value})
 
 
 def ask(port: int, request: Request) -> Answer:
-    """The answer to one request, with what differs between two servers made equal: the port, a random
-    boundary.
-    """
+    """Return the response to one request, with port and random boundary masked."""
     if request.digest:
         request = answered(port, request)
     data = fetch(port, request).replace(str(port).encode(), b"%PORT")
@@ -138,8 +137,8 @@ def unsigned(answer: Answer, product: str, method: str) -> Answer:
 
 
 def unbounded(answer: Answer, boundary: str) -> Answer:
-    """A multipart answer without its boundary, a random number of 13 to 16 digits, and without the length
-    that depends on it.
+    """Return a multipart response without its boundary, a random number of 13 to 16 digits, and without the
+    length that depends on it.
     """
     headers = ((n, v.replace(boundary, "%BOUNDARY%")) for n, v in answer.headers if n != "content-length")
     return replace(answer, headers=tuple(headers), body=answer.body.replace(boundary, "%BOUNDARY%"))

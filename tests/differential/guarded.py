@@ -51,7 +51,7 @@ def rules() -> st.SearchStrategy[str]:
 
 @st.composite
 def body(draw: st.DrawFn) -> str:
-    """The lines of a section or file; most that ask for a user bring a password area along."""
+    """Return the lines of a section or file; most that require a user have an AuthType."""
     text = "\n".join(draw(st.lists(rules(), min_size=1, max_size=4)))
     wanted = any(word in text for word in ("user", "group", "USER", "chosen", "keepers"))
     if "AuthType" in text or not draw(st.sampled_from((wanted, wanted, wanted, True))):
@@ -78,7 +78,7 @@ def section(draw: st.DrawFn) -> str:
 
 @st.composite
 def hosts(draw: st.DrawFn) -> str:
-    """None or two virtual hosts by name, each with sections of its own."""
+    """Return no or two name-based virtual hosts, each with its own sections."""
     if draw(st.booleans()):
         return ""
     made = ""
@@ -115,7 +115,10 @@ def guarded_sites(draw: st.DrawFn) -> Site:
             ("Require all denied\n", "Require all denied\n", "Order deny,allow\nDeny from all\n", "")
         )
     )
-    base = f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n{override}{opened}</Directory>\n'
+    base = (
+        f'<Directory />\n{shut}</Directory>\n<Directory "%ROOT%">\nOptions Indexes FollowSymLinks\n'
+        f"{override}{opened}</Directory>\n"
+    )
     server = "".join(
         f"{line}\n" for line in draw(st.lists(st.sampled_from(guards.SERVER), max_size=2, unique=True))
     )

@@ -1,5 +1,5 @@
-"""What generated access control is made of: one directive, opening line or path a line; blocks where lines
-belong together.
+"""Texts of generated access control: one directive, opening line or path a line; blocks where lines belong
+together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ AREAS = (
     "AuthType Basic\nAuthName back\nAuthBasicProvider second file\nAuthUserFile passwd",
     "AuthType Basic\nAuthName lost\nAuthUserFile nowhere\nAuthGroupFile nowhere",
     "AuthType Basic\nAuthName open\nAuthUserFile passwd\nAuthBasicAuthoritative Off",
-    "AuthType Basic\nAuthName hashed\nAuthUserFile digests\nAuthGroupFile groups\nAuthBasicUseDigestAlgorithm MD5",
+    "AuthType Basic\nAuthName hashed\nAuthUserFile digests\nAuthGroupFile groups\n"
+    "AuthBasicUseDigestAlgorithm MD5",
     "AuthType Digest\nAuthName realm\nAuthDigestProvider file\nAuthUserFile digests\nAuthGroupFile groups",
     "AuthType Digest\nAuthName realm\nAuthDigestDomain /\nAuthDigestProvider file\nAuthUserFile digests",
     "AuthType None",

@@ -1,4 +1,4 @@
-"""What generated configurations are made of: one directive, opening line or path a line."""
+"""Texts of generated configurations: one directive, opening line or path a line."""
 
 from __future__ import annotations
 

@@ -11,22 +11,40 @@ from typing import Final
 NEXT: Final = "GET /a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-# Where a body ends.
+# The end of a body.
 FRAMING: Final[dict[str, str]] = {
-    "cl+te": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    "cl+te": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "te-x-chunked": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: x, chunked\r\n\r\n0\r\n\r\n"
+    "te-x-chunked": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: x, chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "te-chunked-x": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    "te-chunked-x": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"
+    ),
     "te-vtab": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
-    "te-2": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
-    "te-2b": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    "te-2": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+        "Transfer-Encoding: identity\r\n\r\n0\r\n\r\n"
+    ),
+    "te-2b": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "te-10": "POST /a.txt HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    "te-10": (
+        "POST /a.txt HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
     "dup-cl": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc"
     + NEXT,
-    "dup-cl2": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde",
+    "dup-cl2": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde"
+    ),
     "cl-list": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3, 3\r\n\r\nabc",
     "cl-neg": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\nabc",
     "cl-plus": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: +3\r\n\r\nabc",
@@ -34,51 +52,101 @@ FRAMING: Final[dict[str, str]] = {
     "cl-sp": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3 \r\n\r\nabc" + NEXT,
     "cl-big": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\nabc",
     "cl-empty": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n\r\nabc",
-    "chunk-hex": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n",
-    "chunk-sp": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n"
+    "chunk-hex": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0x3\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-sp": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "chunk-lsp": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n 3\r\nabc\r\n0\r\n\r\n",
-    "chunk-ext": 'POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3;a="b;"\r\nabc\r\n0;z\r\nT: u\r\n\r\n'
+    "chunk-lsp": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n 3\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-ext": (
+        'POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3;a="b;"\r\n'
+        "abc\r\n0;z\r\nT: u\r\n\r\n"
+    )
     + NEXT,
-    "chunk-ext-lf": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3;\nabc\r\n0\r\n\r\n",
+    "chunk-ext-lf": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3;\nabc\r\n0\r\n\r\n"
+    ),
     "chunk-lf": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n"
     + NEXT,
-    "chunk-neg": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n",
-    "chunk-huge": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\nabc\r\n0\r\n\r\n",
-    "chunk-long": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc\r\n0\r\n\r\n",
-    "chunk-short": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n"
+    "chunk-neg": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-huge": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "ffffffffffffffff1\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-long": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-short": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "chunk-zeros": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0000003\r\nabc\r\n000\r\n\r\n"
+    "chunk-zeros": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "0000003\r\nabc\r\n000\r\n\r\n"
+    )
     + NEXT,
-    "chunk-empty": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n",
-    "chunk-static": "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n"
+    "chunk-empty": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n"
+    ),
+    "chunk-static": (
+        "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n"
+    )
     + NEXT,
     "chunk-get": "GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + NEXT,
-    "chunk-404": "POST /nope HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    "chunk-404": (
+        "POST /nope HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    )
     + NEXT,
     "chunk-404bad": "POST /nope HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nq\r\n"
     + NEXT,
-    "trailer-bad": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nbad\r\n\r\n"
+    "trailer-bad": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n"
+        "abc\r\n0\r\nbad\r\n\r\n"
+    )
     + NEXT,
-    "trailer-cl": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nContent-Length: 5\r\n\r\n"
+    "trailer-cl": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n"
+        "abc\r\n0\r\nContent-Length: 5\r\n\r\n"
+    )
     + NEXT,
     "expect-bad": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nExpect: wat\r\nContent-Length: 3\r\n\r\nabc",
-    "expect-pipe": "POST /nope HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
+    "expect-pipe": (
+        "POST /nope HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc"
+    )
     + NEXT,
-    "conn-cl": "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nConnection: Content-Length\r\nContent-Length: 3\r\n\r\nabc"
+    "conn-cl": (
+        "POST /e.cgi HTTP/1.1\r\nHost: localhost\r\nConnection: Content-Length\r\n"
+        "Content-Length: 3\r\n\r\nabc"
+    )
     + NEXT,
     "head-body": "HEAD /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc" + NEXT,
     "get-body": "GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc" + NEXT,
     "trace-body": "TRACE / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc" + NEXT,
     "chunk-403bad": "POST /den HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nq\r\n" + NEXT,
     "chunk-redir": "POST /r/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nq\r\n" + NEXT,
-    "chunk-403": "POST /den HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    "chunk-403": (
+        "POST /den HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "cl+te-static": "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    "cl+te-static": (
+        "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "cl+te-403": "POST /den HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    "cl+te-403": (
+        "POST /den HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    )
     + NEXT,
-    "chunk-late": "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX5\r\n"
+    "chunk-late": (
+        "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcXX5\r\n"
+    )
     + NEXT,
 }
 

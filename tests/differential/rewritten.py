@@ -1,5 +1,5 @@
-"""Configurations about rewriting and server-parsed documents, drawn by hypothesis: rules at server level, in
-folders and in .htaccess files.
+"""Configurations of rewriting and server-parsed documents, drawn by hypothesis: rules at server level, in
+directories and in .htaccess files.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def rule(draw: st.DrawFn) -> str:
 
 @st.composite
 def block(draw: st.DrawFn) -> str:
-    """The rules of a folder, maybe with a base or with those of outer folders."""
+    """Return the rules of a directory, maybe with a base or with those of outer directories."""
     head = draw(
         st.sampled_from(
             (

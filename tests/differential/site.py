@@ -16,8 +16,8 @@ from whimbrel.testing.ports import free_port
 
 MTIME = 1_600_000_000
 MODULES = """
-mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic auth_digest access_compat authn_dbm authz_dbm
-alias autoindex dir env headers include mime rewrite setenvif
+mpm_event authn_core authn_file authz_core authz_host authz_user authz_groupfile authz_owner auth_basic
+auth_digest access_compat authn_dbm authz_dbm alias autoindex dir env headers include mime rewrite setenvif
 """.split()
 FILES = {
     "index.html": "front\n",
@@ -50,7 +50,9 @@ GROUPS = "wardens: alice\nboth: alice bob\nKeepers: carol\n"
 
 @dataclass(frozen=True)
 class Program:
-    """A program under test: *argv* takes httpd's own flags, *module_dir* is what the LoadModule lines name."""
+    """A program under test: *argv* takes httpd's own flags, *module_dir* is what the LoadModule
+    lines name.
+    """
 
     name: str
     argv: tuple[str, ...]
@@ -69,8 +71,8 @@ WHIMBREL = Program(
 
 @dataclass(frozen=True)
 class Site:
-    """What is asked: the text of the main file (%ROOT% is the document root, %PORT% the port), .htaccess
-    files and documents by name.
+    """Input of a comparison: the text of the main file (%ROOT% is the document root, %PORT% the port),
+    .htaccess files and documents by name.
     """
 
     conf: str
@@ -91,7 +93,9 @@ def documents(root: Path) -> None:
 
 
 def htaccess(root: Path, files: dict[str, str]) -> None:
-    """Puts the .htaccess files and documents of one example in place and takes away those of the one before."""
+    """Puts the .htaccess files and documents of one example in place and takes away those of the
+    one before.
+    """
     for name in HTACCESS + PARSED:
         path = root / "htdocs" / name
         path.unlink(missing_ok=True)
@@ -103,8 +107,8 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class Running:
-    """*program* serving *site*; a context manager.  `started` is False where it refused; `said` is what it
-    printed.
+    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `said` is its
+    output.
     """
 
     def __init__(self, program: Program, site: Site, root: Path) -> None:
@@ -124,8 +128,10 @@ class Running:
         loads = "".join(f"LoadModule {m}_module {self.program.module_dir}/mod_{m}.so\n" for m in MODULES)
         user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
         return (
-            f'{loads}{user}ServerRoot "{self.root}"\nServerName localhost\nListen 127.0.0.1:{self.port}\nPidFile {self.logs}/pid\n'
-            f"DefaultRuntimeDir {self.logs}\nErrorLog {self.logs}/error_log\nStartServers 1\nTypesConfig mime.types\n"
+            f'{loads}{user}ServerRoot "{self.root}"\nServerName localhost\nListen 127.0.0.1:{self.port}\n'
+            f"PidFile {self.logs}/pid\n"
+            f"DefaultRuntimeDir {self.logs}\nErrorLog {self.logs}/error_log\nStartServers 1\n"
+            f"TypesConfig mime.types\n"
             f'DocumentRoot "{self.root}/htdocs"\n'
         )
 
@@ -151,7 +157,7 @@ class Running:
 
     @property
     def said(self) -> str:
-        """What it printed on its standard output and error, without its own name and places."""
+        """Return its standard output and error, without its own name and paths."""
         text = (
             (self.logs / "said")
             .read_text("latin-1")

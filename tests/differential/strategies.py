@@ -48,8 +48,8 @@ def limited(draw: st.DrawFn) -> str:
 
 @st.composite
 def body(draw: st.DrawFn, override: bool) -> str:
-    """The lines of a section; with *override* an AllowOverride may be among them.  Lines that ask for a user
-    bring a password area along.
+    """Return the lines of a section; with *override* maybe an AllowOverride.  Lines that require a user have
+    an AuthType.
     """
     lines = draw(
         st.lists(
@@ -87,7 +87,10 @@ def sites(draw: st.DrawFn) -> Site:
             )
         )
     )
-    base = f'<Directory />\nRequire all denied\n</Directory>\n<Directory "%ROOT%">\n{override}Require all granted\n</Directory>\n'
+    base = (
+        f'<Directory />\nRequire all denied\n</Directory>\n<Directory "%ROOT%">\n'
+        f"{override}Require all granted\n</Directory>\n"
+    )
     server = "".join(
         f"{line}\n" for line in draw(st.lists(st.sampled_from(SERVER + FILEINFO), max_size=4, unique=True))
     )
@@ -98,7 +101,7 @@ def sites(draw: st.DrawFn) -> Site:
 
 @st.composite
 def requests(draw: st.DrawFn) -> Request:
-    """One request; half of them plain."""
+    """Return one request; half of them have no credentials."""
     path = draw(st.sampled_from(PATHS))
     if draw(st.booleans()):
         return Request(path)

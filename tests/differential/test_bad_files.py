@@ -64,12 +64,14 @@ def spoiled(root: Path) -> None:
 
 
 def area(path: str, lines: str) -> str:
-    """One place that asks for a password."""
+    """Return one section that requires a password."""
     return f"<Location /{path}>\nAuthType Basic\nAuthName zone\n{lines}</Location>\n"
 
 
 def configuration() -> str:
-    """A place for every damaged file: damaged passwords, damaged groups with good passwords, and both of DBM."""
+    """A place for every damaged file: damaged passwords, damaged groups with good passwords, and
+    both of DBM.
+    """
     text = 'Alias / %ROOT%/a.txt\n<Directory "%ROOT%">\nRequire all denied\n</Directory>\n'
     for name in PLACES:
         text += area(f"pw-{name}", f"AuthUserFile {name}.pw\nRequire valid-user\n")
@@ -81,7 +83,8 @@ def configuration() -> str:
         )
         text += area(
             f"dg-{name}",
-            f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\nRequire dbm-group wardens\n",
+            f"AuthUserFile passwd\nAuthzDBMType SDBM\nAuthDBMGroupFile {name}_dg\n"
+            f"Require dbm-group wardens\n",
         )
     return text
 

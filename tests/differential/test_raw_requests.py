@@ -1,5 +1,5 @@
-"""Malformed and ambiguous requests: both servers answer with the same bytes, the same number of answers, and
-the same end of the connection.
+"""Malformed and ambiguous requests: both servers send the same bytes, the same number of responses, and end
+the connection alike.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def exchange(port: int, data: bytes) -> bytes:
 
 
 def comparable(data: bytes, port: int) -> str:
-    """An answer without what differs where both are right: identity, time, a hash's order, the framing of
-    what a program writes.
+    """Return a response without the parts that may differ: identity, time, order of a hash, framing of a
+    program's output.
     """
     shown = data.decode("latin-1").replace(str(port), "PORT")
     shown = re.sub(r"(Date|Last-Modified|ETag|Server): .*?\r\n", "", shown)
@@ -74,7 +74,7 @@ def comparable(data: bytes, port: int) -> str:
 
 
 def asked(program: Program, mode: str, root: Path) -> Answers:
-    """What *program* answers to every request."""
+    """Return the responses of *program* to all requests."""
     conf = CONF.format(mode=mode).replace("%MODULES%", program.module_dir)
     with Running(program, Site(conf), root) as running, ThreadPoolExecutor(8) as pool:
         assert running.started, running.said

@@ -1,8 +1,8 @@
-"""Generated configurations and requests: Whimbrel must answer as Debian's apache2 does, and apache2 as
+"""Generated configurations and requests: Whimbrel must respond as Debian's apache2 does, and apache2 as
 itself.
 
-Without WHIMBREL_DIFF_SECONDS a few examples, always the same ones; with it, random ones for that many
-seconds, and a difference is shrunk.
+Without WHIMBREL_DIFF_SECONDS a few fixed examples; with it, random ones for that many seconds, and a
+difference is shrunk.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXAMPLES = 30
 
 
 def check_same(first: Program, second: Program, site: Site, questions: list[Request]) -> None:
-    """Starts both on one document root and compares start-up and every answer."""
+    """Start both on one document root and compare start-up and every response."""
     with tempfile.TemporaryDirectory(prefix="whimbrel-diff-") as folder, ExitStack() as stack:
         os.chmod(folder, 0o755)
         root = Path(folder, "site")

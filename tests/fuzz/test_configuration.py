@@ -38,7 +38,7 @@ def loading(version: str) -> bytes:
 
 
 def ask(folder: Path, data: bytes, dialect: Dialect = V24) -> tuple[int, str]:
-    """What -t says of *data* behind the modules' lines."""
+    """Return the output of -t for *data* after the modules' lines."""
     (folder / "logs").mkdir(exist_ok=True)
     path = folder / "httpd.conf"
     path.write_bytes(loading("2.2" if dialect.version < (2, 4) else "2.4") + b"ServerName localhost\n" + data)
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def names(version: str) -> list[str]:
-    """Directives whose lines nobody outside has to be asked about: no name service, no file to read in."""
+    """Return directives that need neither a name service nor further files."""
     asking = {
         "include",
         "includeoptional",

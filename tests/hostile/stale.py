@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.differential.kept_engines import BEGIN, Clock, Server, masked
+from tests.differential.cache_engines import BEGIN, Clock, Server, masked
 from tests.hostile.changes_on_disk import CHANGES, OLD, Ground
 from tests.hostile.measure import Budget, Measure, Result
 from whimbrel.base.dialect import V24

@@ -39,17 +39,19 @@ class Dialect:
     )
     lines_22: bool = switch(
         "unlisted",
-        "lines, words and ${NAME} by the rules of 2.2: 8 KiB, the environment alone, <If...> up to the last >",
+        "lines, words and ${NAME} by the rules of 2.2: 8 KiB, the environment alone, <If...> up to the "
+        "last >",
     )
     contexts_22: bool = switch(
         "unlisted",
-        "lines stand where 2.2 lets them: setters ask for <Limit>, folders hold aliases; errors name no section",
+        "lines stand where 2.2 lets them: setters ask for <Limit>, directories have aliases; errors name no "
+        "section",
     )
     limit_must_matter: bool = switch(
         "X20", "a <Limit> that changes nothing, or names an unknown method in .htaccess, is an error"
     )
     include_needs_match: bool = switch(
-        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for folders"
+        "X03", "an Include whose wildcard matches nothing is an error; wildcards may stand for directories"
     )
     main_file_may_miss: bool = switch(
         "wire", "with -C or -c lines the default configuration file may be missing"
@@ -70,7 +72,8 @@ class Dialect:
     )
     listen_22: bool = switch(
         "unlisted",
-        "Listen takes the first address of a name and no scope; the same address twice fails when it is bound",
+        "Listen takes the first address of a name and no scope; the same address twice fails when it is "
+        "bound",
     )
     options_mixed_signs: bool = switch("X01", "Options may mix signed and unsigned words")
     options_default_all: bool = switch(
@@ -90,7 +93,7 @@ class Dialect:
         "C09", "without any AllowOverride .htaccess files are ignored (the upgrade guide's wording)"
     )
     checks_log_directories_first: bool = switch(
-        "unlisted", "the folders of all logs are looked for before anything starts"
+        "unlisted", "the directories of all logs must exist before anything starts"
     )
     process_numbers_late: bool = switch(
         "unlisted", "the numbers of processes and threads are checked together, once all is read"
@@ -142,7 +145,8 @@ class Dialect:
     error_page_doctype: str = switch("wire", "the document type of error pages")
     wire_22: bool = switch(
         "wire",
-        "heads of requests, answers and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too Large)",
+        "heads of requests, responses and scripts as 2.2 read and wrote them (302 Found, 414 Request-URI Too "
+        "Large)",
     )
     strict_host: bool = switch("wire", "a Host that is no host name is refused")
     ranges_joined: bool = switch("wire", "overlapping ranges are joined; spaces in the list end it")
@@ -254,7 +258,9 @@ V24 = Dialect(
     user_dot_refused=True,
     leading_dot_is_name=True,
     merge_slashes=True,
-    error_page_doctype='<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">',
+    error_page_doctype=(
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">'
+    ),
     wire_22=False,
     strict_host=True,
     ranges_joined=True,

@@ -55,7 +55,8 @@ class UnknownDirective(ConfigError):
 
     def __init__(self, name: str, place: SourceLocation | None = None, *, declared_by: str = "") -> None:
         super().__init__(
-            f"Invalid command '{name}', perhaps misspelled or defined by a module not included in the server configuration",
+            f"Invalid command '{name}', perhaps misspelled or defined by a module not included in the "
+            f"server configuration",
             place,
             hint=f"add: LoadModule {declared_by}" if declared_by else "",
         )

@@ -74,14 +74,14 @@ def _fields(kind: Any) -> tuple[Field, ...]:
 
 def _replace(record: Any, /, **changes: Any) -> Any:
     """Return a copy with some fields changed."""
-    for one in _known(type(record)).values():
-        if not one.init:
-            if one.name in changes:
+    for f in _known(type(record)).values():
+        if not f.init:
+            if f.name in changes:
                 raise ValueError(
-                    f"field {one.name} is declared with init=False, it cannot be specified with replace()"
+                    f"field {f.name} is declared with init=False, it cannot be specified with replace()"
                 )
-        elif one.name not in changes:
-            changes[one.name] = getattr(record, one.name)
+        elif f.name not in changes:
+            changes[f.name] = getattr(record, f.name)
     return type(record)(**changes)
 
 
@@ -126,9 +126,9 @@ def _build(cls: Any, frozen: bool, slots: bool, eq: bool, repr: bool, kw_only: b
 
 def _known(kind: type[Any]) -> dict[str, Field]:
     """Return the fields of a class and its bases by name; computed at the first call."""
-    found: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
-    if found is None:
-        found = {}
+    known_fields: dict[str, Field] | None = kind.__dict__.get("__record_fields__")
+    if known_fields is None:
+        known_fields = {}
         for base in reversed(kind.__mro__):
             names, given, kw_only = base.__dict__.get("__record_own__", ({}, {}, False))
             for name, written in names.items():
@@ -139,20 +139,20 @@ def _known(kind: type[Any]) -> dict[str, Field]:
                     written,
                     kw_only if one.kw_only is None else one.kw_only,
                 )
-                found[name] = one
-        kind.__record_fields__ = found
-    return found
+                known_fields[name] = one
+        kind.__record_fields__ = known_fields
+    return known_fields
 
 
-def _with_slots(cls: Any, own: dict[str, str]) -> Any:
+def _with_slots(cls: Any, names: dict[str, str]) -> Any:
     """Return a new class with slots, as they cannot be added to an existing one."""
     inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
     members = {
         name: value
         for name, value in cls.__dict__.items()
-        if name not in own and name not in ("__dict__", "__weakref__")
+        if name not in names and name not in ("__dict__", "__weakref__")
     }
-    members["__slots__"] = tuple(name for name in own if name not in inherited)
+    members["__slots__"] = tuple(name for name in names if name not in inherited)
     anew = type(cls)(cls.__name__, cls.__bases__, members)
     anew.__qualname__ = cls.__qualname__
     return anew
@@ -226,21 +226,19 @@ def _arguments(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[
     raises.
     """
     known = _known(cls)
-    values = dict(
-        zip([name for name, one in known.items() if one.init and not one.kw_only], args, strict=False)
-    )
+    values = dict(zip([name for name, f in known.items() if f.init and not f.kw_only], args, strict=False))
     if len(values) < len(args) or not values.keys().isdisjoint(kwargs):
         return None
     values |= kwargs
     out: dict[str, Any] = {}
-    for name, one in known.items():
-        if one.init and name in values:
+    for name, f in known.items():
+        if f.init and name in values:
             out[name] = values.pop(name)
-        elif one.default_factory is not MISSING:
-            out[name] = one.default_factory()
-        elif one.default is not MISSING:
-            out[name] = one.default
-        elif one.init:
+        elif f.default_factory is not MISSING:
+            out[name] = f.default_factory()
+        elif f.default is not MISSING:
+            out[name] = f.default
+        elif f.init:
             return None
     return None if values else out
 
@@ -255,47 +253,48 @@ def _written_init(cls: Any, frozen: bool, slots: bool) -> Any:
     body: list[str] = []
     places: list[str] = []
     keys: list[str] = []
-    for number, one in enumerate(_known(cls).values()):
-        value = one.name
-        if one.init:
-            (keys if one.kw_only else places).append(_parameter(one, number, names))
-            if one.default_factory is not MISSING:
-                value = f"make{number}() if {one.name} is MISSING else {one.name}"
-        elif one.default_factory is not MISSING:
-            names[f"make{number}"] = one.default_factory
+    for number, f in enumerate(_known(cls).values()):
+        value = f.name
+        if f.init:
+            (keys if f.kw_only else places).append(_parameter(f, number, names))
+            if f.default_factory is not MISSING:
+                value = f"make{number}() if {f.name} is MISSING else {f.name}"
+        elif f.default_factory is not MISSING:
+            names[f"make{number}"] = f.default_factory
             value = f"make{number}()"
-        elif one.default is MISSING or not slots:
+        elif f.default is MISSING or not slots:
             continue
         else:
-            names[f"default{number}"], value = one.default, f"default{number}"
-        body.append(f"set_field(self, {one.name!r}, {value})" if frozen else f"self.{one.name} = {value}")
+            names[f"default{number}"], value = f.default, f"default{number}"
+        body.append(f"set_field(self, {f.name!r}, {value})" if frozen else f"self.{f.name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     arguments = ", ".join(["self", *places, *(["*", *keys] if keys else [])])
     return _compiled([f"def made({arguments}):", *(body or ["pass"])], names)
 
 
-def _parameter(one: Field, number: int, names: dict[str, Any]) -> str:
+def _parameter(f: Field, number: int, names: dict[str, Any]) -> str:
     """Return a field as an argument of __init__; its default goes into *names*."""
-    if one.default_factory is not MISSING:
-        names[f"make{number}"] = one.default_factory
-        return f"{one.name}=MISSING"
-    if one.default is MISSING:
-        return one.name
-    names[f"default{number}"] = one.default
-    return f"{one.name}=default{number}"
+    if f.default_factory is not MISSING:
+        names[f"make{number}"] = f.default_factory
+        return f"{f.name}=MISSING"
+    if f.default is MISSING:
+        return f.name
+    names[f"default{number}"] = f.default
+    return f"{f.name}=default{number}"
 
 
 def _compared(cls: Any, owner: str) -> str:
     """Return the fields that count for equality, as a tuple's text."""
-    return "(" + "".join(f"{owner}.{one.name}," for one in _known(cls).values() if one.compare) + ")"
+    return "(" + "".join(f"{owner}.{f.name}," for f in _known(cls).values() if f.compare) + ")"
 
 
 def _written_eq(cls: Any) -> Any:
     return _compiled(
         [
             "def made(self, other):",
-            f"if other.__class__ is self.__class__: return {_compared(cls, 'self')} == {_compared(cls, 'other')}",
+            f"if other.__class__ is self.__class__: return {_compared(cls, 'self')} == "
+            f"{_compared(cls, 'other')}",
             "return NotImplemented",
         ],
         {},
@@ -309,9 +308,7 @@ def _written_hash(cls: Any) -> Any:
 # methods that all share ----------------------------------------------------------------------
 @recursive_repr()
 def _repr(self: Any) -> str:
-    shown = ", ".join(
-        f"{one.name}={getattr(self, one.name)!r}" for one in _known(type(self)).values() if one.repr
-    )
+    shown = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in _known(type(self)).values() if f.repr)
     return f"{type(self).__qualname__}({shown})"
 
 
@@ -356,7 +353,7 @@ class _Match:
     """__match_args__, computed at the first lookup."""
 
     def __get__(self, record: Any, kind: Any) -> tuple[str, ...]:
-        return tuple(one.name for one in _known(kind).values() if one.init and not one.kw_only)
+        return tuple(f.name for f in _known(kind).values() if f.init and not f.kw_only)
 
 
 _STANDARD: Final = _Standard()
@@ -367,17 +364,17 @@ _MATCH: Final = _Match()
 def _standard_fields(kind: Any) -> Any:
     import dataclasses
 
-    standard = [(one.name, one.type, _standard_field(dataclasses, one)) for one in _known(kind).values()]
+    standard = [(f.name, f.type, _standard_field(dataclasses, f)) for f in _known(kind).values()]
     standard_class: Any = dataclasses.make_dataclass(kind.__name__, standard)
     return standard_class.__dataclass_fields__
 
 
-def _standard_field(dataclasses: Any, one: Field) -> Any:
+def _standard_field(dataclasses: Any, f: Field) -> Any:
     given = {
-        name: value for name in ("default", "default_factory") if (value := getattr(one, name)) is not MISSING
+        name: value for name in ("default", "default_factory") if (value := getattr(f, name)) is not MISSING
     }
     return dataclasses.field(
-        init=one.init, repr=one.repr, compare=one.compare, metadata=one.metadata, kw_only=one.kw_only, **given
+        init=f.init, repr=f.repr, compare=f.compare, metadata=f.metadata, kw_only=f.kw_only, **given
     )
 
 

@@ -87,8 +87,8 @@ def _pton(family: int, text: str) -> int | None:
 
 def _mask(text: str, v6: bool) -> int:
     width = 128 if v6 else 32
-    found = _BITS.fullmatch(text)
-    bits = int(found[1]) if found else 0
+    match = _BITS.fullmatch(text)
+    bits = int(match[1]) if match else 0
     if 0 < bits <= width:
         return (_FULL[v6] << (width - bits)) & _FULL[v6]
     dotted = None if v6 else _pton(socket.AF_INET, text)
@@ -163,12 +163,12 @@ class Networks:
         """Return the union of *many*, ready for lookups."""
         sets = list(network_sets)
         holes: dict[tuple[bool, int], set[int]] = {}
-        for one in sets:
-            for key, values in one._holes.items():
+        for networks in sets:
+            for key, values in networks._holes.items():
                 holes.setdefault(key, set()).update(values)
         union_set = cls.__new__(cls)
-        union_set._v4 = _packed(_unpacked(b"".join([one._v4 for one in sets]), False), False)
-        union_set._v6 = _packed(_unpacked(b"".join([one._v6 for one in sets]), True), True)
+        union_set._v4 = _packed(_unpacked(b"".join([networks._v4 for networks in sets]), False), False)
+        union_set._v6 = _packed(_unpacked(b"".join([networks._v6 for networks in sets]), True), True)
         union_set._keep_holes(holes)
         union_set._tables = union_set._ready()
         return union_set

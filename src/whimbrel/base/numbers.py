@@ -86,11 +86,11 @@ def strtol(text: str, base: int = 10) -> tuple[int, str]:
     if base == 0:
         digits = text.lstrip(BLANKS).lstrip("+-")[:3]
         base = 16 if re.match("0[xX][0-9a-fA-F]", digits) else 8 if digits[:1] == "0" else 10
-    found = _BASES[base].match(text)
-    if found is None:
+    match = _BASES[base].match(text)
+    if match is None:
         return 0, text
-    value = decimal(found[2]) if base == 10 else int(found[2], base)
-    return max(-value, -LONG_MAX - 1) if found[1] == "-" else min(value, LONG_MAX), text[found.end() :]
+    value = decimal(match[2]) if base == 10 else int(match[2], base)
+    return max(-value, -LONG_MAX - 1) if match[1] == "-" else min(value, LONG_MAX), text[match.end() :]
 
 
 def strtol_exact(text: str, base: int = 10) -> int | None:
@@ -100,5 +100,7 @@ def strtol_exact(text: str, base: int = 10) -> int | None:
 
 
 def atoi(text: str) -> int:
-    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0 for none."""
+    """Return the number at the start of *text* in 64 bits, truncated to 32 as in the C library; 0
+    for none.
+    """
     return (strtol(text)[0] + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -51,7 +51,8 @@ class Regex:
 # Literals, classes without POSIX names, groups, greedy quantifiers, anchors and the common escapes mean the
 # same in both.
 _COMMON = compile(
-    r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> _]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
+    r"(?:[^\\\[\](){}*+?|$^]|\\[.\\/\-^$*+?()\[\]{}|=\"'&;,:!~%#@<> "
+    r"_]|\\[dDwWsSb](?![^\x00-\x7f])|[|^$]|\((?:\?:)?|\)|"
     r"(?<![*+?(|}])[*+?](?:\?(?!\?))?(?![*+?])|(?<=[^*+?(|{}^])\{\d+(?:,\d*)?\}(?![+?*{])|"
     r"\[\^?[^\\\[\]^](?:[^\\\[\]]|\\[.\\/\-dwsDWS])*\])*"
 )
@@ -69,7 +70,7 @@ _DOLLARS = compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\
 
 def without_end(pattern: str) -> str:
     """*pattern* as it matches under PCRE_NOTEOL: no ``$`` ever does."""
-    return _DOLLARS.sub(lambda found: "(?!)" if found[0] == "$" else found[0], pattern)
+    return _DOLLARS.sub(lambda match: "(?!)" if match[0] == "$" else match[0], pattern)
 
 
 @lru_cache(maxsize=4096)
@@ -165,10 +166,10 @@ class _Pcre:
     def search(self, subject: str) -> Match | None:
         data = subject.encode("latin-1")
         try:
-            found = self._search(data)
+            match = self._search(data)
         except self._gives_up as problem:
-            found = self._search_interpreted(data) if _is_undecided(problem) else None
-        return None if found is None else _BytesFound(found)
+            match = self._search_interpreted(data) if _is_undecided(problem) else None
+        return None if match is None else _BytesFound(match)
 
     def _search_interpreted(self, data: bytes) -> Any:
         if self._interpret is None:

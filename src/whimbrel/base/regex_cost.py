@@ -175,29 +175,29 @@ class _Proof:
         if name == "ANY":
             return self.any
         if name != "IN":
-            found = self.folded(1 << value)
-            return _ANY & ~found if name == "NOT_LITERAL" else found
-        found, negated = 0, False
+            cached = self.folded(1 << value)
+            return _ANY & ~cached if name == "NOT_LITERAL" else cached
+        cached, negated = 0, False
         for kind, member in value:
             kind = str(kind)
             if kind == "NEGATE":
                 negated = True
             elif kind == "LITERAL":
-                found |= 1 << member
+                cached |= 1 << member
             elif kind == "RANGE":
-                found |= (1 << (member[1] + 1)) - (1 << member[0])
+                cached |= (1 << (member[1] + 1)) - (1 << member[0])
             elif kind == "CATEGORY":
-                found |= _CATEGORIES[str(member)]
+                cached |= _CATEGORIES[str(member)]
             else:
                 raise _Unproven
-        found = self.folded(found)
-        return _ANY & ~found if negated else found
+        cached = self.folded(cached)
+        return _ANY & ~cached if negated else cached
 
-    def folded(self, found: int) -> int:
+    def folded(self, characters: int) -> int:
         if not self.folds:
-            return found
+            return characters
         upper, lower = (0x7FFFFFE << 64), (0x7FFFFFE << 96)
-        return found | (found & upper) << 32 | (found & lower) >> 32
+        return characters | (characters & upper) << 32 | (characters & lower) >> 32
 
 
 def _single(body: Any) -> tuple[str, Any] | None:

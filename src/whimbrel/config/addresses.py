@@ -34,10 +34,10 @@ def parse_host_port(text: str) -> HostPort:
     """Take ``80``, ``host``, ``host:80``, ``[::1]:80`` or ``[fe80::1%eth0]:80`` apart; raises BadAddress."""
     if re.fullmatch("[0-9]+", text):
         return HostPort("", _port(text))
-    found = re.fullmatch(r"(.+):([0-9]+)", text, re.DOTALL)
+    match = re.fullmatch(r"(.+):([0-9]+)", text, re.DOTALL)
     if text[:1] == ":" and re.fullmatch(":[0-9]+", text):
         raise BadAddress(text)
-    host, port = (found[1], _port(found[2])) if found else (text, 0)
+    host, port = (match[1], _port(match[2])) if match else (text, 0)
     if host[:1] != "[":
         return HostPort(host, port)
     if host.find("]") != len(host) - 1:
@@ -76,8 +76,8 @@ def resolved(host: str) -> list[str]:
         return [str(ipaddress.ip_address(host))]
     except ValueError:
         pass
-    found = socket.getaddrinfo(host.encode("latin-1"), None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = socket.getaddrinfo(host.encode("latin-1"), None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in addresses))
 
 
 class Unresolved(Exception):

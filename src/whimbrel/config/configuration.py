@@ -130,8 +130,8 @@ class Configuration:
         """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""
         record = self.main.records.get(CoreServerConfig)
         levels = {} if record is None or record.log_level is UNSET else record.log_level
-        own: int = levels.get("", LEVELS.index("warn"))
-        return LEVELS.index(level) <= own
+        limit: int = levels.get("", LEVELS.index("warn"))
+        return LEVELS.index(level) <= limit
 
     def prepare_defaults(self, server: Server) -> None:
         """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""

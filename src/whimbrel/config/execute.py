@@ -79,12 +79,12 @@ class CommandContext(Command):
         return compile_regex(pattern, ignore_case=ignore_case)
 
     def provider(self, group: str, name: str) -> Any:
-        found = self.configuration.provider(group, name)
-        if found is None and group == "expr_variable":
+        provider = self.configuration.provider(group, name)
+        if provider is None and group == "expr_variable":
             from whimbrel.config.unimplemented_lines import variable
 
             return variable(self, name)
-        return found
+        return provider
 
     def loaded(self, module: str) -> bool:
         return self.configuration.loaded(module)
@@ -146,7 +146,8 @@ class CommandContext(Command):
                 if not self.allowed & _NONFATAL_UNKNOWN:
                     raise UnknownDirective(node.name, node.place)
                 self.configuration.warn(
-                    f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not included in the server configuration",
+                    f"Unknown directive {node.name.lower()} perhaps misspelled or defined by a module not "
+                    f"included in the server configuration",
                     code="AH02296",
                     place=node.place,
                 )

@@ -71,4 +71,7 @@ def _loaded(configuration: Configuration, name: str) -> list[str]:
 def unimplemented_words(configuration: Configuration, name: str) -> str:
     """Return the warning about a handler that no loaded module implements."""
     owners = modules_of(name, version_text(configuration.dialect))
-    return f'no loaded module implements the handler "{name}"{f" of {owners[0]}" if owners else ""}: its files are sent as they are'
+    return (
+        f'no loaded module implements the handler "{name}"{f" of {owners[0]}" if owners else ""}: its '
+        f"files are sent as they are"
+    )

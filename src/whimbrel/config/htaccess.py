@@ -169,10 +169,10 @@ class HtaccessCache:
             cached = self._cached[path] = self._read(path, stamp)
         if cached.failure is not None:
             return cached.failure
-        found = cached.parsed.get(override)
-        if found is None:
-            found = cached.parsed[override] = parse(self.configuration, server, path, cached.data, override)
-        return found
+        entry = cached.parsed.get(override)
+        if entry is None:
+            entry = cached.parsed[override] = parse(self.configuration, server, path, cached.data, override)
+        return entry
 
     def _read(self, path: str, stamp: tuple[int, int, int, int]) -> _CachedFile:
         try:

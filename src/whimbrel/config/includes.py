@@ -113,7 +113,8 @@ class Finder:
             return
         if depth >= MAX_DIRECTORY_DEPTH:
             raise ConfigError(
-                f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of {MAX_DIRECTORY_DEPTH}. "
+                f"{self._prefix}Directory '{path}' exceeds the maximum include directory nesting level of "
+                f"{MAX_DIRECTORY_DEPTH}. "
                 "You have probably a recursion somewhere."
             )
         for name in self._entries(path):

@@ -78,13 +78,15 @@ def load_module(configuration: Configuration, name: str, path: str) -> None:
     if row is None or row.is_static:
         tried = absolute if old or "/" in path else path
         raise ConfigError(
-            f"Cannot load {shown} into server: {tried}: {no_library(absolute if tried == absolute else '') or NO_MODULE}"
+            f"Cannot load {shown} into server: {tried}: "
+            f"{no_library(absolute if tried == absolute else '') or NO_MODULE}"
         )
     if row.needs and row.needs not in configuration.modules:
         raise ConfigError(f"Cannot load {shown} into server: {absolute}: undefined symbol: {row.symbol}")
     if row.identifier != name:
         raise ConfigError(
-            f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: {name}"
+            f"Can't locate API module structure `{name}' in file {absolute}: {absolute}: undefined symbol: "
+            f"{name}"
         )
     add_module(configuration, row)
     configuration.loaded_by_directive.append((name, configuration.modules.modules[-1]))

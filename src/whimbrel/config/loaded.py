@@ -112,8 +112,8 @@ class LoadedModules:
         """Load *module*; *further* rows are its directives that have no behaviour yet."""
         self.modules.append(module)
         self.names |= {module.name, module.source}
-        own = [BoundDirective(d, module) for d in module.directives if known_in(d.versions, self.version)]
-        for row in [*own, *further]:
+        rows = [BoundDirective(d, module) for d in module.directives if known_in(d.versions, self.version)]
+        for row in [*rows, *further]:
             key = row.name.lower()
             self._by_name[key] = (row, *self._by_name.get(key, ()))
         for provider in module.providers:
@@ -129,8 +129,8 @@ class LoadedModules:
         try:
             return self._by_spelling[name]
         except KeyError:
-            found = self._by_spelling[name] = self._by_name.get(name.lower())
-            return found
+            rows = self._by_spelling[name] = self._by_name.get(name.lower())
+            return rows
 
     def provider(self, group: str, name: str) -> Any:
         return self._providers.get((group, name))

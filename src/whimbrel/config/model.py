@@ -54,11 +54,11 @@ class Layer:
 
     def record(self, kind: type[R]) -> R:
         """Return the record of *kind*, created if the layer has none."""
-        found = self.records.get(kind)
-        if found is None:
+        existing = self.records.get(kind)
+        if existing is None:
             make = kind if self.prepared is None else self.prepared.get(kind, kind)
-            found = self.records[kind] = make()
-        record: R = found
+            existing = self.records[kind] = make()
+        record: R = existing
         return record
 
 
@@ -132,10 +132,10 @@ class Server:
 
     def record(self, kind: type[R]) -> R:
         """Return the per-server record of *kind* as set so far; created if there is none."""
-        found = self.records.get(kind)
-        if found is None:
-            found = self.records[kind] = kind()
-        record: R = found
+        existing = self.records.get(kind)
+        if existing is None:
+            existing = self.records[kind] = kind()
+        record: R = existing
         return record
 
     def add(self, section: Section) -> None:
@@ -165,8 +165,8 @@ class Server:
     def value(self, kind: type[Any], name: str) -> Any:
         """Return one field of the merged record, its default if no layer sets it."""
         record = self._filled.get(kind) or self.records.get(kind)
-        found = UNSET if record is None else getattr(record, name)
-        return default_of(kind, name) if found is UNSET else found
+        value = UNSET if record is None else getattr(record, name)
+        return default_of(kind, name) if value is UNSET else value
 
     def inherit(self, main: Server) -> None:
         """Lay this virtual host's settings over the main server's, as httpd's ap_fixup_virtual_hosts does."""
@@ -187,14 +187,16 @@ class Server:
         self._outer = main
 
     def _for_hosts(self, kind: type[Any]) -> Any:
-        """Return this main server's per-directory record as all virtual hosts have it that set nothing in it."""
+        """Return this main server's per-directory record as all virtual hosts have it that set
+        nothing in it.
+        """
         if self._passed_on is None:
             self._passed_on = {}
-        found = self._passed_on.get(kind)
-        if found is None:
+        record = self._passed_on.get(kind)
+        if record is None:
             base, make = self.defaults.records[kind], (self.defaults.prepared or {}).get(kind)
-            found = self._passed_on[kind] = base if make is None else merge(base, make())
-        return found
+            record = self._passed_on[kind] = base if make is None else merge(base, make())
+        return record
 
     def _for_all_hosts(self) -> dict[type[Any], Any]:
         """Return all merged records of hosts that set nothing: they share one object."""

@@ -24,7 +24,8 @@ def name_server(configuration: VirtualHostSource, server: Server) -> None:
             server.name = socket.getnameinfo((address, 0), socket.NI_NAMEREQD)[0]
         except OSError as problem:
             configuration.warn(
-                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit ServerName",
+                f"Failed to resolve server name for {address} (check DNS) -- or specify an explicit "
+                f"ServerName",
                 code="AH00549",
                 level="error",
                 cause=f"(EAI {abs(problem.errno or 2)}){problem.strerror}",
@@ -41,7 +42,10 @@ def name_main_server(configuration: Configuration) -> None:
         configuration.main.name = name
         return
     configuration.main.name = name
-    text = f"{configuration.program}: Could not reliably determine the server's fully qualified domain name, using {name}"
+    text = (
+        f"{configuration.program}: Could not reliably determine the server's fully qualified domain "
+        f"name, using {name}"
+    )
     tail = (
         " for ServerName"
         if configuration.dialect.name_virtual_host
@@ -54,13 +58,13 @@ def local_host_name() -> str:
     """Return the machine's name with its domain, or its address, or 127.0.0.1."""
     import socket
 
-    own = socket.gethostname()
+    name = socket.gethostname()
     try:
-        address = socket.getaddrinfo(own, None, type=socket.SOCK_STREAM)[0][4]
+        address = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)[0][4]
     except OSError:
         return "127.0.0.1"
     try:
-        found = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
+        resolved = socket.getnameinfo(address, socket.NI_NAMEREQD)[0]
     except OSError:
-        found = ""
-    return found if "." in found else own if "." in own else str(address[0])
+        resolved = ""
+    return resolved if "." in resolved else name if "." in name else str(address[0])

@@ -52,16 +52,18 @@ def make_checker(row: CatalogueRow, version: str) -> LineCheck:
 def _run_checks(
     state: CommandContext, row: CatalogueRow, name: str, calls: list[list[str]], version: str
 ) -> None:
-    around = check_context(state, version)
+    context = check_context(state, version)
     for words in calls:
-        warned = warning(row.source, name, words, around)
-        for one in (warned, *warned.more) if warned is not None else ():
-            state.warn(one.text, code=one.code, level=one.level, cause=one.cause)
-    message = check_calls(row.source, name, calls, around)
+        warned = warning(row.source, name, words, context)
+        for message_line in (warned, *warned.more) if warned is not None else ():
+            state.warn(
+                message_line.text, code=message_line.code, level=message_line.level, cause=message_line.cause
+            )
+    message = check_calls(row.source, name, calls, context)
     if message:
         raise ConfigError(message)
     for words in calls:
-        for group, name_declared in declares(row.source, name, words, around):
+        for group, name_declared in declares(row.source, name, words, context):
             state.configuration.declare(group, name_declared)
 
 
@@ -105,12 +107,6 @@ def _expression_error(state: CommandContext, text: str, string: bool) -> str:
     except ExprError as problem:
         return problem.reason
     return ""
-
-
-
-
-
-
 
 
 # what happens to them ----------------------------------------------------------------------------
@@ -163,11 +159,14 @@ def refuse_start(configuration: Configuration) -> None:
 
 def _refusal(lines: list[tuple[str, str, str]]) -> str:
     place, name, source = lines[0]
-    text = f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this configuration can't be served"
+    text = (
+        f"whimbrel: {place}: {name} ({source}) is right, but has no behaviour in Whimbrel yet, so this "
+        f"configuration can't be served"
+    )
     others = list(dict.fromkeys(other for _place, other, _source in lines if other != name))
     if not others:
         return text
-    return (
-        text
-        + f"; nor have {', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
+    return text + (
+        f"; nor have "
+        f"{', '.join(others[:SHOWN])}{f' and {len(others) - SHOWN} more' if len(others) > SHOWN else ''}"
     )

@@ -30,7 +30,8 @@ def variable(state: ConfigurationCommand, name: str) -> ExprVariable | None:
     """
     for module, (source, names) in _VARIABLES.items():
         if state.loaded(module) and any(
-            name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in names.split()
+            name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))
+            for pattern in names.split()
         ):
             if not state.in_htaccess:
                 state.configuration.unimplemented.append((state.node, source))

@@ -41,9 +41,7 @@ class NameChain:
     def __init__(self, server: Server, names: list[tuple[Address, Server]], port: int) -> None:
         self.server = server
         self._exact: dict[str, Server] = {}
-        self._ranks: dict[
-            str, int
-        ] = {}  # ranks of exact names, needed if there are wildcard names
+        self._ranks: dict[str, int] = {}  # ranks of exact names, needed if there are wildcard names
         self._wild: list[tuple[int, Callable[[str], bool], Server]] = []
         self._virtual: dict[str, Server] = {}
         self._paths: list[tuple[str, Server]] = []
@@ -141,30 +139,30 @@ class VirtualHostTable:
     def find(self, address: str, port: int) -> NameChain:
         """Return the servers for connections to *address* (text without brackets) and *port*."""
         key = (address, port)
-        found = self._found.get(key)
-        if found is None:
+        chain = self._found.get(key)
+        if chain is None:
             plain = (
                 address[7:] if address.startswith("::ffff:") and "." in address else address.partition("%")[0]
             )
-            found = self._found[key] = self._candidates(
+            chain = self._found[key] = self._candidates(
                 self._of_address(plain, port) or self._default(port), port
             )
-        return found
+        return chain
 
     def _candidates(self, chain: AddressChain | None, port: int) -> NameChain:
         """Return the servers of a chain for connections to *port*, built once for all addresses of the
         machine.
         """
         key = (id(chain), port)
-        found = self._of_chain.get(key)
-        if found is None:
-            found = (
+        chain_of_port = self._of_chain.get(key)
+        if chain_of_port is None:
+            chain_of_port = (
                 NameChain(self.main, [], port)
                 if chain is None or chain.server is None
                 else NameChain(chain.server, chain.names, port)
             )
-            self._of_chain[key] = found
-        return found
+            self._of_chain[key] = chain_of_port
+        return chain_of_port
 
     def prepare(self, port: int) -> None:
         """Build the indexes of large chains for *port*, so that all processes share them after the fork."""
@@ -182,10 +180,10 @@ class VirtualHostTable:
         """2.4 prefers the chain of the exact port to one of any port; 2.2 takes the first that fits."""
         wild = None
         for chain in chains:
-            own = chain.address.port
-            if own == port:
+            chain_port = chain.address.port
+            if chain_port == port:
                 return chain
-            if wild is None and (own == 0 or (either_direction and port == 0)):
+            if wild is None and (chain_port == 0 or (either_direction and port == 0)):
                 if self.old:
                     return chain
                 wild = chain
@@ -265,7 +263,8 @@ class VirtualHostTable:
         elif not self._add_name_22(chain, server, address):
             old = chain.address
             self._warn(
-                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost {old.written}:{old.port}, "
+                f"VirtualHost {address.written}:{address.port} overlaps with VirtualHost "
+                f"{old.written}:{old.port}, "
                 "the first has precedence, perhaps you need a NameVirtualHost directive"
             )
             chain.address, chain.server = address, server
@@ -277,7 +276,8 @@ class VirtualHostTable:
         self._add_name(chain, server, address)
         if address.port != chain.address.port:
             self.configuration.warn(
-                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a NameVirtualHost address is not supported, "
+                f"VirtualHost {address.written}:{address.port} -- mixing * ports and non-* ports with a "
+                f"NameVirtualHost address is not supported, "
                 "proceeding with undefined results",
                 level="error",
             )
@@ -312,9 +312,3 @@ def bucket_of(address: str) -> int:
     key = int.from_bytes(socket.inet_pton(family, address)[-4:], "little")
     key ^= key >> 16
     return ((key >> 8) ^ key) % _BUCKETS
-
-
-
-
-
-

@@ -1,1 +1,6 @@
-"""From tree to typed: argument shapes, httpd's word rules, contexts, AllowOverride."""
+"""From tree to typed directives: argument shapes, httpd's tokenizer, contexts, AllowOverride.
+
+Public: spec.{Directive, Args, Versions, ConfigScope}, context.Context, command.Command, node, shapes.
+tokens splits arguments and expands ${NAME} as httpd does.
+Must not import: expr, registry, config, modules.
+"""

@@ -55,48 +55,48 @@ _WANTS = {
 
 def _exactly(text: str, most: int) -> tuple[list[str], str]:
     """Return up to *most* arguments and the remaining text."""
-    found: list[str] = []
-    while len(found) < most and text:
+    arguments: list[str] = []
+    while len(arguments) < most and text:
         word, text = getword(text)
-        found.append(word)
-    return found, text
+        arguments.append(word)
+    return arguments, text
 
 
 def _take(needed: int, most: int) -> Callable[[str], list[list[str]] | None]:
     """Return between *needed* and *most* arguments; the needed ones must not be empty."""
 
     def calls(text: str) -> list[list[str]] | None:
-        found, left = _exactly(text, most)
-        return None if left or len(found) < needed or not all(found[:needed]) else [found]
+        arguments, left = _exactly(text, most)
+        return None if left or len(arguments) < needed or not all(arguments[:needed]) else [arguments]
 
     return calls
 
 
 def _take12(text: str) -> list[list[str]] | None:
     """Return one or two arguments; an empty second one counts as absent."""
-    found = _take(1, 2)(text)
-    return [call[:1] if call[-1] == "" else call for call in found] if found else None
+    arguments = _take(1, 2)(text)
+    return [call[:1] if call[-1] == "" else call for call in arguments] if arguments else None
 
 
 def _take13(text: str) -> list[list[str]] | None:
     """Return one or three arguments; httpd accepts two if the second is empty."""
-    found = _take(1, 3)(text)
-    return None if found and len(found[0]) == 2 and found[0][1] else found
+    arguments = _take(1, 3)(text)
+    return None if arguments and len(arguments[0]) == 2 and arguments[0][1] else arguments
 
 
 def _take_argv(text: str) -> list[list[str]]:
     """Return all arguments; an empty last one is omitted."""
-    found, left = _exactly(text, MAX_ARGV)
-    return [found[:-1] if found and not found[-1] and not left else found]
+    arguments, left = _exactly(text, MAX_ARGV)
+    return [arguments[:-1] if arguments and not arguments[-1] and not left else arguments]
 
 
 def _until_empty(text: str) -> list[str]:
-    found = []
+    arguments = []
     word, text = getword(text)
     while word:
-        found.append(word)
+        arguments.append(word)
         word, text = getword(text)
-    return found
+    return arguments
 
 
 def _iterate(text: str) -> list[list[str]] | None:

@@ -37,8 +37,6 @@ class Args(Enum):
     NO_ARGS = "none"  # one call: []
 
 
-
-
 class Versions(Flag):
     """The httpd versions that know a directive, a module, a provider."""
 

@@ -29,19 +29,19 @@ def words(text: str) -> list[str]:
     """Return all arguments of *text*; quoted empty ones count."""
     if not _QUOTING.search(text):
         return _WORDS.findall(text)
-    found, at = [], skip_blanks(text)
+    arguments, at = [], skip_blanks(text)
     while at < len(text):
         word, at = plain.getword(text, at)
-        found.append(word)
-    return found
+        arguments.append(word)
+    return arguments
 
 
 Lookup = Callable[[str], "str | None"]
 
 
 def variables(defined: Mapping[str, str], environment: Mapping[str, str]) -> Lookup:
-    """The values of ``${NAME}``: variables of Define (keys in lower case, matched without case), then the
-    environment (matched with case).
+    """Return the values of ``${NAME}``: variables of Define (keys in lower case, matched without case), then
+    the environment (matched with case).
     """
 
     def lookup(name: str) -> str | None:

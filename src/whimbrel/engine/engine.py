@@ -89,7 +89,7 @@ class Engine:
         self._server_field: str | None = None
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
-    # answering ------------------------------------------------------------------------------------------------------------------------------------
+    # answering ------------------------------------------------------------------------------------
     def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
         """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
         head's.
@@ -128,9 +128,9 @@ class Engine:
                 r.status = self._log_unreadable_body(r, failure)
                 await send_error(r, status)
             else:
-                answer = refuse_sync(r, status)
-                if answer is not None:
-                    return answer
+                response = refuse_sync(r, status)
+                if response is not None:
+                    return response
                 if not die_sync(r, status):
                     await die(r, status)
         elif (body.length != 0 or body.failure is not None) and (
@@ -145,8 +145,8 @@ class Engine:
             await die(r, status)
         if r.next is not None:
             r = final_request(r)
-        answer = finalize_sync(r)
-        return await finalize(r) if answer is None else answer
+        response = finalize_sync(r)
+        return await finalize(r) if response is None else response
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
         """Log why the body of *r* could not be read; return the status of the response."""
@@ -224,17 +224,17 @@ class Engine:
 
     def _log_writers(self, server: Server) -> tuple[tuple[Any, ...], frozenset[str]]:
         """Return the access logs of a server, and the request fields in them, in lower case."""
-        found = self._access_logs.get(id(server))
-        if found is None:
+        entry = self._access_logs.get(id(server))
+        if entry is None:
             provider = self.configuration.provider("log", "writers")
             writers = tuple(provider(server)) if provider is not None else ()
-            found = self._access_logs[id(server)] = (
+            entry = self._access_logs[id(server)] = (
                 writers,
                 frozenset(name for writer in writers for name in writer.fields),
             )
-        return found
+        return entry
 
-    # sections -------------------------------------------------------------------------------------------------------------------------------------
+    # sections -------------------------------------------------------------------------------------
     def plain_directories(self, server: Server) -> list[Section]:
         """The <Directory> sections without regular expression, in httpd's order."""
         return self._sorted(server)[0]
@@ -246,16 +246,16 @@ class Engine:
         return self._sorted(server)[1]
 
     def _sorted(self, server: Server) -> tuple[list[Section], list[Section]]:
-        found = self._directories.get(id(server))
-        if found is None:
+        entry = self._directories.get(id(server))
+        if entry is None:
             plain = sorted((s for s in server.directories if s.regex is None), key=lambda s: s.components)
             regexes = sorted(
                 (s for s in server.directories if s.regex is not None), key=lambda s: s.pattern.count("/")
             )
-            found = self._directories[id(server)] = (plain, regexes)
-        return found
+            entry = self._directories[id(server)] = (plain, regexes)
+        return entry
 
-    # sub-requests and redirects -------------------------------------------------------------------------------------------------------------------
+    # sub-requests and redirects -------------------------------------------------------------------
     async def lookup_uri(
         self, r: Request, target: str, method: str = "GET", *, with_query: bool = False
     ) -> Request:
@@ -282,7 +282,7 @@ class Engine:
         """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 
-    # what the server calls itself -----------------------------------------------------------------------------------------------------------------
+    # what the server calls itself -----------------------------------------------------------------
     def construct_url(self, r: Request, uri: str) -> str:
         """Return the absolute URL of *uri* on this server."""
         return identity.construct_url(r, uri)
@@ -301,7 +301,7 @@ class Engine:
         """An HTTP date."""
         return format_http(int(seconds))
 
-    # logs -----------------------------------------------------------------------------------------------------------------------------------------
+    # logs -----------------------------------------------------------------------------------------
     def log_request(self, r: Request, line: LogLine) -> None:
         """Write an error-log line about a request, if LogLevel wants it."""
         if enabled(r.plan.levels, line.module, line.level):

@@ -76,7 +76,7 @@ class LazyEnv(dict[str, str]):
             known=self._known,
         )
 
-    # as a dict ------------------------------------------------------------------------------------------------------------------------------------
+    # as a dict ------------------------------------------------------------------------------------
     def get(self, name: str, default: Any = None) -> Any:
         found = dict.get(self, name)
         if found is not None:

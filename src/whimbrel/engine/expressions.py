@@ -98,8 +98,8 @@ class RequestView:
         return context[1] if context else self.document_root()
 
     def log_id(self, *, connection: bool) -> str:
-        found: str = self.request.connection.log_id if connection else self.request.log_id
-        return found
+        value: str = self.request.connection.log_id if connection else self.request.log_id
+        return value
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
         """Return the status of a sub-request for a URL path or a file, and True if a file exists."""
@@ -113,7 +113,9 @@ class RequestView:
 
 
 def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Return the result of *work*, which rarely suspends; if it does, it runs again on a thread of its own."""
+    """Return the result of *work*, which rarely suspends; if it does, it runs again on a thread
+    of its own.
+    """
     found = run_until_suspended(work())
     if not hasattr(found, "__await__"):
         done: T = found
@@ -129,7 +131,7 @@ def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     return results[0]
 
 
-# Reading --------------------------------------------------------------------------------------------------------------------------------------------
+# Reading ------------------------------------------------------------------------------------------
 class StringExpression:
     """A string of a configuration.  *fixed* is its text if no part depends on the request, else None."""
 
@@ -152,7 +154,9 @@ class StringExpression:
 
 
 def read_condition(cmd: Command, text: str, refusal: str) -> CompiledCondition:
-    """Return the condition *text* of a directive; raises ConfigError: *refusal*, a colon, and what is wrong."""
+    """Return the condition *text* of a directive; raises ConfigError: *refusal*, a colon, and
+    what is wrong.
+    """
     try:
         return compile_condition(
             text, restricted=cmd.in_htaccess, lookup=cmd.provider, place=f"{cmd.place.path}:{cmd.place.line}"
@@ -196,7 +200,7 @@ def reads_of(names: frozenset[str]) -> Reads:
     return reads
 
 
-# Asking ---------------------------------------------------------------------------------------------------------------------------------------------
+# Asking -------------------------------------------------------------------------------------------
 def evaluate(r: Request, condition: CompiledCondition, module: str = "core", *, varies: bool = True) -> bool:
     """Return True if *condition* is true; the Vary field of the response names the fields that were read, if
     *varies*.
@@ -213,7 +217,9 @@ def evaluate_match(
     found: Match | None = EMPTY_MATCH,
     varies: bool = True,
 ) -> tuple[bool, Match | None]:
-    """Return `evaluate` and the last match (*found* if the condition has none), which gives ``$0`` to ``$9``."""
+    """Return `evaluate` and the last match (*found* if the condition has none), which gives
+    ``$0`` to ``$9``.
+    """
     evaluation = Evaluation(RequestView(r, module), found)
     try:
         result = condition.test(evaluation)

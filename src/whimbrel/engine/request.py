@@ -112,8 +112,6 @@ class RequestEngine(Protocol):
         """Log a response that was sent, and cache it if it is cacheable."""
 
 
-
-
 class Request:
     """One request, a sub-request, or the target of an internal redirect.
 
@@ -254,7 +252,8 @@ class Request:
         )
         self.output_filters: list[Any] = []
         self.bytes_sent = 0
-        self.head_bytes = 0  # what went out beside the body, less what of that was lost: see Answer.sent
+        # bytes sent beside the body, less the bytes of the body that were lost: see Response.on_sent
+        self.head_bytes = 0
         self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch

@@ -1,7 +1,6 @@
 """HTTP without input or output (sans-IO): RFC 9110, 9112 and 9113, with httpd's rules where it differs.
 
-Public: syntax (request heads and targets), semantics (conditional requests, ranges, dates, error pages),
-http1, http2.
+Public: syntax (request heads, targets), semantics (conditional requests, ranges, error pages), http1, http2.
 Functions take bytes and return values; sockets are server/, requests are engine/.
 Must not import: engine, modules, server.
 """

@@ -19,8 +19,8 @@ S = TypeVar("S")
 
 
 class Reads(Flag):
-    """What a hook's result depends on besides the merged settings; decides whether the response can be
-    cached.
+    """Inputs of a hook's result besides the merged settings; they decide whether the response can
+    be cached.
     """
 
     NOTHING = 0
@@ -82,8 +82,8 @@ def lazy_maker(file: str, name: str) -> HookMaker:
     """
 
     def make(scope: Scope) -> CompiledHook | None:
-        found: HookMaker = getattr(import_module(file), name)
-        return found(scope)
+        maker: HookMaker = getattr(import_module(file), name)
+        return maker(scope)
 
     make.__module__ = file
     return make

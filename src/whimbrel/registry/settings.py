@@ -113,11 +113,13 @@ def _generate(kind: Any) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any
         else:
             merging.append(f" low = base.{name}")
             merging.append(
-                f" out.{name} = low if high is UNSET else high if low is UNSET else combine{number}(low, high)"
+                f" out.{name} = low if high is UNSET else high if low is UNSET else combine{number}(low, "
+                f"high)"
             )
         filling.append(f" value = record.{name}")
         filling.append(
-            f" out.{name} = {f'make{number}()' if make is not None else f'default{number}'} if value is UNSET else value"
+            f" out.{name} = {f'make{number}()' if make is not None else f'default{number}'} if value is "
+            f"UNSET else value"
         )
     exec(
         "\n".join([*merging, " return out", *filling, " return out"]), names

@@ -46,7 +46,9 @@ class RangeError(EditError):
 
 
 class OverlapError(EditError):
-    """Two edits want the same bytes; *first* and *second* are the groups they belong to (maybe the same one)."""
+    """Two edits want the same bytes; *first* and *second* are the groups they belong to (maybe
+    the same one).
+    """
 
     def __init__(self, first: Group, second: Group, place: int) -> None:
         super().__init__(f"the edits {first.label or '?'} and {second.label or '?'} overlap at byte {place}")

@@ -76,7 +76,9 @@ class _Formatter:
             yield b"\n"
 
     def _pieces(self) -> Iterator[tuple[Node | Close, int, bool]]:
-        """Everything in the order of the file, with its depth and whether names in it are directives' names."""
+        """Everything in the order of the file, with its depth and whether names in it are
+        directives' names.
+        """
         waiting: list[tuple[Node | Close, int, bool]] = [
             (node, 0, True) for node in reversed(self.document.children)
         ]

@@ -96,8 +96,8 @@ def numbered(source: str) -> Iterator[Scanned]:
 
 
 def _next_unusual(source: str, at: int) -> int:
-    found = _UNUSUAL.search(source, at)
-    return found.start() if found else len(source)
+    match = _UNUSUAL.search(source, at)
+    return match.start() if match else len(source)
 
 
 def origin(source: str, start: int, rules: LineRules) -> tuple[str, list[int]]:

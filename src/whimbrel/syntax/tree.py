@@ -51,7 +51,9 @@ class Malformed(Piece):
 
 @dataclass(slots=True, eq=False)
 class Directive(Piece):
-    """*name* as written (quotes removed); *args* is the rest of the line, unsplit, ``${...}`` not expanded."""
+    """*name* as written (quotes removed); *args* is the rest of the line, unsplit, ``${...}`` not
+    expanded.
+    """
 
     name: str
     args: str

@@ -78,5 +78,5 @@ def skip_blanks(text: str, at: int = 0) -> int:
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -1,5 +1,5 @@
-"""Our data classes do what those of the standard library do: every expectation comes from the same class made
-by `dataclasses`.
+"""lazy_dataclasses equal the standard library's: every expected value comes from the same class built by
+`dataclasses`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ Maker = Callable[..., Any]
 
 
 def family(made: Any) -> dict[str, Any]:
-    """Classes of every kind that Whimbrel has, made by *made* (a module with `dataclass` and `field`)."""
+    """Return classes of every kind that Whimbrel has, built by *made* (a module with `dataclass` and
+    `field`).
+    """
     dataclass, field = made.dataclass, made.field
 
     @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ OURS, THEIRS = family(lazy_dataclasses), family(dataclasses)
 
 
 def outcome(work: Callable[[], Any]) -> str:
-    """What *work* gives, or how it fails; object addresses differ and are no part of it."""
+    """Return the result of *work*, or how it fails; object addresses are masked."""
     try:
         return str(work())
     except Exception as problem:

@@ -1,5 +1,5 @@
-"""Expressions as httpd has them.  What matches was asked of the running server where the two versions differ;
-times are bounds, not measurements.
+"""Regular expressions as httpd matches them.  Expected matches come from the running servers where the
+versions differ; times are bounds, not measurements.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def test_ways_to_name_a_handler(line: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_only_a_request_knows(line: str, tmp_path: Path) -> None:
-    """Where the handler is known too late to refuse the start, the request is."""
+    """If the handler is known too late to refuse the start, the request is refused."""
     conf = f"{PROXY}SetEnvIf Host . H=proxy:fcgi://localhost\n"
     made = serving(tmp_path, f"{conf}RewriteEngine on\n{line}\n")
     assert messages(made) == []

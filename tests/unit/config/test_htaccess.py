@@ -1,5 +1,5 @@
-""".htaccess files: what is admitted, what is said, and when the file is read again.  Expected texts are the
-servers' own.
+""".htaccess files: admitted directives, messages, and when a file is read again.  Expected texts are the
+servers'.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def test_nonfatal_only_warns(tmp_path: Path) -> None:
         ("AH02295", "SetEnv in .htaccess forbidden by AllowOverride"),
         (
             "AH02296",
-            "Unknown directive bogus perhaps misspelled or defined by a module not included in the server configuration",
+            "Unknown directive bogus perhaps misspelled or defined by a module not included in the server "
+            "configuration",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Include: which files, in which order, and what is said.  Expected texts are 2.4.71's and 2.2.34's (@ is the
+"""Include: files, order and messages.  Expected texts are those of 2.4.71 and 2.2.34 (@ is the
 server root).
 """
 
@@ -49,7 +49,7 @@ def test_old_dialect_lets_wildcards_match_nothing(tmp_path: Path) -> None:
 
 
 def test_order_of_a_folder(tmp_path: Path) -> None:
-    """Byte order, dot files too, folders where their name stands."""
+    """Byte order, dot files included, directories at the position of their name."""
     files = {
         f"conf/d/{name}": f"SetEnv {name.replace('/', '_')} 1\n"
         for name in ("b", "a/z", "a/B", ".c", "B", "c")

@@ -18,19 +18,28 @@ LOADING: list[tuple[str, str]] = [
     (
         "LoadModule x_module /m/mod_x.so",
         HEAD
-        + "Cannot load /m/mod_x.so into server: /m/mod_x.so: cannot open shared object file: No such file or directory",
+        + (
+            "Cannot load /m/mod_x.so into server: /m/mod_x.so: cannot open shared object file: No such file "
+            "or directory"
+        ),
     ),
     (
         "LoadModule environ_module /m/mod_env.so",
         HEAD
-        + "Can't locate API module structure `environ_module' in file /m/mod_env.so: /m/mod_env.so: undefined symbol: environ_module",
+        + (
+            "Can't locate API module structure `environ_module' in file /m/mod_env.so: /m/mod_env.so: "
+            "undefined symbol: environ_module"
+        ),
     ),
     ("LoadModule so_module modules/mod_so.so", HEAD + "module so_module is built-in and can't be loaded"),
     ("LoadModule log_config_module m/mod_log_config.so", "Syntax OK"),
     (
         "LoadModule env_module",
         HEAD
-        + "LoadModule takes two arguments, a module name and the name of a shared object file to load it from",
+        + (
+            "LoadModule takes two arguments, a module name and the name of a shared object file to load it "
+            "from"
+        ),
     ),
     (
         "LoadModule env_module m/mod_env.so",
@@ -39,7 +48,10 @@ LOADING: list[tuple[str, str]] = [
     (
         "LoadModule cache_disk_module /m/mod_cache_disk.so",
         HEAD
-        + "Cannot load /m/mod_cache_disk.so into server: /m/mod_cache_disk.so: undefined symbol: ap_cache_cacheable_headers_in",
+        + (
+            "Cannot load /m/mod_cache_disk.so into server: /m/mod_cache_disk.so: undefined symbol: "
+            "ap_cache_cacheable_headers_in"
+        ),
     ),
     (
         "LoadModule mpm_worker_module m/mod_mpm_worker.so",
@@ -90,7 +102,8 @@ def test_contexts(tmp_path: Path, conf: str, old: str, new: str) -> None:
 def test_unknown_directive(tmp_path: Path) -> None:
     assert Site(tmp_path, "\nNosuch x\n").check() == (
         "AH00526: Syntax error on line 2 of @/conf/httpd.conf:\n"
-        "Invalid command 'Nosuch', perhaps misspelled or defined by a module not included in the server configuration"
+        "Invalid command 'Nosuch', perhaps misspelled or defined by a module not included in the server "
+        "configuration"
     )
 
 
@@ -106,7 +119,8 @@ def test_directive_without_behaviour_is_noted(tmp_path: Path) -> None:
 
 def test_sections_in_order_of_merging(tmp_path: Path) -> None:
     conf = (
-        '<Directory ~ "^/b">\n</Directory>\n<Directory /a/b>\n</Directory>\n<Directory />\n</Directory>\n<DirectoryMatch a>\n</DirectoryMatch>\n'
+        '<Directory ~ "^/b">\n</Directory>\n<Directory /a/b>\n</Directory>\n<Directory />\n</Directory>\n'
+        "<DirectoryMatch a>\n</DirectoryMatch>\n"
         "<Directory /c>\n</Directory>\n<VirtualHost *:80>\n<Directory /d>\n</Directory>\n</VirtualHost>\n"
     )
     configuration = Site(tmp_path, conf).load()

@@ -1,4 +1,4 @@
-"""Reading files into a tree.  Every expected text is what 2.4.71 or 2.2.34 said to the same lines (@ is the
+"""Reading files into a tree.  Every expected text is that of 2.4.71 or 2.2.34 for the same lines (@ is the
 server root).
 """
 
@@ -49,9 +49,9 @@ def test_nesting(tmp_path: Path, conf: str, text: str) -> None:
 
 def test_old_dialect_keeps_spelling_and_has_no_codes(tmp_path: Path) -> None:
     site = Site(tmp_path, "<Virtualhost *> On\n")
-    assert (
-        site.check("2.2")
-        == "httpd: Syntax error on line 1 of @/conf/httpd.conf: @/conf/httpd.conf:1: <Virtualhost> was not closed."
+    assert site.check("2.2") == (
+        "httpd: Syntax error on line 1 of @/conf/httpd.conf: @/conf/httpd.conf:1: <Virtualhost> was not "
+        "closed."
     )
     assert (
         Site(tmp_path, f"{BAD}\n").check("2.2") == f"Syntax error on line 1 of @/conf/httpd.conf:\n{REASON}"

@@ -20,7 +20,8 @@ from whimbrel.config.unimplemented import refuse_start
 from whimbrel.registry.module import Module
 
 CORE = (
-    "LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule lua_module m/mod_lua.so\nLoadModule ssl_module m/mod_ssl.so\n"
+    "LoadModule mpm_event_module m/mod_mpm_event.so\nLoadModule lua_module m/mod_lua.so\n"
+    "LoadModule ssl_module m/mod_ssl.so\n"
     "LoadModule md_module m/mod_md.so\n"
 )
 

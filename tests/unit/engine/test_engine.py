@@ -1,4 +1,4 @@
-"""What an engine keeps, and when."""
+"""What an engine caches, and when."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A variable that no other request has is made when somebody asks for it, once for a request and all that
-belongs to it.
+"""A variable that is unique to a request is built at its first read, once for a request and all its
+sub-requests.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def engine(root: Path, more: str, dialect: Dialect = V24) -> Engine:
 @pytest.mark.parametrize("dialect", [V24, V22])
 @pytest.mark.parametrize("path", ["/a.txt", "/sub/", "/sub/?x"])
 def test_kept_answers_have_ids_of_their_own(root: Path, more: str, dialect: Dialect, path: str) -> None:
-    """In the access log; that they are kept is asked of the file."""
+    """Cached responses have different values of it in the access log; the file shows that they are cached."""
     serving = engine(root, more, dialect)
     lines = [ask(serving, path, [f"Cookie: {number}"])[1][0].rstrip("\n") for number in range(4)]
     assert all(re.fullmatch(ID[dialect] + " 200", line) for line in lines), lines

@@ -1,4 +1,4 @@
-"""Long work in slices: the loop turns between them, whatever the number of requests that need many."""
+"""Long work in slices: the loop ticks between them, however many requests have long work."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from whimbrel.engine.response import Response
 from whimbrel.engine.time_slices import MAX_SHORT, Slices, Turns, names_in
 from whimbrel.http.syntax.head import InputState, read_head
 
-# seconds of processor time that 19 of 20 turns of the loop may take: a slice and its last step, on a slow
-# machine
+# seconds of processor time that 19 of 20 ticks may take: a slice and its last step, on a slow machine
 LONGEST = 0.004
 ENTRIES = 3000
 CONF = """LoadModule negotiation_module modules/mod_negotiation.so
@@ -51,7 +50,7 @@ async def answered(serving: Engine, path: str) -> int:
 
 
 async def turns_beside(serving: Engine, path: str, count: int) -> list[float]:
-    """The processor time of each turn of the loop while *count* requests for *path* are answered."""
+    """Return the processor time of each tick while *count* requests for *path* are served."""
     work = [asyncio.create_task(answered(serving, f"{path}?{number}")) for number in range(count)]
     turns, before = [], thread_time()
     while not all(task.done() for task in work):
@@ -90,7 +89,7 @@ def test_short_work_does_not_wait() -> None:
 
 
 def test_one_slice_in_each_turn() -> None:
-    """Two pieces of work alternate, and one that is cancelled holds up nobody."""
+    """Two pieces of work alternate, and a cancelled one delays no other."""
     turns = Turns()
     seen: list[str] = []
 

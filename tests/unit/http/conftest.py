@@ -18,7 +18,9 @@ def recorded() -> Callable[[str], Sequence[Record]]:
 
 @pytest.fixture
 def answers(recorded: Callable[[str], Sequence[Record]]) -> Callable[..., Iterator[tuple[Any, ...]]]:
-    """(case, version, request, response) of every recorded answer of the cases whose title begins so."""
+    """Return (case, version, request, response) of every recorded exchange of the cases whose title begins
+    with the given text.
+    """
 
     def walk(family: str, title: str = "") -> Iterator[tuple[Any, ...]]:
         for case in recorded(family):

@@ -1,4 +1,4 @@
-"""Formatting: what it does to a file, and that it never changes what the file says."""
+"""Formatting: its effect on a file, and that the meaning never changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def spelled(name: str) -> str | None:
 
 
 def said(data: bytes, rules: object) -> list[tuple[str, str]]:
-    """What httpd reads of a file: names in lower case, arguments as they are."""
+    """Return what httpd reads of a file: names in lower case, arguments unchanged."""
     lines = [text for _s, _e, _n, text in scan(as_text(data), rules) if text and text[0] != "#"]  # type: ignore[arg-type]
     return [(name.encode("latin-1").lower().decode("latin-1"), args) for name, args in map(split_name, lines)]
 
@@ -46,7 +46,8 @@ def said(data: bytes, rules: object) -> list[tuple[str, str]]:
         ),
         (
             b"<Directory />\n<IfModule x>\n# why\nOptions \\\n   None\n</IfModule>\n</Directory>\n",
-            b"<Directory />\n    <IfModule x>\n        # why\n        Options \\\n   None\n    </IfModule>\n</Directory>\n",
+            b"<Directory />\n    <IfModule x>\n        # why\n        Options \\\n   None\n"
+            b"    </IfModule>\n</Directory>\n",
         ),
         (
             b"<macro m servername>\nservername x\n</macro>\n",

@@ -1,4 +1,6 @@
-"""One word of a line.  Expected values: what 2.4.71 and 2.2.34 echo in "Illegal option WORD"."""
+"""One argument of a line.  Expected values are those that 2.4.71 and 2.2.34 print in "Illegal
+option WORD".
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Origin response cache: key, entry, validity, eviction.  It is internal and not RFC 9111, which is
-mod_cache.
+"""Origin response cache: key, entry, validity, eviction.  It is internal; RFC 9111 is mod_cache.
 
 Public: index.{ResponseCache, CacheIndex}, entry.CachedResponse, key.{RawHead, KeySpec}, fd_cache.FdCache.
 A cached response is used only for a complete head for which the general path gives the same bytes.

@@ -41,11 +41,11 @@ class CachedFileResponse(Response):
         self.received_at = now
 
     def head(self, date: bytes) -> bytes:
-        """See Answer.head."""
+        """See Response.head."""
         return self._cached.serialize_head(self._connection, date, self._now)
 
     def on_sent(self, count: int, more: int = 0) -> None:
-        """Write the log lines; see Answer.sent."""
+        """Write the log lines; see Response.on_sent."""
         engine = self._engine
         log_hit(
             self._cached,

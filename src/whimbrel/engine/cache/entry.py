@@ -120,36 +120,36 @@ class CachedResponse:
 
     def __init__(
         self,
-        answer: Response,
+        response: Response,
         head: Head,
         body: bytes,
         logs: tuple[Any, ...],
         file: FileSegment | None = None,
     ) -> None:
-        r = answer.request
+        r = response.request
         self.request = r
         self.head: Head | RawHead = head
         self.changed = r.headers_in if getattr(r.headers_in, "all_fields_used", True) else None
-        self.head_prefix, self.head_suffix, self.body = answer.head_prefix, answer.head_suffix, body
+        self.head_prefix, self.head_suffix, self.body = response.head_prefix, response.head_suffix, body
         self.remade = r.body_factory
         self.file = b"" if file is None else to_bytes(file.path)
         self.stamp = None if file is None or r.finfo is None else stat_signature(r.finfo)
-        self.chunked = answer.framing is Framing.CHUNKED
+        self.chunked = response.framing is Framing.CHUNKED
         self.payload = self._framed(body)  # as HTTP/1 sends it
         self.large = len(self.payload) >= LARGE_THRESHOLD
         self.number = next(_numbers)
-        self.clock_fields = _clock_pieces(r, answer.head_suffix)
+        self.clock_fields = _clock_pieces(r, response.head_suffix)
         self.keepalive_slot = keepalive_slot(
-            r, answer.head_suffix
+            r, response.head_suffix
         )  # what follows Date around the Keep-Alive count, and its start
         self.digits = len(str(r.keepalive_max))
-        self.close = answer.close
+        self.close = response.close
         self.client = r.connection.client_ip if r.deps.on_client else None
         self.first_client = r.connection.client_ip
         self.address_lists = () if r.deps.on_client else r.deps.address_lists
         self.any_query = not r.deps.on_query
         self.max_served = (
-            r.server_conf(CoreServerConfig).max_keep_alive if not answer.close else 0
+            r.server_conf(CoreServerConfig).max_keep_alive if not response.close else 0
         ) or 1 << 60
         self.dependencies: tuple[FileDependency, ...] = r.deps.minimal()
         self.logs: tuple[Any, ...] | None = logs
@@ -157,7 +157,7 @@ class CachedResponse:
         self.events: tuple[LogLine, ...] = tuple(r.log_lines)
         self.size, self.head_size = (
             len(body) if file is None else file.length,
-            len(answer.head_prefix) + DATE_BYTES + len(answer.head_suffix),
+            len(response.head_prefix) + DATE_BYTES + len(response.head_suffix),
         )
         copies = 1 + self.chunked + (not self.large)  # in `payload` and in `data`
         lists = sum([NOTE + len(note.path) for note in self.dependencies]) + sum(
@@ -204,7 +204,9 @@ class CachedResponse:
         """Return True if *client* is in the same of `address_lists` as the client that the response was built
         for.
         """
-        return all((client in one) is (self.first_client in one) for one in self.address_lists)
+        return all(
+            (client in addresses) is (self.first_client in addresses) for addresses in self.address_lists
+        )
 
     def release_request(self, bare: RawHead) -> None:
         """Release what later uses do not read: most of the memory of the request and its head; *bare*
@@ -227,10 +229,12 @@ class CachedResponse:
         does not.
         """
         templates = [log.freeze(self.request, any_query=self.any_query) for log in logs]
-        self.writers = tuple([(log.sink, one.fill) for log, one in zip(logs, templates, strict=True)])
+        self.writers = tuple(
+            [(log.sink, template.fill) for log, template in zip(logs, templates, strict=True)]
+        )
         self.is_log_line_stable = self.is_log_line_stable and all(line.is_stable for line in templates)
         self.log_shows_size = self.keepalive_slot is not None and any(line.shows_size for line in templates)
-        outlines = tuple([one.outline for one in templates if one.outline is not None])
+        outlines = tuple([template.outline for template in templates if template.outline is not None])
         self.log_templates = outlines if len(outlines) == len(templates) else None
         self.missing_values = {hole: b"-" for _fills, holes in outlines for hole in holes}
         self.logs = None
@@ -326,30 +330,30 @@ class CachedResponse:
             recent.begin(int(now))
         digits = self._digits(connection) if self.log_shows_size else 0
         key = (self.number, logged, connection.client_ip, digits)
-        found = recent.entries.get(key)
-        if found is None:
+        lines = recent.entries.get(key)
+        if lines is None:
             if self.log_templates is None:
                 view = CachedRequestView(self, connection, now, RawHead(head, logged))
-                found = tuple([line(view) for _sink, line in self.writers])
+                lines = tuple([line(view) for _sink, line in self.writers])
             else:
                 values = template_values(head, logged, engine.escaped_fields, self.missing_values)
-                found = tuple(
+                lines = tuple(
                     [pieces % values for pieces in self._pieces(self.log_templates, connection, now, digits)]
                 )
-            recent.put(key, found, len(head))
-        return found
+            recent.put(key, lines, len(head))
+        return lines
 
     def _pieces(
         self, outlines: tuple[LogTemplate, ...], connection: Connection, now: float, digits: int
     ) -> tuple[bytes, ...]:
         """Return the lines for one client and one second, with holes for the logged fields."""
         key, recent = (self.number, connection.client_ip, digits), self.request.engine.log_lines
-        found = recent.entries.get(key)
-        if found is None:
+        pieces = recent.entries.get(key)
+        if pieces is None:
             view = CachedRequestView(self, connection, now, None)
-            found = tuple([render_template(outline, view) for outline in outlines])
-            recent.put(key, found, len(self.head.raw))
-        return found
+            pieces = tuple([render_template(outline, view) for outline in outlines])
+            recent.put(key, pieces, len(self.head.raw))
+        return pieces
 
     def log_lines(self, connection: Connection, now: float) -> tuple[tuple[LogSink, bytes], ...]:
         """Return the access-log lines of a hit by the same head, byte for byte; for entries whose lines are
@@ -393,8 +397,8 @@ def _clock_pieces(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str
     pieces: list[bytes | Callable[[int], str]] = [after]
     for text, render in r.deps.clock_fields:
         last = pieces.pop()
-        before, found, behind = last.partition(to_bytes(text)) if isinstance(last, bytes) else (b"", b"", b"")
-        if not found or after.count(found) > 1:
+        before, match, behind = last.partition(to_bytes(text)) if isinstance(last, bytes) else (b"", b"", b"")
+        if not match or after.count(match) > 1:
             return ()
         pieces += [before, render, behind]
     return tuple(pieces) if len(pieces) > 1 else ()

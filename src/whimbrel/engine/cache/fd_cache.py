@@ -47,7 +47,7 @@ class FdCache:
         if handle >= 0:
             if len(self._files) >= self._most:
                 self._close(
-                    next((one for one in self._files if one not in self._used), next(iter(self._files)))
+                    next((entry for entry in self._files if entry not in self._used), next(iter(self._files)))
                 )
             self._files[path] = (stamp, handle)
             self._used.add(path)
@@ -55,7 +55,7 @@ class FdCache:
 
     def sweep(self) -> None:
         """Close what has not been used since the last sweep."""
-        for path in [one for one in self._files if one not in self._used]:
+        for path in [entry for entry in self._files if entry not in self._used]:
             self._close(path)
         self._used.clear()
 

@@ -88,13 +88,13 @@ class ResponseCache:
 
     def index(self, address: str, port: int) -> CacheIndex:
         """Return the index of one of the server's addresses."""
-        found = self._indexes.pop((address, port), None)
-        if found is None:
-            found = CacheIndex(self)
+        index = self._indexes.pop((address, port), None)
+        if index is None:
+            index = CacheIndex(self)
             if len(self._indexes) >= MAX_INDEXES:
                 self._indexes.pop(next(iter(self._indexes))).close()
-        self._indexes[address, port] = found
-        return found
+        self._indexes[address, port] = index
+        return index
 
     def indexes(self) -> Iterator[CacheIndex]:
         """Iterate over all indexes, including those of HTTP/2."""
@@ -115,15 +115,15 @@ class ResponseCache:
         self, names: frozenset[str], logged: frozenset[str], lists: Lists, tests: Tests
     ) -> KeySpec:
         """Return the one set of these fields."""
-        found = self._sets.get((names, logged, lists, tests))
-        if found is None:
+        spec = self._sets.get((names, logged, lists, tests))
+        if spec is None:
             if len(self._sets) >= MAX_SETS:
                 self._sets.clear()
                 self.forget_lines()
             self._key_spec_count += 1
-            found = KeySpec(names, logged, lists, tests, self._key_spec_count)
-            self._sets[names, logged, lists, tests] = found
-        return found
+            spec = KeySpec(names, logged, lists, tests, self._key_spec_count)
+            self._sets[names, logged, lists, tests] = spec
+        return spec
 
     def note_line(self, line: bytes) -> None:
         """Account for one more request line in an index; drop the lines of all indexes where they exceed the
@@ -140,14 +140,14 @@ class ResponseCache:
         for index in self.indexes():
             index.forget_lines()
 
-    def store(self, head: Head, answer: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
-        """Store *answer* if it depends on nothing but the head, the client's address and files that are
+    def store(self, head: Head, response: Response, writers: tuple[Any, ...], logged: frozenset[str]) -> None:
+        """Store *response* if it depends on nothing but the head, the client's address and files that are
         settled.
 
         *writers* are its access logs, *logged* the request fields in them.
         """
-        r = answer.request
-        if not _is_cacheable(r, answer) or (head.url is not None and head.url.password is not None):
+        r = response.request
+        if not _is_cacheable(r, response) or (head.url is not None and head.url.password is not None):
             return
         if r.deps.clock_fields and any(w.logs_response_fields for w in writers):
             return
@@ -163,11 +163,11 @@ class ResponseCache:
             or r.untracked_args != head.query
             or r.env.__class__ not in (dict, LazyEnv)
         )  # a document's variables, QUERY_STRING among them, for logs
-        body = b"".join(part for part in answer.parts if isinstance(part, bytes))
+        body = b"".join(part for part in response.parts if isinstance(part, bytes))
         if len(body) > MAX_BODY:
             return
-        file = next((part for part in answer.parts if isinstance(part, FileSegment)), None)
-        cached, connection = CachedResponse(answer, head, body, writers, file), r.connection
+        file = next((part for part in response.parts if isinstance(part, FileSegment)), None)
+        cached, connection = CachedResponse(response, head, body, writers, file), r.connection
         if cached.weight <= MAX_WEIGHT and raw_head.has_plain_form(head.raw):
             bare, index = RawHead(head.raw), self.index(connection.local_ip, connection.local_port)
             (index.http2 if head.version >= HTTP_2 else index).put(cached, head, bare, r.headers_in, logged)
@@ -348,20 +348,27 @@ class CacheIndex:
             self._answers.note_line(line)
             self._lines[line] = known
         if known.tested:
-            present = [one.partition(b":")[0].lower() for one in lines[1:-2]]
+            present = [line_bytes.partition(b":")[0].lower() for line_bytes in lines[1:-2]]
             if any(present.count(name) > 1 for name in known.tested):
                 return None  # predicates are evaluated on joined values
-        found = known.build_key(lines, line, cached.request.connection.client_ip)
-        return None if found is None else found[0]
+        key = known.build_key(lines, line, cached.request.connection.client_ip)
+        return None if key is None else key[0]
 
     def _key_spec_for(
-        self, names: frozenset[str], logged: frozenset[str], own: Lists, tests: Tests, known: KeySpec | None
+        self,
+        names: frozenset[str],
+        logged: frozenset[str],
+        new_lists: Lists,
+        tests: Tests,
+        known: KeySpec | None,
     ) -> KeySpec:
-        """Return the set of what a response depends on, and of what others to its request line do (*known*)."""
-        lists, sets = own, dict(tests)
+        """Return the set of what a response depends on, and of what others to its request line do
+        (*known*).
+        """
+        lists, sets = new_lists, dict(tests)
         if known is not None:
             names, logged = names | known.names, logged | known.logged
-            lists = tuple(dict.fromkeys(known.lists + own))
+            lists = tuple(dict.fromkeys(known.lists + new_lists))
             sets = {
                 **dict(known.tests),
                 **{
@@ -370,7 +377,7 @@ class CacheIndex:
                 },
             }
         if len(lists) > MAX_LISTS:
-            lists = own  # the others may belong to settings that were replaced
+            lists = new_lists  # the others may belong to settings that were replaced
         if BY_CLIENT in names or len(lists) > MAX_LISTS:
             names, lists = names | {BY_CLIENT}, ()
         names |= {name for name, many in sets.items() if len(many) > MAX_LISTS}
@@ -425,11 +432,11 @@ def is_cacheable_head(head: Head) -> bool:
     )
 
 
-def _has_cacheable_body(r: Request, answer: Response) -> bool:
+def _has_cacheable_body(r: Request, response: Response) -> bool:
     """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
     alone.
     """
-    parts, old = answer.parts, r.proto < (2, 0)
+    parts, old = response.parts, r.proto < (2, 0)
     if r.body_factory is not None and (r.output_filters or not old):
         return False
     if all(isinstance(part, bytes) for part in parts):
@@ -440,17 +447,17 @@ def _has_cacheable_body(r: Request, answer: Response) -> bool:
         and len(parts) == 1
         and isinstance(part, FileSegment)
         and part.path == r.filename
-        and answer.framing is Framing.LENGTH
+        and response.framing is Framing.LENGTH
         and r.status == 200
         and r.finfo is not None
         and part.length == r.finfo.st_size
     )
 
 
-def _is_cacheable(r: Request, answer: Response) -> bool:
+def _is_cacheable(r: Request, response: Response) -> bool:
     if not r.may_cache or r.connection.is_draining or r.method_number != 0 or r.assbackwards:
         return False
-    if answer.stream is not None or answer.framing is Framing.CLOSE:
+    if response.stream is not None or response.framing is Framing.CLOSE:
         return False
     if r.connection.proxied is not None:
         # the key has the connection's address, which is the proxy's here, whatever the virtual host
@@ -458,12 +465,12 @@ def _is_cacheable(r: Request, answer: Response) -> bool:
         return False
     if r.next is not None:
         return False  # its ErrorDocument failed: logs show that request, which has sent nothing
-    if r.body_in.length != 0 or not _has_cacheable_body(r, answer):
+    if r.body_in.length != 0 or not _has_cacheable_body(r, response):
         return False
     if (
-        answer.close
+        response.close
         and "nokeepalive" not in r.env
         and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
     ):
         return False  # the connection has had its number of requests: others have not
-    return r.deps.is_settled(r.time) and not has_untracked_clock_field(r, answer.head_suffix)
+    return r.deps.is_settled(r.time) and not has_untracked_clock_field(r, response.head_suffix)

@@ -70,8 +70,9 @@ Tests = tuple[
 LoggedLines = tuple[bytes, ...]
 Fill = Callable[[Any], bytes]
 LogTemplate = tuple[tuple[Fill, ...], tuple[bytes, ...]]
-"""A line of an access log in pieces: what makes those between its holes, one more than there are holes; and what belongs into these: a field by its
-lower-case name, the request line for b""."""
+"""Template of an access-log line: functions for the texts between its holes (one more than there are holes),
+and the holes: a request field by its lower-case name, b"" for the request line.
+"""
 EscapedCache = BoundedDict[bytes, tuple[bytes, bytes]]
 
 
@@ -123,12 +124,12 @@ class RawHead:
             low = self._low = self.raw.lower()
         start = b"\r\n%b:" % name.lower().encode("latin-1")
         at = low.find(start)
-        found = []
+        values = []
         while at >= 0:
             at += len(start)
-            found.append(self.raw[at : low.find(b"\r\n", at)].strip(b" \t"))
+            values.append(self.raw[at : low.find(b"\r\n", at)].strip(b" \t"))
             at = low.find(start, at)
-        return to_text(_joint(low, start[2:-1]).join(found)) if found else default
+        return to_text(_joint(low, start[2:-1]).join(values)) if values else default
 
 
 class HeadPattern:
@@ -173,8 +174,8 @@ class HeadPattern:
 
 def without_query(line: bytes) -> bytes:
     """Return a request line without its query; unchanged if it has none, or cannot be a key."""
-    found = _QUERIED(line) if b"?" in line else None
-    return line if found is None else found[1] + found[2]
+    match = _QUERIED(line) if b"?" in line else None
+    return line if match is None else match[1] + match[2]
 
 
 def render_template(outline: LogTemplate, view: Any) -> bytes:
@@ -214,10 +215,10 @@ def _joint(head: bytes, name: bytes) -> bytes:
 
 def _shown(line: bytes, shown: EscapedCache) -> tuple[bytes, bytes]:
     name, _, value = line.partition(b":")
-    found = name.lower(), octets(escape_logitem(to_text(value.strip(b" \t"))))
+    entry = name.lower(), octets(escape_logitem(to_text(value.strip(b" \t"))))
     if len(line) <= MAX_ESCAPED_LINE:
-        shown[line] = found
-    return found
+        shown[line] = entry
+    return entry
 
 
 class KeySpec:
@@ -272,9 +273,7 @@ class KeySpec:
         self.is_line_logged = REQUEST_LINE in logged and not self.by_query
         self._key_fields = frozenset(name.encode("latin-1") for name in names | ALWAYS)
         self._logged = frozenset(name.encode("latin-1") for name in logged)
-        self._irrelevant: set[bytes] = (
-            set()
-        )  # irrelevant well-formed lines: most of those that clients send
+        self._irrelevant: set[bytes] = set()  # irrelevant well-formed lines: most of those that clients send
         self._known: dict[bytes, int] = {}  # what the others are worth
         self._idle_bytes = self._known_bytes = 0
         self.latest = b""
@@ -313,22 +312,24 @@ class KeySpec:
 
     def acl_bits(self, client: str) -> str:
         """In which of the lists a client is, a letter for each."""
-        found = self._parts.get(client)
-        if found is None:
-            found = self._parts[client] = "".join(["y" if client in one else "n" for one in self.lists])
-        return found
+        bits = self._parts.get(client)
+        if bits is None:
+            bits = self._parts[client] = "".join(
+                ["y" if client in addresses else "n" for addresses in self.lists]
+            )
+        return bits
 
     def _classify(self, line: bytes) -> int | None:
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             return None
-        name = found[1].lower()
+        name = match[1].lower()
         role = (KEY if name in self._key_fields else 0) | (LOGGED if name in self._logged else 0)
         if not role & KEY and name in self._tests:
             role |= PREDICATE
             value = to_text(line[len(name) + 1 :].strip(b" \t"))
             self._classes[line] = (
-                name + b":" + b"".join([b"y" if value in one else b"n" for one in self._tests[name]])
+                name + b":" + b"".join([b"y" if value in values else b"n" for values in self._tests[name]])
             )
         cost = len(line) + LINE_COST
         if role:

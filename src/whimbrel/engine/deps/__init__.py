@@ -1,5 +1,4 @@
-"""What a response depends on: files and their signatures, recorded while a request runs and checked before a
-cached response is used.
+"""Dependencies of a response: file signatures, recorded, and checked before a cached response is used.
 
 Public: files.{Dependencies, TickStatCache, StatResult, FileCache}.
 Every cache has a bound in bytes (ARCHITECTURE.md, "Bounds").

@@ -134,14 +134,14 @@ class TickStatCache:
         it.
         """
         key = (path, follow, known)
-        found = self.dependencies.get(key)
-        if found is None:
-            found = FileDependency(path, follow, known)
+        dependency = self.dependencies.get(key)
+        if dependency is None:
+            dependency = FileDependency(path, follow, known)
             if len(path) <= MAX_DEPENDENCY_PATH:
                 if len(self.dependencies) >= MAX_DEPENDENCIES:
                     self.dependencies.clear()
-                self.dependencies[key] = found
-        return found
+                self.dependencies[key] = dependency
+        return dependency
 
 
 def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result | None]:
@@ -153,9 +153,9 @@ def _question(*, follow: bool) -> Callable[[Dependencies, str], os.stat_result |
         name = path.encode("latin-1")
         key, probes = (name, follow), self._stat_cache
         if probes is not None and probes.in_tick:
-            found = probes.known.get(key)
-            if found is not None:
-                return self._from_tick(key, found)
+            result = probes.known.get(key)
+            if result is not None:
+                return self._from_tick(key, result)
         try:
             info = os.stat(name) if follow else os.lstat(name)
         except OSError as problem:
@@ -229,9 +229,9 @@ class Dependencies:
     lstat = _question(follow=False)
     """lstat(2); None where it fails, with the reason in `errno`."""
 
-    def _from_tick(self, key: tuple[bytes, bool], found: StatResult) -> os.stat_result | None:
+    def _from_tick(self, key: tuple[bytes, bool], result: StatResult) -> os.stat_result | None:
         """Record a result that is known in this tick."""
-        info, known, why = found
+        info, known, why = result
         self.stats[key] = known
         if info is None:
             self.errno = why
@@ -315,7 +315,9 @@ class CachedFile:
 
 
 class FileCache:
-    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same signature."""
+    """Cache of small files. Key: path; value: the contents; valid while stat(2) returns the same
+    signature.
+    """
 
     __slots__ = ("_bytes", "_files")
 
@@ -327,15 +329,15 @@ class FileCache:
         """Return the cached contents of *path*, whose stat result is *info*; None if they are not cached or
         outdated.
         """
-        found = self._files.get(path)
-        if found is not None and found.stamp == (
+        entry = self._files.get(path)
+        if entry is not None and entry.stamp == (
             info.st_mtime_ns,
             info.st_size,
             info.st_ino,
             info.st_ctime_ns,
             info.st_dev,
         ):
-            return found
+            return entry
         return None
 
     def put(self, path: str, info: os.stat_result, data: bytes, now: float) -> None:

@@ -132,8 +132,8 @@ class Tracer:
 
 def trace_of(r: Any) -> TraceBuilder:
     """Return the trail of a request whose engine explains."""
-    found: TraceBuilder = r.engine.trace(r)
-    return found
+    trace: TraceBuilder = r.engine.trace(r)
+    return trace
 
 
 def tracer_of(scope: Scope) -> Tracer | None:
@@ -141,8 +141,8 @@ def tracer_of(scope: Scope) -> Tracer | None:
     return getattr(scope, "tracer", None)
 
 
-def phase_verdict(answer: HookStatus) -> tuple[str, str]:
+def phase_verdict(status: HookStatus) -> tuple[str, str]:
     """Return the verdict and detail of a hook's status in an access phase."""
-    if answer == OK:
+    if status == OK:
         return GRANTED, ""
-    return (DECLINES, "") if answer == DECLINED else (DENIED, str(answer))
+    return (DECLINES, "") if status == DECLINED else (DENIED, str(status))

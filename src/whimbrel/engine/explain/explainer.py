@@ -72,7 +72,7 @@ class TracedPlan(Plan):
                             hook_compiled.is_async,
                             name,
                             None,
-                            lambda r, answer: phase_verdict(answer),
+                            lambda r, status: phase_verdict(status),
                         ),
                         hook_compiled.reads,
                         hook_compiled.is_async,
@@ -84,13 +84,13 @@ class TracedPlan(Plan):
     async def access(r: Request) -> Said:
         """Return the access phases with their outcome as the root of the request's trail."""
         trail = trace_of(r)
-        answer = await check_access(r)
-        verdict, detail = phase_verdict(answer)
+        status = await check_access(r)
+        verdict, detail = phase_verdict(status)
         children = (*_old_lines(r), *trail.open[0])
         if not children and verdict == "granted":
             detail = "checked with the request that led here"
-        trail.root, trail.status = Decision("access", verdict, None, _satisfy(r, detail), children), answer
-        return answer
+        trail.root, trail.status = Decision("access", verdict, None, _satisfy(r, detail), children), status
+        return status
 
 
 def _satisfy(r: Request, detail: str) -> str:
@@ -136,10 +136,10 @@ class TracedPlanCache(PlanCache):
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
         """As in World, remembering the parts."""
-        found = super().merge_layers(base, over)
+        layer = super().merge_layers(base, over)
         if base is not None:
-            self.parts[found] = (*self.parts.get(base, (base,)), over)
-        return found
+            self.parts[layer] = (*self.parts.get(base, (base,)), over)
+        return layer
 
     def contributions(self, plan: Plan) -> tuple[MergedSection, ...]:
         """Return the sections and files of a plan in the order of merging."""
@@ -205,10 +205,10 @@ class _TracingEngine(Engine):
 
     def trace(self, r: Request) -> TraceBuilder:
         """Return the trail of *r*, begun at its first decision."""
-        found = self.traces.get(r)
-        if found is None:
-            found = self.traces[r] = TraceBuilder()
-        return found
+        trace = self.traces.get(r)
+        if trace is None:
+            trace = self.traces[r] = TraceBuilder()
+        return trace
 
     def request_traces(self) -> tuple[RequestTrace, ...]:
         """Return the traces of all requests."""
@@ -245,10 +245,10 @@ class Explainer:
     async def _explain(self, connection: Connection, head: Head, body: RequestBody) -> Explained:
         runtime: Any = self._runtime
         engine = _TracingEngine(self._configuration, runtime, self._plans, self._htaccess)
-        answer = await engine.answer(connection, head, body)
-        lines = answer.request.log_lines
+        response = await engine.answer(connection, head, body)
+        lines = response.request.log_lines
         return Explained(
-            answer,
+            response,
             engine.request_traces(),
             tuple(f"{line.code}: {line.text}" if line.code else line.text for line in lines),
         )

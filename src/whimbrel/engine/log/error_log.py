@@ -93,8 +93,8 @@ class ErrorLog:
             self.runtime.write_log(sink, formats.once(formats.connection, message))
 
     def _of(self, server: Server) -> tuple[LogSink | None, ErrorFormats]:
-        found = self._known.get(id(server))
-        if found is None:
+        entry = self._known.get(id(server))
+        if entry is None:
             provider = self.configuration.provider("log", "error_sink")
             sink = (
                 provider(self.configuration, server)
@@ -102,11 +102,11 @@ class ErrorLog:
                 else self.configuration.spec.error_log
             )
             core = server.config(CoreServerConfig)
-            found = self._known[id(server)] = (
+            entry = self._known[id(server)] = (
                 sink,
                 ErrorFormats(core.error_log_format, core.error_log_formats),
             )
-        return found
+        return entry
 
 
 def _first(r: Any) -> Any:

@@ -24,7 +24,9 @@ from whimbrel.http.syntax.url import escape_errorlog_item
 
 
 class FormatItem(Protocol):
-    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a new field."""
+    """One item of a format: *text* if *letter* is "", else a format letter; *starts*: it begins a
+    new field.
+    """
 
     @property
     def letter(self) -> str: ...
@@ -165,12 +167,12 @@ def render(pieces: Sequence[FormatItem], m: LogRecord) -> str | None:
             field += "" if skipping else piece.text
         elif not skipping:
             hidden = level < piece.level
-            found = "" if hidden else ITEMS[piece.letter](m, piece.argument)
-            if not found and not hidden and "+" in piece.flags:
+            value = "" if hidden else ITEMS[piece.letter](m, piece.argument)
+            if not value and not hidden and "+" in piece.flags:
                 return None
-            if not found and not hidden and "-" in piece.flags:
-                found = "-"
-            field, skipping = (field + found, False) if found else ("", True)
+            if not value and not hidden and "-" in piece.flags:
+                value = "-"
+            field, skipping = (field + value, False) if value else ("", True)
     return out + field
 
 
@@ -186,7 +188,7 @@ class ErrorFormats:
 
     def once(self, pieces: Sequence[Sequence[FormatItem]], m: LogRecord) -> bytes:
         """Return the lines that a connection's or a request's first message brings."""
-        lines = (render(one, m) for one in pieces)
+        lines = (render(line_format, m) for line_format in pieces)
         return to_bytes("".join(f"{line}\n" for line in lines if line))
 
     def line(self, m: LogRecord) -> bytes:

@@ -1,8 +1,8 @@
 """Lines of the error log, in httpd's two forms.
 
-2.4: ``[time] [module:level] [pid N:tid N] (2)cause: [client A:P] AHnnnnn: text, referer: R``, with the place
-in httpd's sources before the cause from level debug on; 2.2: ``[time] [level] [client A] (2)cause: text,
-referer: R``.  An ErrorLogFormat takes the place of 2.4's (see error_format).
+2.4: ``[time] [module:level] [pid N:tid N] (2)cause: [client A:P] AHnnnnn: text, referer: R``, with the
+location in httpd's sources before the cause from level debug on; 2.2: ``[time] [level] [client A] (2)cause:
+text, referer: R``.  An ErrorLogFormat replaces 2.4's (see error_log_format).
 """
 
 from __future__ import annotations

@@ -44,14 +44,14 @@ def apply_ranges(r: Request) -> int:
             return r.status
     core = r.plan.core
     length = sum(map(size_of, r.body))
-    found = parse_ranges(
+    ranges = parse_ranges(
         value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old
     )
-    if found.verdict is RangeResult.FULL or not length:
+    if ranges.verdict is RangeResult.FULL or not length:
         return r.status
-    if found.verdict is RangeResult.UNSATISFIABLE:
+    if ranges.verdict is RangeResult.UNSATISFIABLE:
         return UNSATISFIABLE
-    _cut(r, found.parts, length, old)
+    _cut(r, ranges.parts, length, old)
     return r.status
 
 

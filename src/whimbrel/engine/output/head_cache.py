@@ -72,9 +72,9 @@ def finalize_sync(r: Request) -> Response | None:
     for pair in pairs:
         if pair not in good and not is_good(r, pair):
             return None
-    answer = build_response(r, plain=not asks)
-    _keep(r, key, answer)
-    return answer
+    response = build_response(r, plain=not asks)
+    _keep(r, key, response)
+    return response
 
 
 def refuse_sync(r: Request, status: int) -> Response | None:
@@ -92,12 +92,12 @@ def refuse_sync(r: Request, status: int) -> Response | None:
     if form is None:
         if not _is_alike(r, status) or not die_sync(r, status):
             return None
-        answer = finalize_sync(r)
-        if answer is not None and not r.chunked:
+        response = finalize_sync(r)
+        if response is not None and not r.chunked:
             page = r.body[0] if len(r.body) == 1 else b""
             if isinstance(page, bytes):
-                _keep(r, key, answer, page)
-        return answer
+                _keep(r, key, response, page)
+        return response
     r.status, r.is_committed, r.content_type = status, True, "text/html; charset=iso-8859-1"
     if r.output_filters:
         r.output_filters.clear()
@@ -164,16 +164,16 @@ def _common(r: Request) -> bool:
     )
 
 
-def _keep(r: Request, key: tuple[Any, ...], answer: Response, page: bytes = b"") -> None:
+def _keep(r: Request, key: tuple[Any, ...], response: Response, page: bytes = b"") -> None:
     """Store the head of a response, and the error *page*."""
-    if answer.framing is not Framing.LENGTH or answer.close:
+    if response.framing is not Framing.LENGTH or response.close:
         return
-    slot, forms = keepalive_slot(r, answer.head_suffix), r.engine.head_templates
+    slot, forms = keepalive_slot(r, response.head_suffix), r.engine.head_templates
     if slot is None and r.keepalive_max:
         return
-    if len(answer.head_suffix) + len(page) > MAX_TEMPLATE:
+    if len(response.head_suffix) + len(page) > MAX_TEMPLATE:
         return
-    forms[key] = HeadTemplate(answer.head_prefix, answer.head_suffix, r.headers_out.copy(), slot, page)
+    forms[key] = HeadTemplate(response.head_prefix, response.head_suffix, r.headers_out.copy(), slot, page)
 
 
 def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:

@@ -27,9 +27,7 @@ FRAMING_FIELDS: Final = frozenset(
     ("range", "request-range", "connection")
 )  # fields of a request that decide about the form of its response
 RANGES: Final = frozenset(("range", "request-range"))
-MAX_VALIDATED: Final = (
-    2048  # bounds: response fields that passed validation, and the length of one
-)
+MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
 HTTP_1_1: Final = (1, 1)
@@ -313,18 +311,20 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         out.unset("Content-Length")
 
 
-
-
 def _head(r: Request) -> tuple[bytes, bytes]:
     """Return the head before and after the value of Date."""
     version22, status = r.plan.dialect.wire_22, r.status
     old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
-    own = r.status_line
-    first = r.engine.status_lines.get((status, old)) if own is None else None
+    custom_line = r.status_line
+    first = r.engine.status_lines.get((status, old)) if custom_line is None else None
     if first is None:
-        line = own if own and own.startswith(str(status)) else status_line(status, version22=version22)
+        line = (
+            custom_line
+            if custom_line and custom_line.startswith(str(status))
+            else status_line(status, version22=version22)
+        )
         first = to_bytes(f"{'HTTP/1.0' if old else 'HTTP/1.1'} {line}\r\nDate: ")
-        if own is None:
+        if custom_line is None:
             r.engine.status_lines[status, old] = first
     out = r.headers_out
     entries = out.entries()

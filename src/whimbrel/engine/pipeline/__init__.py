@@ -1,7 +1,6 @@
-"""The phases of a request in httpd's order (request.c, http_request.c): read, process, access, handler,
-redirect, error.
+"""The phases of a request in httpd's order (request.c, http_request.c).
 
-Public: read, process, redirect (sub-requests and internal redirects), error.die.
+Public: read, process, access, handler, redirect, subrequest, error.die; hooks runs one phase.
 A phase that no hook makes asynchronous runs without the event loop.
 Must not import: server.
 """

@@ -32,21 +32,21 @@ async def check_access(r: Request) -> HookStatus:
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)
     plan = r.plan
-    answer = (
+    status = (
         await run(r, plan.access_checker)
         if plan.access_checker.constant is None
         else plan.access_checker.constant
     )
     either = plan.satisfies is not None and plan.satisfies(r) == "any"
     if either:
-        if answer == OK:
+        if status == OK:
             return OK
-    elif answer != OK:
-        return config_error(r, answer, "check access")
-    answer = await run(r, r.plan.access_checker_ex)
-    if answer == DECLINED:
+    elif status != OK:
+        return config_error(r, status, "check access")
+    status = await run(r, r.plan.access_checker_ex)
+    if status == DECLINED:
         return await _check_user(r, "AH00028" if either else "AH00027")
-    return OK if answer == OK else config_error(r, answer, "check access")
+    return OK if status == OK else config_error(r, status, "check access")
 
 
 def _has_location(plan: Plan) -> bool:
@@ -58,16 +58,16 @@ def _has_location(plan: Plan) -> bool:
 
 async def _check_access_22(r: Request) -> HookStatus:
     required = r.plan.provider("access", "auth_required")
-    answer = await run_phase(r, ACCESS_CHECKER)
+    status = await run_phase(r, ACCESS_CHECKER)
     satisfies = r.plan.provider("access", "satisfies")
     if satisfies is not None and satisfies(r) == "any":
-        if answer == OK:
+        if status == OK:
             return OK
         if required is None or not required(r):
-            return config_error(r, answer, "check access")
+            return config_error(r, status, "check access")
     else:
-        if answer != OK:
-            return config_error(r, answer, "check access")
+        if status != OK:
+            return config_error(r, status, "check access")
         if required is None or not required(r):
             return OK
     return await _check_user(r)
@@ -75,8 +75,8 @@ async def _check_access_22(r: Request) -> HookStatus:
 
 async def _check_user(r: Request, missing: str = "") -> HookStatus:
     old = r.plan.dialect.access_in_core
-    answer = await run(r, r.plan.check_user_id)
-    if answer != OK:
+    status = await run(r, r.plan.check_user_id)
+    if status != OK:
         kind = r.plan.provider("access", "auth_type")
         named = kind is not None and kind(r) is not None
         words = (
@@ -84,14 +84,17 @@ async def _check_user(r: Request, missing: str = "") -> HookStatus:
             if named
             else "perform authentication. AuthType not set!"
         )
-        return config_error(r, answer, words if old else "check user")
+        return config_error(r, status, words if old else "check user")
     if r.user is None and not old:
-        text = f"No authentication done but request not allowed without authentication for {r.uri}. Authentication not configured?"
+        text = (
+            f"No authentication done but request not allowed without authentication for {r.uri}. "
+            f"Authentication not configured?"
+        )
         r.log("error", text, code=missing)
         return config_error(r, 500, "check user")
-    answer = await run(r, r.plan.auth_checker)
-    if answer != OK:
+    status = await run(r, r.plan.auth_checker)
+    if status != OK:
         return config_error(
-            r, answer, "check access.  Check your 'Require' directive" if old else "check authorization"
+            r, status, "check access.  Check your 'Require' directive" if old else "check authorization"
         )
     return OK

@@ -67,9 +67,9 @@ async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
         r.env["ERROR_NOTES"] = notes
     method, number = r.method, r.method_number
     r.method, r.method_number = "GET", 0
-    answer = await r.engine.internal_redirect(document, r)
+    status = await r.engine.internal_redirect(document, r)
     r.method, r.method_number = method, number
-    return answer
+    return status
 
 
 def is_url(text: str) -> bool:
@@ -86,10 +86,10 @@ def error_document(r: Request, status: int) -> str | None:
     """The ErrorDocument for *status*: a URL, or text that begins with a double quote; None for the canned
     page.
     """
-    found = r.dir_config(CoreDirConfig).error_documents.get(status)
-    if found is None:
+    document = r.dir_config(CoreDirConfig).error_documents.get(status)
+    if document is None:
         return None
-    text: str | None = found.text(r) if hasattr(found, "text") else found
+    text: str | None = document.text(r) if hasattr(document, "text") else document
     return text
 
 
@@ -209,9 +209,9 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
     )
     key = (status, r.status_line, notes, recursive, tail)
     pages = r.engine.error_pages if is_request_independent(status, version22=old) else None
-    found = pages.get(key) if pages is not None else None
-    if found is not None:
-        return found
+    cached = pages.get(key) if pages is not None else None
+    if cached is not None:
+        return cached
     page = Page(
         status=status,
         line=r.status_line or "",

@@ -33,22 +33,22 @@ async def invoke_handler(r: Request) -> HookStatus:
         r.deps.is_uncacheable = True
     if phase.client:
         r.deps.on_client = True
-    answer = DECLINED
+    status = DECLINED
     for hook, waits in hooks:  # `run`, written out
         returned: Any = hook(r)
-        answer = (
+        status = (
             await returned
             if waits and returned.__class__ is not int and not isinstance(returned, int)
             else returned
         )
-        if answer != DECLINED:
+        if status != DECLINED:
             break
-    if answer == DECLINED and named is not None and r.filename is not None:
+    if status == DECLINED and named is not None and r.filename is not None:
         r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
     r.handler = named
-    if answer == DECLINED:
+    if status == DECLINED:
         return 500
-    if answer not in (OK, DONE) and not 100 <= answer < 600:
-        r.log("error", f"invalid answer {answer} of a handler", code="AH00024")
+    if status not in (OK, DONE) and not 100 <= status < 600:
+        r.log("error", f"invalid answer {status} of a handler", code="AH00024")
         return 500
-    return answer
+    return status

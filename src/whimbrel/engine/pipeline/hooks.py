@@ -35,12 +35,12 @@ async def run(r: Request, ready: CompiledPhase, hooks: Hooks | None = None) -> H
         r.deps.on_client = True
     passes = ready.continue_on
     for hook, waits in hooks:
-        answer: Any = hook(r)
-        if waits and answer.__class__ is not int and not isinstance(answer, int):
-            answer = await answer
-        if passes is not None and answer not in passes:
-            found: HookStatus = answer
-            return found
+        result: Any = hook(r)
+        if waits and result.__class__ is not int and not isinstance(result, int):
+            result = await result
+        if passes is not None and result not in passes:
+            status: HookStatus = result
+            return status
     return DECLINED if passes is not None and OK not in passes else OK
 
 
@@ -52,16 +52,16 @@ def run_sync(r: Request, ready: CompiledPhase) -> HookStatus:
         r.deps.on_client = True
     passes = ready.continue_on
     for hook, _waits in ready.hooks if r.method_number else ready.get_hooks:
-        answer: Any = hook(r)
-        if passes is not None and answer not in passes:
-            found: HookStatus = answer
-            return found
+        result: Any = hook(r)
+        if passes is not None and result not in passes:
+            status: HookStatus = result
+            return status
     return DECLINED if passes is not None and OK not in passes else OK
 
 
-def config_error(r: Request, answer: HookStatus, what: str) -> HookStatus:
+def config_error(r: Request, status: HookStatus, what: str) -> HookStatus:
     """httpd's decl_die: where every module declined what must be decided, the configuration is at fault."""
-    if answer != DECLINED:
-        return answer
+    if status != DECLINED:
+        return status
     r.log("crit", f"configuration error:  couldn't {what}: {r.uri}", code="AH00025")
     return 500

@@ -25,49 +25,49 @@ async def process(r: Request) -> HookStatus:
     """Everything between the head and the handler; OK when the handler may run."""
     if r.main is None or r.filename is None:
         uri = r.uri
-        answer = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decode(r)
-        if answer != OK:
-            return answer
+        status = OK if not uri or (uri[0] == "/" and NOT_PLAIN.search(uri) is None) else _decode(r)
+        if status != OK:
+            return status
         plan = r.plan
         if plan.locations.sections or plan.core.ifs:
             walk_location_and_if(r)
             plan = r.plan
         phase = plan.translate_name
-        answer = await run(r, phase) if phase.is_async else run_sync(r, phase)
-        if answer != OK:
-            return config_error(r, answer, "translate")
+        status = await run(r, phase) if phase.is_async else run_sync(r, phase)
+        if status != OK:
+            return config_error(r, status, "translate")
     if r.plan.layers:
         r.plan = r.engine.plans.root(r.server)
     phase = r.plan.map_to_storage
     if phase.constant is not None:
-        answer = phase.constant
+        status = phase.constant
     else:
-        answer = await run(r, phase) if r.method_number or phase.get_hooks else DECLINED
-    if answer == DECLINED:
-        answer = directory_walk(r)
-        if answer == OK and r.plan.core.files:
+        status = await run(r, phase) if r.method_number or phase.get_hooks else DECLINED
+    if status == DECLINED:
+        status = directory_walk(r)
+        if status == OK and r.plan.core.files:
             file_walk(r)
-    if answer not in (OK, DECLINED):
-        return answer
+    if status not in (OK, DECLINED):
+        return status
     if r.location_walk_uri != r.uri or r.plan.core.ifs:
         walk_location_and_if(r)
     plan = r.plan
     if r.main is None and plan.header_parser.constant is None:
-        answer = await run(r, plan.header_parser)
-        if answer not in (OK, DECLINED):
-            return answer
+        status = await run(r, plan.header_parser)
+        if status not in (OK, DECLINED):
+            return status
         plan = r.plan
     if not plan.is_always_granted or r.main is not None or r.prev is not None:
-        answer = await (check_access(r) if plan.access is None else plan.access(r))
-        if answer != OK:
-            if answer == 401:
+        status = await (check_access(r) if plan.access is None else plan.access(r))
+        if status != OK:
+            if status == 401:
                 await run_phase(r, NOTE_AUTH_FAILURE)
-            return answer
+            return status
         plan = r.plan
     phase = plan.type_checker
-    answer = await run(r, phase) if phase.is_async else run_sync(r, phase)
-    if answer != OK:
-        return config_error(r, answer, "find types")
+    status = await run(r, phase) if phase.is_async else run_sync(r, phase)
+    if status != OK:
+        return config_error(r, status, "find types")
     phase = r.plan.fixups
     if phase.constant is not None:
         return phase.constant
@@ -100,15 +100,3 @@ def _decode(r: Request) -> HookStatus:
         )
     r.uri = path.partition("\0")[0] if old else path  # the C text of 2.2 ends there
     return status
-
-
-
-
-
-
-
-
-
-
-
-

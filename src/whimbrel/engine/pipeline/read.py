@@ -55,8 +55,8 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
         r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
     if head.error is not None:
         return r, _refused(r, head.error)
-    answer = OK if url is None else _foreign_scheme(r, head)
-    return r, answer or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
+    status = OK if url is None else _foreign_scheme(r, head)
+    return r, status or (_strictly_named(r) if r.plan.server_core.strict_host_check else OK)
 
 
 def _refused(r: Request, error: HeadError) -> HookStatus:
@@ -85,9 +85,9 @@ def _choose_server(r: Request, head: Head) -> None:
         if named is not None:
             r.server = named
         return
-    found = candidates.by_path(r.uri)
-    if found is not None:
-        r.server = found
+    server = candidates.by_path(r.uri)
+    if server is not None:
+        r.server = server
 
 
 def _foreign_scheme(r: Request, head: Head) -> HookStatus:
@@ -102,10 +102,13 @@ def _strictly_named(r: Request) -> HookStatus:
     if r.hostname is None:
         return OK
     host = r.hostname.lower()
-    own = (r.server.name, *r.server.names)
-    if host in (name.lower() for name in own) or any(matcher(name)(host) for name in r.server.wild_names):
+    names = (r.server.name, *r.server.names)
+    if host in (name.lower() for name in names) or any(matcher(name)(host) for name in r.server.wild_names):
         return OK
-    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching virtual host"
+    text = (
+        f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching "
+        f"virtual host"
+    )
     r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
     r.set_uncacheable()
     return 400

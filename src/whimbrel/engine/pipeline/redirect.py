@@ -66,17 +66,20 @@ async def internal_redirect(r: Request, target: str) -> HookStatus:
     if is_too_deep(r):
         return await die(r, 500, r.status)
     new = redirected(r, target)
-    answer = await run_phase(new, POST_READ_REQUEST)
-    if answer in (OK, DECLINED):
-        answer = await process(new)
-    if answer == OK:
-        answer = await invoke_handler(new)
-    if answer in (OK, DONE):
+    status = await run_phase(new, POST_READ_REQUEST)
+    if status in (OK, DECLINED):
+        status = await process(new)
+    if status == OK:
+        status = await invoke_handler(new)
+    if status in (OK, DONE):
         return OK
-    return await die(new, answer, new.status)
+    return await die(new, status, new.status)
 
 
-_LIMIT_HINT = "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to get a backtrace."
+_LIMIT_HINT = (
+    "Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel debug' to "
+    "get a backtrace."
+)
 
 
 def is_too_deep(r: Request) -> bool:
@@ -105,23 +108,8 @@ def is_too_deep(r: Request) -> bool:
 def log_subrequest_limit(r: Request) -> None:
     """The line about a request whose sub-requests are too many."""
     word = "confguration" if r.plan.dialect.wire_22 else "configuration"  # as 2.2 spells it
-    what = f"{r.server_conf(CoreServerConfig).max_subrequests} subrequest nesting levels due to probable {word} error."
+    what = (
+        f"{r.server_conf(CoreServerConfig).max_subrequests} subrequest nesting levels due to probable "
+        f"{word} error."
+    )
     r.log("error", f"Request exceeded the limit of {what} {_LIMIT_HINT}", code="AH00125")
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-

@@ -30,8 +30,8 @@ async def _process(new: Request) -> Request:
     if new.main is not None and is_too_deep(new.main):
         new.status = 500
         return new
-    answer = await process(new)
-    new.status = 200 if answer == OK else answer if answer > 0 else 200
+    status = await process(new)
+    new.status = 200 if status == OK else status if status > 0 else 200
     return new
 
 
@@ -86,21 +86,23 @@ async def lookup_dirent(r: Request, name: str) -> Request:
 
 
 async def run_sub(sub: Request) -> HookStatus:
-    """Run the handler of a sub-request; its body is added to the request that it belongs to (ap_run_sub_req)."""
-    answer = await invoke_handler(sub)
+    """Run the handler of a sub-request; its body is added to the request that it belongs to
+    (ap_run_sub_req).
+    """
+    status = await invoke_handler(sub)
     main, last = sub.main, sub
     while last.next is not None:
         last = last.next
-    if answer in (OK, DONE):
+    if status in (OK, DONE):
         await run_output_filters(last)
     if main is None:
-        return answer
+        return status
     if last.stream is None:
         main.body.extend(last.body)
     else:
         append_stream(main, last.stream)
         main.body.extend(last.body)
-    return answer
+    return status
 
 
 def fast_redirect(sub: Request, r: Request) -> None:

@@ -48,14 +48,16 @@ class CompiledPhase:
         self._named: BoundedDict[str | None, Hooks] = BoundedDict(MAX_HANDLERS)
         self._types: BoundedDict[str | None, tuple[str, Hooks]] = BoundedDict(MAX_HANDLERS)
         reads = Reads.NOTHING
-        for one in self._hooks:
-            reads |= one.reads
+        for hook in self._hooks:
+            reads |= hook.reads
         self.hooks = _callable(self._hooks)
-        self.get_hooks = _callable(one for one in self._hooks if one.methods & 1)
-        self.is_async = any(one.is_async for one in self._hooks)
+        self.get_hooks = _callable(hook for hook in self._hooks if hook.methods & 1)
+        self.is_async = any(hook.is_async for hook in self._hooks)
         self.is_cacheable = not reads & (Reads.UNCACHEABLE | Reads.TIME)
         self.client = bool(reads & Reads.CLIENT)
-        self.needs_file = all(one.needs_file for one in self._hooks) and self.is_cacheable and not self.client
+        self.needs_file = (
+            all(hook.needs_file for hook in self._hooks) and self.is_cacheable and not self.client
+        )
         self.continue_on = (
             None if run is RunMode.VOID else (DECLINED,) if run is RunMode.RUN_FIRST else (OK, DECLINED)
         )
@@ -69,37 +71,41 @@ class CompiledPhase:
         """Return the result of hooks that are all constant, *otherwise* if none of them ends the phase; None
         if one is not constant.
         """
-        for one in self._hooks:
-            if one.constant is None:
+        for hook in self._hooks:
+            if hook.constant is None:
                 return None
-            if self.continue_on is not None and one.constant not in self.continue_on:
-                return one.constant
+            if self.continue_on is not None and hook.constant not in self.continue_on:
+                return hook.constant
         return otherwise
 
     def for_type(self, kind: str | None) -> tuple[str, Hooks]:
-        """Return the handler that a media type stands for where none is set, and the hooks that may take it."""
-        found = self._types.get(kind)
-        if found is None:
+        """Return the handler that a media type stands for where none is set, and the hooks that
+        may take it.
+        """
+        entry = self._types.get(kind)
+        if entry is None:
             handler = strip(kind.split(";", 1)[0]) if kind else "default-handler"
-            found = self._types[kind] = (handler, self.named(handler))
-        return found
+            entry = self._types[kind] = (handler, self.named(handler))
+        return entry
 
     def named(self, handler: str | None) -> Hooks:
         """Return the hooks that may take a request for *handler*."""
-        found = self._named.get(handler)
-        if found is None:
-            found = self._named[handler] = _callable(
-                one for one in self._hooks if one.handlers is None or handler in one.handlers
+        named_hooks = self._named.get(handler)
+        if named_hooks is None:
+            named_hooks = self._named[handler] = _callable(
+                hook for hook in self._hooks if hook.handlers is None or handler in hook.handlers
             )
-        return found
+        return named_hooks
 
 
 def _callable(hooks: Iterable[CompiledHook]) -> Hooks:
-    return tuple((one.fn, one.is_async) for one in hooks)
+    return tuple((hook.fn, hook.is_async) for hook in hooks)
 
 
 def ordered(entries: list[tuple[Module, Hook]]) -> tuple[Hook, ...]:
-    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before` and `after`."""
+    """Return hooks in httpd's order: by number, then load order, then moved to satisfy `before`
+    and `after`.
+    """
     todo = sorted(entries, key=lambda e: e[1].order)
     sources = {module.source for module, _ in todo}
     waits: list[tuple[Module, Hook, set[str]]] = []

@@ -25,7 +25,8 @@ class Locations:
             everywhere = ranks.pop("", [])
             self._everywhere = [sections[rank] for rank in everywhere]
             self._by_first = {
-                first: [sections[rank] for rank in sorted(own + everywhere)] for first, own in ranks.items()
+                first: [sections[rank] for rank in sorted(ranks_of_first + everywhere)]
+                for first, ranks_of_first in ranks.items()
             }
 
     def candidates(self, uri: str) -> Sequence[Section]:

@@ -46,18 +46,6 @@ class PlanSource(Protocol):
         """Return the <Location> sections of *server*."""
 
 
-
-
-
-
-
-
-
-
-
-
-
-
 class Plan:
     """One merged configuration; also the Scope that hook makers receive.
 
@@ -154,22 +142,22 @@ class Plan:
 
     def with_layer(self, layer: Layer) -> Plan:
         """Return this plan with *layer* merged."""
-        found = self._with_layer.get(layer)
-        if found is None:
+        plan = self._with_layer.get(layer)
+        if plan is None:
             records = dict(self.records)
             for kind, over in layer.records.items():
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
-            found = self._with_layer[layer] = self.cache.plan(self.server_rec, (*self.layers, layer), records)
-        return found
+            plan = self._with_layer[layer] = self.cache.plan(self.server_rec, (*self.layers, layer), records)
+        return plan
 
     def dir_config(self, kind: type[S]) -> S:
         """Return the merged per-directory record of *kind*, defaults filled in."""
-        found = self._filled.get(kind)
-        if found is None:
+        record = self._filled.get(kind)
+        if record is None:
             base = self.records.get(kind)
-            found = self._filled[kind] = with_defaults(kind() if base is None else base)
-        config: S = found
+            record = self._filled[kind] = with_defaults(kind() if base is None else base)
+        config: S = record
         return config
 
     def server_config(self, kind: type[S]) -> S:
@@ -186,8 +174,8 @@ class Plan:
 
     def phase(self, phase: Phase) -> CompiledPhase:
         """Return the compiled hooks of *phase*, built at the first request that needs them."""
-        found: CompiledPhase = getattr(self, phase.name)
-        return found
+        compiled: CompiledPhase = getattr(self, phase.name)
+        return compiled
 
     def make_hooks(self, phase: Phase) -> list[CompiledHook]:
         """Return the compiled hooks that the hook makers of *phase* give for this plan."""

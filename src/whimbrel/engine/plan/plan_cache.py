@@ -35,11 +35,13 @@ class PlanCache:
         self._locations: dict[int, Locations] = {}
 
     def locations(self, server: Server) -> Locations:
-        """Return the <Location> sections of a server; virtual hosts without sections share the main server's."""
-        found = self._locations.get(id(server.locations))
-        if found is None:
-            found = self._locations[id(server.locations)] = Locations(server.locations)
-        return found
+        """Return the <Location> sections of a server; virtual hosts without sections share the
+        main server's.
+        """
+        entry = self._locations.get(id(server.locations))
+        if entry is None:
+            entry = self._locations[id(server.locations)] = Locations(server.locations)
+        return entry
 
     def merge_layers(self, base: Layer | None, over: Layer) -> Layer:
         """Return *over* merged on *base* as one layer.
@@ -48,14 +50,14 @@ class PlanCache:
         """
         if base is None:
             return over
-        found = self._merged_layers.get((base, over))
-        if found is None:
+        layer = self._merged_layers.get((base, over))
+        if layer is None:
             records = dict(base.records)
             for kind, record in over.records.items():
                 below = records.get(kind)
                 records[kind] = record if below is None else merge(below, record)
-            found = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
-        return found
+            layer = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
+        return layer
 
     def root(self, server: Server) -> Plan:
         """Return the plan of a server's defaults, without sections."""

@@ -1,8 +1,6 @@
-"""Which sections apply to a request: location, directory and file walks, .htaccess files.  Manual:
-sections.html.
+"""Sections that apply to a request: directory, location, files and if walks, .htaccess files.
 
-Public: directory.directory_walk, matching, htaccess.HtaccessResolver, cache (walks whose result is still
-valid).
-Symbolic links are checked here (Options FollowSymLinks, SymLinksIfOwnerMatch).
+Public: directory.directory_walk, location, files, if_sections, matching, htaccess.HtaccessResolver, cache.
+Symbolic links are checked in symlinks (FollowSymLinks, SymLinksIfOwnerMatch).  Manual: sections.html.
 Must not import: pipeline, output.
 """

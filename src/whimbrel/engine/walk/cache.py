@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.plan.plan import Plan
 
 
-
 class WalkResult(NamedTuple):
     """Result of a directory walk: the directory in which it ended, the plan before and the plan after it."""
 

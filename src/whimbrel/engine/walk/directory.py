@@ -59,16 +59,16 @@ def _walk(r: Request, path: str) -> HookStatus:
     """Return a walk from the root down to *path*, of which `info` is known where it is there."""
     directory, before = _directory_of(path, r.finfo), r.plan
     walk = DirectoryWalk(r, path, directory)
-    answer = walk.run()
+    status = walk.run()
     r.filename, r.path_info = walk.path, walk.rest + (r.path_info or "") or None
     r.finfo = walk.info
-    if answer != OK:
+    if status != OK:
         r.plan = before  # httpd merges the sections into the settings after the last one
-        return answer
+        return status
     if walk.state is not None:
         store(r, walk.state)
-    found = regex_directories(r, walk.found)
-    r.plan = before if found is None else before.with_layer(found)
+    layer = regex_directories(r, walk.found)
+    r.plan = before if layer is None else before.with_layer(layer)
     r.directory_walk = WalkResult(directory, before, r.plan)
     return OK
 
@@ -94,11 +94,11 @@ def _reuse_parent_walk(r: Request, known: WalkResult) -> HookStatus:
     r.plan, r.directory_walk = known.after, known
     value = r.plan.core.options.value
     if not value & OPT_SYM_LINKS and r.finfo is not None:
-        own = r.deps.lstat(r.filename or "")
-        if is_link(own):
-            answer, info = check_symlink(r, r.filename or "", own)
-            if answer != OK:
-                return answer
+        link = r.deps.lstat(r.filename or "")
+        if is_link(link):
+            status, info = check_symlink(r, r.filename or "", link)
+            if status != OK:
+                return status
             r.finfo = info
     return OK
 
@@ -148,8 +148,8 @@ class DirectoryWalk:
         "is_cacheable",
     )
 
-    def __init__(self, r: Request, path: str, goal: str) -> None:
-        self.r, self.path, self.rest, self.info, self.target_directory = r, "/", path[1:], r.finfo, goal
+    def __init__(self, r: Request, path: str, target: str) -> None:
+        self.r, self.path, self.rest, self.info, self.target_directory = r, "/", path[1:], r.finfo, target
         self.known, self.before, self.directory = r.finfo is not None, r.plan, "/"
         self.plain = r.engine.plain_directories(r.server)
         self.index = 0
@@ -165,24 +165,24 @@ class DirectoryWalk:
         while True:
             directory = self.directory
             self._sections(directory, depth)
-            answer = self._htaccess(directory)
+            status = self._htaccess(directory)
             trusted = self._follows_links()
-            if answer == OK and self.is_cacheable and (not self.known or directory == self.target_directory):
+            if status == OK and self.is_cacheable and (not self.known or directory == self.target_directory):
                 self.state = self._state(depth, trusted)
-            if answer != OK or not self.rest:
-                return answer
+            if status != OK or not self.rest:
+                return status
             name, slash, beyond = self.rest.partition("/")
             if not name:
                 self.path, self.rest = directory, ""
                 return OK
             self.path, self.rest = directory + name, slash + beyond
             if not self.known or not trusted:
-                answer, found = self._check(trusted)
-                if answer != OK:
-                    return answer
+                status, info = self._check(trusted)
+                if status != OK:
+                    return status
                 if not self.known:
-                    self.info = found
-                if not is_directory(found):
+                    self.info = info
+                if not is_directory(info):
                     return OK
             self.directory = self.path + "/"
             if slash and not beyond:
@@ -245,11 +245,3 @@ class DirectoryWalk:
             r.plan = r.plan.with_layer(layer)
             self.found = r.engine.plans.merge_layers(self.found, layer)
         return OK
-
-
-
-
-
-
-
-

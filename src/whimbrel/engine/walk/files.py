@@ -15,7 +15,7 @@ def file_walk(r: Request) -> None:
     if not sections or r.filename is None:
         return
     name = r.filename.rpartition("/")[2]
-    found = None
+    layer = None
     for section in sections:
         if section.regex is not None:
             matches = regex_matches(r, section.regex, name)
@@ -24,6 +24,6 @@ def file_walk(r: Request) -> None:
         else:
             matches = section.pattern == name
         if matches:
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
+            layer = r.engine.plans.merge_layers(layer, section.layer)
+    if layer is not None:
+        r.plan = r.plan.with_layer(layer)

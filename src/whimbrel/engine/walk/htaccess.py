@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.request import Request
 
-Probe = tuple[str, ContentSignature | None]  # path of a .htaccess file that was looked up, and its signature
+Probe = tuple[str, ContentSignature | None]  # path of a .htaccess file, and its signature
 _ABSENT: Final = (ENOENT, ENOTDIR)
 _NEVER: Final = (-1, -1, -1, -1, -1)  # the stamp of a file that has to be read again each time
 
@@ -45,7 +45,9 @@ class HtaccessPolicy(NamedTuple):
 
 
 class HtaccessResolver:
-    """The .htaccess files of one engine. A changed file invalidates all plans, as they may contain its layer."""
+    """The .htaccess files of one engine. A changed file invalidates all plans, as they may
+    contain its layer.
+    """
 
     __slots__ = ("_cache", "_configuration", "_known", "_layers", "_plans")
 
@@ -59,14 +61,14 @@ class HtaccessResolver:
 
     def policy(self, plan: Plan) -> HtaccessPolicy:
         """Return the policy of *plan*."""
-        found: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
-        if found is None:
+        policy: HtaccessPolicy | None = plan.notes.get(HtaccessPolicy)
+        if policy is None:
             override = override_of(self._configuration, plan.core)
             names = () if override.nothing else tuple(plan.server_core.access_names)
-            found = plan.notes[HtaccessPolicy] = HtaccessPolicy(
+            policy = plan.notes[HtaccessPolicy] = HtaccessPolicy(
                 override, names, not any(name.startswith("/") for name in names)
             )
-        return found
+        return policy
 
     def layer(self, r: Request, directory: str, rules: HtaccessPolicy, probes: list[Probe]) -> Layer | None:
         """Return the layer of the first of the policy's files that exists in *directory* (with its slash).
@@ -123,7 +125,9 @@ class HtaccessResolver:
 
 
 def _first_time(r: Request, path: str, override: Override) -> bool:
-    """Return True if no request on behalf of the same client request has read the file under this policy yet."""
+    """Return True if no request on behalf of the same client request has read the file under this
+    policy yet.
+    """
     first = r
     while before := first.main or first.prev:
         first = before

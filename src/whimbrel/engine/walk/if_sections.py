@@ -14,15 +14,15 @@ from whimbrel.registry.settings import UNSET
 def if_walk(r: Request) -> None:
     """Merge the <If>, <ElseIf> and <Else> sections that apply into the settings."""
     sections = r.plan.core.ifs
-    found: Layer | None = None
+    layer: Layer | None = None
     while sections:
-        found, sections = _chains(r, sections, found)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
+        layer, sections = _chains(r, sections, layer)
+    if layer is not None:
+        r.plan = r.plan.with_layer(layer)
 
 
-def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[Layer | None, list[Section]]:
-    """Return *found* with the first true section of each chain merged, and the chains nested in these
+def _chains(r: Request, sections: list[Section], layer: Layer | None) -> tuple[Layer | None, list[Section]]:
+    """Return *layer* with the first true section of each chain merged, and the chains nested in these
     sections, which follow all others.
     """
     taken, inside = False, []
@@ -31,11 +31,11 @@ def _chains(r: Request, sections: list[Section], found: Layer | None) -> tuple[L
             continue
         taken = section.test is None or _true(r, section.test)
         if taken:
-            found = r.engine.plans.merge_layers(found, section.layer)
+            layer = r.engine.plans.merge_layers(layer, section.layer)
             inner = section.layer.records.get(CoreDirConfig)
             if inner is not None and inner.ifs is not UNSET:
                 inside += inner.ifs
-    return found, inside
+    return layer, inside
 
 
 def _true(r: Request, test: CompiledCondition) -> bool:

@@ -30,9 +30,9 @@ def walk_location_and_if(r: Request) -> None:
 
 def _walk_locations(r: Request, sections: Sequence[Section]) -> None:
     uri = merge_slashes(r.uri) if "//" in r.uri else r.uri
-    found = None
+    layer = None
     for section in sections:
         if location_matches(r, section, uri):
-            found = r.engine.plans.merge_layers(found, section.layer)
-    if found is not None:
-        r.plan = r.plan.with_layer(found)
+            layer = r.engine.plans.merge_layers(layer, section.layer)
+    if layer is not None:
+        r.plan = r.plan.with_layer(layer)

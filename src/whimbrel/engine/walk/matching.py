@@ -23,25 +23,25 @@ def location_matches(r: Request, section: Section, uri: str) -> bool:
 
 def regex_matches(r: Request, regex: Regex, subject: str) -> bool:
     """Return True if *regex* matches; its named groups become MATCH_ variables of the request (2.4)."""
-    found = regex.search(subject)
-    if found is None:
+    match = regex.search(subject)
+    if match is None:
         return False
     names = regex.names
     if names and r.plan.dialect.auth_merging:
         for name, number in names.items():
-            value = found.group(number)
+            value = match.group(number)
             if value is not None:
                 r.env["MATCH_" + upper(name)] = value
     return True
 
 
-def regex_directories(r: Request, found: Layer | None) -> Layer | None:
-    """Return *found* with the <DirectoryMatch> sections merged that match the whole path."""
+def regex_directories(r: Request, layer: Layer | None) -> Layer | None:
+    """Return *layer* with the <DirectoryMatch> sections merged that match the whole path."""
     path = r.filename or ""
     for section in r.engine.regex_directories(r.server):
         if section.regex is not None and regex_matches(r, section.regex, path):
-            found = r.engine.plans.merge_layers(found, section.layer)
-    return found
+            layer = r.engine.plans.merge_layers(layer, section.layer)
+    return layer
 
 
 def directory_matches(section: Section, directory: str) -> bool:

@@ -192,17 +192,17 @@ class ChunkedBody:
 
     def _trailer(self, data: bytes) -> None:
         self._tail += data
-        found = None if self.done else self._fields.read(self._tail)
-        if found is not None:
-            self._check(found)
-            del self._tail[: found.next]
-            self.trailers, self.done = found.headers, True
+        fields = None if self.done else self._fields.read(self._tail)
+        if fields is not None:
+            self._check(fields)
+            del self._tail[: fields.next]
+            self.trailers, self.done = fields.headers, True
 
-    def _check(self, found: Fields) -> None:
-        if found.status:
+    def _check(self, fault: Fields) -> None:
+        if fault.status:
             raise BodyError(
-                found.status,
-                LogMessage("info", "AH02656", f"Error while reading HTTP trailer: {found.status}"),
+                fault.status,
+                LogMessage("info", "AH02656", f"Error while reading HTTP trailer: {fault.status}"),
             )
 
 

@@ -34,8 +34,8 @@ def _mark(table: Any) -> tuple[Any, int, int, bool]:
     return (entries[0] if entries else None), len(entries), table.maxsize, table.resized
 
 
-def _same(one: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) -> bool:
-    return one[0] is other[0] and one[1:] == other[1:]
+def _same(block: tuple[Any, int, int, bool], other: tuple[Any, int, int, bool]) -> bool:
+    return block[0] is other[0] and block[1:] == other[1:]
 
 
 class FieldBlock:

@@ -1,4 +1,4 @@
-"""Dates: RFC 9110 5.6.7 in all three forms, and the times of the access log and the error log."""
+"""Dates in the three forms of RFC 9110, 5.6.7, and the times of the access log and the error log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _ASCTIME = compile(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{
 def format_http(seconds: int) -> str:
     """``Sun, 06 Nov 1994 08:49:37 GMT``."""
     t = time.gmtime(seconds)
-    return f"{DAYS[t.tm_wday]}, {t.tm_mday:02} {MONTHS[t.tm_mon - 1]} {t.tm_year:04} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    return (
+        f"{DAYS[t.tm_wday]}, {t.tm_mday:02} {MONTHS[t.tm_mon - 1]} {t.tm_year:04} "
+        f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} GMT"
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -73,7 +76,8 @@ def log_time(seconds: float) -> str:
     offset = t.tm_gmtoff // 60
     sign = "-" if offset < 0 else "+"
     zone = f"{sign}{abs(offset) // 60:02}{abs(offset) % 60:02}"
-    return f"[{t.tm_mday:02}/{MONTHS[t.tm_mon - 1]}/{t.tm_year:04}:{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {zone}]"
+    time_of_day = f"{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}"
+    return f"[{t.tm_mday:02}/{MONTHS[t.tm_mon - 1]}/{t.tm_year:04}:{time_of_day} {zone}]"
 
 
 def error_log_time(seconds: float, *, microseconds: bool) -> str:
@@ -84,4 +88,7 @@ def error_log_time(seconds: float, *, microseconds: bool) -> str:
 
     t = datetime.fromtimestamp(seconds)
     fraction = f".{t.microsecond:06}" if microseconds else ""
-    return f"[{DAYS[t.weekday()]} {MONTHS[t.month - 1]} {t.day:02} {t.hour:02}:{t.minute:02}:{t.second:02}{fraction} {t.year}]"
+    return (
+        f"[{DAYS[t.weekday()]} {MONTHS[t.month - 1]} {t.day:02} "
+        f"{t.hour:02}:{t.minute:02}:{t.second:02}{fraction} {t.year}]"
+    )

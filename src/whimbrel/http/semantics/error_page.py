@@ -65,7 +65,8 @@ def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str
             "error was encountered while trying to use an ErrorDocument to handle the request.</p>\n"
         )
     return (
-        f"{doctype or (DOCTYPE_22 if version22 else DOCTYPE_24)}\n<html><head>\n<title>{line}</title>\n</head><body>\n"
+        f"{doctype or (DOCTYPE_22 if version22 else DOCTYPE_24)}\n<html><head>\n<title>{line}</title>\n"
+        f"</head><body>\n"
         f"<h1>{line[4:]}</h1>\n{words}{more}{page.signature}</body></html>\n"
     )
 
@@ -107,13 +108,17 @@ def _moved(page: Page, _uri: str) -> str:
 
 
 def _see_other(page: Page, _uri: str) -> str:
-    return f'<p>The answer to your request is located <a href="{escape_html(page.location or "")}">here</a>.</p>\n'
+    return (
+        f"<p>The answer to your request is located <a "
+        f'href="{escape_html(page.location or "")}">here</a>.</p>\n'
+    )
 
 
 def _use_proxy(page: Page, _uri: str) -> str:
     return (
         "<p>This resource is only accessible through the proxy\n"
-        f"{escape_html(page.location or '')}<br />\nYou will need to configure your client to use that proxy.</p>\n"
+        f"{escape_html(page.location or '')}<br />\n"
+        f"You will need to configure your client to use that proxy.</p>\n"
     )
 
 
@@ -126,19 +131,29 @@ def _bad_request(page: Page, _uri: str) -> str:
 
 
 def _length_required(page: Page, _uri: str) -> str:
-    return f"<p>A request of the requested method {escape_html(page.method)} requires a valid Content-length.<br />\n{page.notes}</p>\n"
+    return (
+        f"<p>A request of the requested method {escape_html(page.method)} requires a valid "
+        f"Content-length.<br />\n{page.notes}</p>\n"
+    )
 
 
 def _too_long(page: Page, _uri: str) -> str:
-    return f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n{page.notes}</p>\n"
+    return (
+        f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n"
+        f"{page.notes}</p>\n"
+    )
 
 
 def _expectation(page: Page, _uri: str) -> str:
     if page.expect is None:
-        seen = "<p>No expectation was seen, the Expect request-header \nfield was not presented by the client.\n</p>"
+        seen = (
+            "<p>No expectation was seen, the Expect request-header \n"
+            "field was not presented by the client.\n</p>"
+        )
     else:
         seen = (
-            "<p>The expectation given in the Expect request-header\nfield could not be met by this server.\nThe client sent<pre>\n"
+            "<p>The expectation given in the Expect request-header\n"
+            "field could not be met by this server.\nThe client sent<pre>\n"
             f"    Expect: {escape_html(page.expect)}\n</pre>\n</p>"
         )
     return seen + "<p>Only the 100-continue expectation is supported.</p>\n"
@@ -149,7 +164,10 @@ def _legal(page: Page, _uri: str) -> str:
 
 
 def _bad_gateway(page: Page, _uri: str) -> str:
-    return f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n{page.notes}</p>\n"
+    return (
+        f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n"
+        f"{page.notes}</p>\n"
+    )
 
 
 def _forbidden_22(_page: Page, uri: str) -> str:
@@ -174,19 +192,26 @@ def _method_24(page: Page, _uri: str) -> str:
 
 def _not_acceptable(page: Page, uri: str) -> str:
     named = f" {uri}" if uri else ""
-    return f"<p>An appropriate representation of the requested resource{named} could not be found on this server.</p>\n{page.variants}"
+    return (
+        f"<p>An appropriate representation of the requested resource{named} could not be found on this "
+        f"server.</p>\n{page.variants}"
+    )
 
 
 def _gone(_page: Page, uri: str) -> str:
     named = f"<br />{uri}<br />\n" if uri else " "
     return (
-        f"<p>The requested resource{named}is no longer available on this server and there is no forwarding address.\n"
+        f"<p>The requested resource{named}is no longer available on this server and there is no forwarding "
+        f"address.\n"
         "Please remove all references to this resource.</p>\n"
     )
 
 
 def _precondition(_page: Page, uri: str) -> str:
-    return f"<p>The precondition on the request for {'the URL ' + uri if uri else 'this URL'} evaluated to false.</p>\n"
+    return (
+        f"<p>The precondition on the request for {'the URL ' + uri if uri else 'this URL'} evaluated to "
+        f"false.</p>\n"
+    )
 
 
 def _too_large(page: Page, uri: str) -> str:
@@ -212,7 +237,10 @@ def _varies(_page: Page, uri: str) -> str:
     )
 
 
-_INTERNAL = "<p>The server encountered an internal error or\nmisconfiguration and was unable to complete\nyour request.</p>\n"
+_INTERNAL = (
+    "<p>The server encountered an internal error or\nmisconfiguration and was unable to complete\n"
+    "your request.</p>\n"
+)
 _LOGGED = "<p>More information about this error may be available\nin the server error log.</p>\n"
 
 
@@ -220,7 +248,8 @@ def _misfortune_22(page: Page, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (
-        f"{_INTERNAL}<p>Please contact the server administrator,\n {escape_html(page.admin or NO_ADMIN)} and inform them of the time the error "
+        f"{_INTERNAL}<p>Please contact the server administrator,\n"
+        f" {escape_html(page.admin or NO_ADMIN)} and inform them of the time the error "
         f"occurred,\nand anything you might have done that may have\ncaused the error.</p>\n{_LOGGED}"
     )
 
@@ -229,7 +258,8 @@ def _misfortune_24(page: Page, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (
-        f"{_INTERNAL}<p>Please contact the server administrator at \n {escape_html(page.admin or NO_ADMIN)} to inform them of the time this "
+        f"{_INTERNAL}<p>Please contact the server administrator at \n"
+        f" {escape_html(page.admin or NO_ADMIN)} to inform them of the time this "
         f"error occurred,\n and the actions you performed just before this error.</p>\n{_LOGGED}"
     )
 
@@ -238,8 +268,10 @@ _ALIKE_24: Final = frozenset((403, 404, 410, 412))
 NO_ADMIN: Final = "[no address given]"
 
 _AUTH = (
-    "<p>This server could not verify that you\nare authorized to access the document\nrequested.  Either you supplied the wrong\n"
-    "credentials (e.g., bad password), or your\nbrowser doesn't understand how to supply\nthe credentials required.</p>\n"
+    "<p>This server could not verify that you\nare authorized to access the document\n"
+    "requested.  Either you supplied the wrong\n"
+    "credentials (e.g., bad password), or your\nbrowser doesn't understand how to supply\n"
+    "the credentials required.</p>\n"
 )
 
 _SAME: Final = MappingProxyType(
@@ -248,40 +280,62 @@ _SAME: Final = MappingProxyType(
         401: _AUTH,
         407: _AUTH,
         408: "<p>Server timeout waiting for the HTTP request from the client.</p>\n",
-        415: "<p>The supplied request data is not in a format\nacceptable for processing by this resource.</p>\n",
-        416: "<p>None of the range-specifier values in the Range\nrequest-header field overlap the current extent\nof the selected resource.</p>\n",
+        415: (
+            "<p>The supplied request data is not in a format\n"
+            "acceptable for processing by this resource.</p>\n"
+        ),
+        416: (
+            "<p>None of the range-specifier values in the Range\n"
+            "request-header field overlap the current extent\nof the selected resource.</p>\n"
+        ),
         421: (
-            "<p>The client needs a new connection for this\nrequest as the requested host name does not match\n"
+            "<p>The client needs a new connection for this\n"
+            "request as the requested host name does not match\n"
             "the Server Name Indication (SNI) in use for this\nconnection.</p>\n"
         ),
-        422: "<p>The server understands the media type of the\nrequest entity, but was unable to process the\ncontained instructions.</p>\n",
+        422: (
+            "<p>The server understands the media type of the\n"
+            "request entity, but was unable to process the\ncontained instructions.</p>\n"
+        ),
         423: (
-            "<p>The requested resource is currently locked.\nThe lock must be released or proper identification\n"
+            "<p>The requested resource is currently locked.\n"
+            "The lock must be released or proper identification\n"
             "given before the method can be applied.</p>\n"
         ),
         424: (
-            "<p>The method could not be performed on the resource\nbecause the requested action depended on another\n"
+            "<p>The method could not be performed on the resource\n"
+            "because the requested action depended on another\n"
             "action and that other action failed.</p>\n"
         ),
         426: (
-            "<p>The requested resource can only be retrieved\nusing SSL.  The server is willing to upgrade the current\n"
-            "connection to SSL, but your client doesn't support it.\nEither upgrade your client, or try requesting the page\nusing https://\n"
+            "<p>The requested resource can only be retrieved\n"
+            "using SSL.  The server is willing to upgrade the current\n"
+            "connection to SSL, but your client doesn't support it.\n"
+            "Either upgrade your client, or try requesting the page\nusing https://\n"
         ),
         428: "<p>The request is required to be conditional.</p>\n",
         429: "<p>The user has sent too many requests\nin a given amount of time.</p>\n",
         431: "<p>The server refused this request because\nthe request header fields are too large.</p>\n",
         503: (
-            "<p>The server is temporarily unable to service your\nrequest due to maintenance downtime or capacity\n"
+            "<p>The server is temporarily unable to service your\n"
+            "request due to maintenance downtime or capacity\n"
             "problems. Please try again later.</p>\n"
         ),
-        504: "<p>The gateway did not receive a timely response\nfrom the upstream server or application.</p>\n",
+        504: (
+            "<p>The gateway did not receive a timely response\nfrom the upstream server or application.</p>\n"
+        ),
         507: (
-            "<p>The method could not be performed on the resource\nbecause the server is unable to store the\n"
-            "representation needed to successfully complete the\nrequest.  There is insufficient free space left in\n"
+            "<p>The method could not be performed on the resource\n"
+            "because the server is unable to store the\n"
+            "representation needed to successfully complete the\n"
+            "request.  There is insufficient free space left in\n"
             "your storage allocation.</p>\n"
         ),
         508: "<p>The server terminated an operation because\nit encountered an infinite loop.</p>\n",
-        510: "<p>A mandatory extension policy in the request is not\naccepted by the server for this resource.</p>\n",
+        510: (
+            "<p>A mandatory extension policy in the request is not\n"
+            "accepted by the server for this resource.</p>\n"
+        ),
         511: "<p>The client needs to authenticate to gain\nnetwork access.</p>\n",
     }
 )

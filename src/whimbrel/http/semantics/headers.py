@@ -36,13 +36,13 @@ class Headers:
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """Return the first value of *name*."""
-        found = self._at.get(name.lower())
-        return default if found is None else found[1]
+        entry = self._at.get(name.lower())
+        return default if entry is None else entry[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """Return the value of a field; the caller promises to depend only on its membership in *sets*."""
-        found = self._at.get(name.lower())
-        return None if found is None else found[1]
+        entry = self._at.get(name.lower())
+        return None if entry is None else entry[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
         """Return True if there is no entry for any of *names*, which are in lower case."""
@@ -52,8 +52,8 @@ class Headers:
         """Every value of *name*, in order."""
         low = name.lower()
         if not self._more:
-            found = self._at.get(low)
-            return [] if found is None else [found[1]]
+            entry = self._at.get(low)
+            return [] if entry is None else [entry[1]]
         return [value for spelled, value in self._at.values() if spelled.lower() == low]
 
     def __contains__(self, name: object) -> bool:
@@ -64,10 +64,10 @@ class Headers:
         none.
         """
         low = name.lower()
-        found = self._at.get(low)
-        if self._more and found is not None:
+        entry = self._at.get(low)
+        if self._more and entry is not None:
             self._drop_later(low)
-        self._at[low] = (name if found is None else found[0], value)
+        self._at[low] = (name if entry is None else entry[0], value)
 
     def update(self, entries: Mapping[str, Pair]) -> None:
         """`set` each of *entries*, which are keyed by the names in lower case."""
@@ -95,8 +95,8 @@ class Headers:
     def merge(self, name: str, value: str) -> None:
         """Append ``, value`` to the first entry of *name*, or add it."""
         low = name.lower()
-        found = self._at.get(low)
-        self._at[low] = (name, value) if found is None else (found[0], f"{found[1]}, {value}")
+        entry = self._at.get(low)
+        self._at[low] = (name, value) if entry is None else (entry[0], f"{entry[1]}, {value}")
 
     def items(self) -> list[Pair]:
         """Return the entries in order, names as they were given."""

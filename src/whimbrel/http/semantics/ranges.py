@@ -64,9 +64,9 @@ def parse_ranges(
     """
     if value is None or value[:6].lower() != "bytes=" or (version22 and limits.ranges == 0):
         return _FULL
-    one = _SINGLE.fullmatch(value, 6)
-    if one is not None:
-        start, end = int(one[1]), int(one[2])
+    part = _SINGLE.fullmatch(value, 6)
+    if part is not None:
+        start, end = int(part[1]), int(part[2])
         if start >= length:
             return _NONE_FITS if start <= end else _FULL
         return (

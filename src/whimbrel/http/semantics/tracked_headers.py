@@ -34,8 +34,8 @@ class TrackedHeaders(Headers):
         """See Headers.get."""
         low = name.lower()
         self.accessed.add(low)
-        found = self._at.get(low)
-        return default if found is None else found[1]
+        entry = self._at.get(low)
+        return default if entry is None else entry[1]
 
     def get_classified(self, name: str, sets: tuple[Container[str], ...]) -> str | None:
         """See Headers.tested."""
@@ -45,8 +45,8 @@ class TrackedHeaders(Headers):
             self.tests = {**self.tests, low: sets}
         elif known is not sets:
             self.tests = {**self.tests, low: tuple(dict.fromkeys((*known, *sets)))}
-        found = self._at.get(low)
-        return None if found is None else found[1]
+        entry = self._at.get(low)
+        return None if entry is None else entry[1]
 
     def has_none(self, names: frozenset[str]) -> bool:
         """See Headers.none_of."""
@@ -63,7 +63,7 @@ class TrackedHeaders(Headers):
             self.accessed.add(name.lower())
         return super().__contains__(name)
 
-    # as a whole -----------------------------------------------------------------------------------------------------------------------------------
+    # as a whole -----------------------------------------------------------------------------------
     def items(self) -> list[Pair]:
         """See Headers.items."""
         self.all_fields_used = True
@@ -92,7 +92,7 @@ class TrackedHeaders(Headers):
         self.all_fields_used = True
         return super().overlay(over)
 
-    # changes --------------------------------------------------------------------------------------------------------------------------------------
+    # changes --------------------------------------------------------------------------------------
     def set(self, name: str, value: str) -> None:
         """See Headers.set."""
         self.all_fields_used = True

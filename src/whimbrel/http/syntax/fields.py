@@ -41,7 +41,9 @@ def has_token(value: str | None, token: str) -> bool:
 
 @dataclass(slots=True)
 class Fields:
-    """The parsed fields: repeated names merged; unmerged if *status* is set, as parsing stopped at an error."""
+    """The parsed fields: repeated names merged; unmerged if *status* is set, as parsing stopped
+    at an error.
+    """
 
     headers: Headers
     next: int

@@ -79,7 +79,7 @@ class ParserOptions:
 
 
 class InputState(Enum):
-    """Whether more bytes can come: open, or at the end."""
+    """State of the input: open, or at its end."""
 
     OPEN = "open"
     EOF = "eof"

@@ -138,8 +138,12 @@ def unsplit(target: UriParts, *, reveal_password: bool = False) -> str:
         site = f"{target.user or ''}{secret}@"
     if target.hostname is not None:
         host = f"[{target.hostname}]" if ":" in target.hostname else target.hostname
-        own = not target.port_text or target.port in (0, default_port(target.scheme))
-        site = f"{target.scheme + ':' if target.scheme else ''}//{site}{host}{'' if own else f':{target.port_text}'}"
+        is_default = not target.port_text or target.port in (0, default_port(target.scheme))
+        scheme, port = (
+            f"{target.scheme}:" if target.scheme else "",
+            "" if is_default else f":{target.port_text}",
+        )
+        site = f"{scheme}//{site}{host}{port}"
     elif target.scheme is not None:
         site = f"{target.scheme}:{site}"
     query = "" if target.query is None else "?" + target.query

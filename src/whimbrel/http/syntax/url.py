@@ -216,5 +216,5 @@ def construct_url(scheme: str, host: str, port: int, uri: str) -> str:
     """Return ``http://host/uri``, without the scheme's default port; *uri* is already escaped, *host* has
     brackets for IPv6.
     """
-    own = {"http": 80, "https": 443}.get(scheme)
-    return f"{scheme}://{host}{'' if port == own else f':{port}'}{uri}"
+    is_default = {"http": 80, "https": 443}.get(scheme)
+    return f"{scheme}://{host}{'' if port == is_default else f':{port}'}{uri}"

@@ -1,6 +1,4 @@
-"""Large files that were sent before: the answer is kept, the file is opened for each use, and what is on disk
-counts.
-"""
+"""Cached responses with large files: the file is opened for each use, and its contents on disk count."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ def body(serving: Engine, head: bytes = HEAD) -> bytes:
 
 
 def kept_by(serving: Engine) -> CachedResponse | None:
-    """What is kept for a head that comes the fourth time."""
+    """Return the cached entry for a head that comes the fourth time."""
     for _ in range(3):
         body(serving)
     kept, head = serving.response_cache.index("127.0.0.1", 80).lookup(connection(), HEAD, HeadLimits(), -1)

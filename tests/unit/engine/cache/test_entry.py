@@ -1,4 +1,4 @@
-"""Kept answers: whatever one input a change touches, the next answer is the one that a fresh engine gives."""
+"""Cached responses: after a change of any one input the next response is that of a fresh engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ CustomLog logs/access_log short
 </Directory>
 """
 MODULES = (
-    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers autoindex"
+    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers "
+    "autoindex"
 ).split()
 OLD = 1_600_000_000
 WONDER = "Authorization: Basic YWxpY2U6d29uZGVy\r\n"
@@ -73,7 +74,7 @@ def engine(root: Path) -> Engine:
 
 
 def ask(serving: Engine, path: str, source: str = "127.0.0.1", more: str = "") -> str:
-    """The answer on a connection of its own, without its date."""
+    """Return the response on a new connection, without its date."""
     connection = Connection(source, 5000, "127.0.0.1", 8080)
     answer = (
         TestClient(serving, connection)

@@ -1,4 +1,4 @@
-"""Descriptors that stay open from one use of a kept answer to the next."""
+"""File descriptors that stay open between uses of a cached response."""
 
 from __future__ import annotations
 

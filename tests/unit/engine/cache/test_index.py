@@ -1,5 +1,5 @@
-"""Kept answers found by what mattered: each mutation of one input, asked twice, gets what a fresh engine
-gives.
+"""Cached responses found by their key: each mutation of one input, requested twice, gets the response of a
+fresh engine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from whimbrel.testing.client import TestClient
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers negotiation rewrite alias "
+    "mpm_event authn_core authn_file auth_basic authz_core authz_host authz_user mime dir setenvif headers "
+    "negotiation rewrite alias "
     "log_config"
 ).split()
 CONF = """
@@ -204,7 +205,7 @@ def engine(root: Path) -> Engine:
 
 
 def engine_without_if(root: Path) -> Engine:
-    """`engine` of a configuration in which nobody asks for the query of every request."""
+    """`engine` of a configuration in which nothing reads the query of every request."""
     text, _if, rest = (root / "conf/httpd.conf").read_text().partition("<If ")
     (root / "conf/other.conf").write_text(text + rest.partition("</If>")[2])
     return Engine(load(LoadOptions(server_root=str(root), file="conf/other.conf"), ALL, V24), FakeRuntime())
@@ -213,7 +214,7 @@ def engine_without_if(root: Path) -> Engine:
 def ask(
     serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET"
 ) -> tuple[str, list[str]]:
-    """The answer and the access-log lines of one request on a connection of its own, without its dates."""
+    """Return response and access-log lines of one request on a new connection, without dates."""
     runtime = serving.runtime
     assert isinstance(runtime, FakeRuntime)
     log = next((lines for name, lines in runtime.logs.items() if name.endswith("access_log")), [])
@@ -228,7 +229,7 @@ def ask(
 
 
 def kept_for(serving: Engine, connection: Connection, head: bytes) -> CachedResponse | None:
-    """What is kept for a head."""
+    """Return the cached entry for a head."""
     return serving.response_cache.index(connection.local_ip, connection.local_port).lookup(
         connection, head, HeadLimits(), -1
     )[0]
@@ -237,7 +238,7 @@ def kept_for(serving: Engine, connection: Connection, head: bytes) -> CachedResp
 def unkept(
     serving: Engine, path: str, fields: list[str], source: str = "127.0.0.1", method: str = "GET"
 ) -> tuple[str, list[str]]:
-    """`ask` where nothing is kept."""
+    """`ask` with an empty cache."""
     serving.response_cache.clear()
     return ask(serving, path, fields, source, method)
 
@@ -258,9 +259,7 @@ def test_each_field_alone_gets_its_own_answer(root: Path, path: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_fields_in_any_company(root: Path, seed: int) -> None:
-    """Questions of several fields in random order: nothing that an earlier one left behind shows in a later
-    answer.
-    """
+    """Requests with several fields in random order: no earlier request changes a later response."""
     chance = random.Random(seed)
     serving, other = engine(root), engine(root)
     for _ in range(100):
@@ -274,7 +273,9 @@ def test_fields_in_any_company(root: Path, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_queries_in_any_order(root: Path, seed: int) -> None:
-    """Whether an answer depends on the query or not: each gets its own answer and its own log line."""
+    """Every query gets its own response and its own log line, whether the response depends on the query or
+    not.
+    """
     chance = random.Random(seed)
     serving, other = engine(root), engine(root)
     for _ in range(150):
@@ -324,10 +325,13 @@ def test_what_matters_does_not(root: Path) -> None:
 
 
 def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
-    """Expires and max-age of a kept answer are those of the second in which it is given again."""
+    """Expires and max-age of a cached response are those of the second in which it is sent."""
     for folder in ("conf", "logs"):
         (tmp_path / folder).mkdir()
-    lines = 'LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresByType text/plain "access plus 60 seconds"\n'
+    lines = (
+        "LoadModule expires_module modules/mod_expires.so\nExpiresActive On\n"
+        'ExpiresByType text/plain "access plus 60 seconds"\n'
+    )
     text = (root / "conf/httpd.conf").read_text()
     lines += f'ExpiresByType text/html M{2_000_000_000 - OLD}\nTypesConfig "{root}/conf/mime.types"\n'
     (tmp_path / "conf/httpd.conf").write_text(text + lines)
@@ -343,8 +347,8 @@ def test_fields_that_go_with_the_clock(root: Path, tmp_path: Path) -> None:
             assert f"Cache-Control: max-age=60\r\nExpires: {later}\r\n" in ask(serving, "/a.txt", [])[0]
             page, _lines = ask(serving, "/index.html", ["Connection: keep-alive"])
             assert (
-                f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\nExpires: Wed, 18 May 2033 03:33:20 GMT\r\n"
-                in page
+                f"Cache-Control: max-age={2_000_000_000 - int(now)}\r\n"
+                f"Expires: Wed, 18 May 2033 03:33:20 GMT\r\n" in page
             )
             assert "Keep-Alive: timeout=5, max=100\r\n" in page
     assert (
@@ -368,7 +372,7 @@ def test_heads_that_all_differ_push_nothing_out(root: Path) -> None:
 
 
 def entries(serving: Engine) -> int:
-    """How many things the one book holds."""
+    """Return the number of objects in the index."""
     book = serving.response_cache.index("127.0.0.1", 8080)
     levels = (book.by_head, book._old_by_head, book._young_generation, book._old_generation)
     fields = list(serving.response_cache._sets.values())

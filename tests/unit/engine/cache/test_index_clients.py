@@ -21,7 +21,8 @@ from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config"
+    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite "
+    "log_config"
 ).split()
 CONF = r"""
 ServerName localhost
@@ -78,7 +79,7 @@ RewriteRule ^/later.txt$ /sorry.txt
 """
 FOLDERS = ("some", "any", "old", "high", "quoted", "tested")
 FILES = ("sorry.txt", "kept.txt", "one.txt", "named.txt", "later.txt", *(f"{name}/a.txt" for name in FOLDERS))
-# Whether only a part of all addresses matters, and clients of the same part.
+# Only a part of all addresses is relevant, and clients of the same part share an entry.
 SHARED = {
     "/some/a.txt": ("127.0.0.4", "127.0.0.5"),
     "/old/a.txt": ("127.0.0.8", "127.0.0.9"),
@@ -137,7 +138,7 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
 @pytest.mark.parametrize("path", SHARED)
 def test_clients_of_one_part_share_an_answer(root: Path, path: str) -> None:
     serving, (first, second) = engine(root), SHARED[path]
-    for _ in range(2):  # an error is kept when it comes a second time
+    for _ in range(2):  # an error is cached on its second occurrence
         ask(serving, path, [], first)
     assert (
         kept_for(
@@ -159,7 +160,7 @@ def test_who_is_quoted_shares_nothing(root: Path, path: str) -> None:
 
 
 def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
-    """A page for members of a network is made once, and pushes nothing else out."""
+    """A page for members of a network is built once, and evicts nothing else."""
     serving = engine(root)
     ask(serving, "/kept.txt", [], "127.0.0.1")
     for number in range(index.MAX_ENTRIES + 100):

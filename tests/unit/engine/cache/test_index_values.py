@@ -1,5 +1,5 @@
-"""Answers that depend on a field only by what SetEnvIf and BrowserMatch look for in it: each client gets his
-own, the others share it.
+"""Responses that depend on a field only by the patterns of SetEnvIf and BrowserMatch: clients in the same
+classes share an entry.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Header set X-First "%{first}e %{second}e %{third}e"
     Header set X-Agent "expr=%{HTTP_USER_AGENT}"
 </Directory>
 """
-SIMPLE = CONF.replace('SetEnvIf ^X-K "c" third=named\n', "")  # the line looks at all fields
+SIMPLE = CONF.replace('SetEnvIf ^X-K "c" third=named\n', "")  # the line reads all fields
 AGENTS = (
     "",
     "Mozilla/2.0",

@@ -1,4 +1,4 @@
-"""Heads told apart by the lines that matter."""
+"""Heads identified by their relevant lines."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_a_small_file_is_kept_until_it_changes(tmp_path: Path) -> None:
     known = contents.get(str(page), page.stat())
     assert known is not None and known.data == b"one"
     page.write_text("two")
-    os.utime(page, (1000, 1000))  # the time of its inode tells that it changed
+    os.utime(page, (1000, 1000))  # its ctime shows the change
     assert contents.get(str(page), page.stat()) is None
 
 
@@ -217,7 +217,7 @@ def test_what_is_no_link_is_asked_once_until_it_is_one(tmp_path: Path) -> None:
     )
     assert asked(view) == {("page", False), ("no", False)} and holds(view)
     page.rename(tmp_path / "moved")
-    page.symlink_to("moved")  # stat(2) still tells of the same file
+    page.symlink_to("moved")  # stat(2) still describes the same file
     assert not holds(view)
 
 
@@ -266,7 +266,7 @@ def test_answers_of_one_turn_share_what_they_depend_on(
     assert [holds(view) for view in views] == [False] * 3
 
 
-# Ticks --------------------------------------------------------------------------------------------------------------------------------------
+# Ticks --------------------------------------------------------------------------------------------
 TICK = 4_000_000
 
 

@@ -24,7 +24,7 @@ def explain(
     method: str = "GET",
     headers: str = "",
 ) -> Explained:
-    """What `Site.ask` would be answered, explained."""
+    """Return the explanation of the request that `Site.ask` would send."""
     auth = f"Authorization: Basic {b64encode(user.encode()).decode()}\r\n" if user else ""
     host = "" if "Host:" in headers else "Host: localhost\r\n"
     head = read_head(
@@ -52,6 +52,9 @@ def shown(decision: Decision | None, indent: int = 0) -> list[str]:
     """The tree as indented lines: what, verdict, line number."""
     if decision is None:
         return []
-    line = f"{' ' * indent}{decision.what}: {decision.verdict}{f' ({decision.detail})' if decision.detail else ''}"
+    line = (
+        f"{' ' * indent}{decision.what}: "
+        f"{decision.verdict}{f' ({decision.detail})' if decision.detail else ''}"
+    )
     place = f" @{decision.place.line}" if decision.place is not None else ""
     return [line + place, *(text for child in decision.children for text in shown(child, indent + 1))]

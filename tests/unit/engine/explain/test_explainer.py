@@ -1,4 +1,4 @@
-"""Decision trees: what they show, and that telling changes no answer."""
+"""Decision trees: their contents, and that tracing changes no response."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
 def test_passwords_are_told_provider_by_provider(tmp_path: Path) -> None:
     site = Site(
         tmp_path,
-        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n{BASIC}"
+        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n"
+        f"{BASIC}"
         "AuthBasicProvider file other\nRequire valid-user\n</Location>\n",
     )
     (site.root / "conf/none").write_text("")
@@ -104,8 +105,10 @@ def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
 def test_sections_in_the_order_of_merging(tmp_path: Path) -> None:
     site = Site(
         tmp_path,
-        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n</Directory>\n<If "true">\n'
-        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\nSetEnvIf X g h\n</Location>\n',
+        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n'
+        '</Directory>\n<If "true">\n'
+        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\n'
+        "SetEnvIf X g h\n</Location>\n",
     )
     (site.root / "htdocs/in/.htaccess").write_text("SetEnvIf X i j\n")
     told = explain(site, "/in/f.html").requests[-1]
@@ -139,7 +142,7 @@ def test_explaining_writes_no_log_and_says_what_it_would_have_written(tmp_path: 
 
 
 def calls(site: Site) -> int:
-    """Function calls of one request to plans that are ready, but without its kept answer."""
+    """Count the function calls of one request with plans built and an empty cache."""
     profile = cProfile.Profile()
     site.ask()
     site.engine.response_cache.clear()
@@ -152,9 +155,7 @@ def calls(site: Site) -> int:
 
 def test_the_plain_answer_pays_nothing(tmp_path: Path) -> None:
     site = Site(tmp_path, "<Location />\nRequire ip 127.0.0.1\nAllow from all\n</Location>\n")
-    os.utime(
-        tmp_path / "htdocs/f.html", (1e9, 1e9)
-    )  # what is known of one that has just been written is not kept
+    os.utime(tmp_path / "htdocs/f.html", (1e9, 1e9))  # a file that has just been written is not cached
     before = [calls(site) for _ in range(5)][-1]  # the first ones make what the later find
     explain(site)
     assert calls(site) == before

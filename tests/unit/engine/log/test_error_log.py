@@ -37,7 +37,7 @@ def test_further_lines_come_before_the_first_message(tmp_path: Path) -> None:
 
 
 def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
-    """Warnings about a file's lines, and that a file is none, come before what is said about the request."""
+    """Warnings about a file's lines, and about an unreadable file, precede the messages about the request."""
     conf = '<Directory "@/htdocs">\nAllowOverride Nonfatal=All\n</Directory>'
     files = {
         "htdocs/w/.htaccess": "Foo x\nPassEnv NO_SUCH\n",
@@ -53,12 +53,14 @@ def test_lines_about_htaccess_files_name_no_client(tmp_path: Path) -> None:
         for line in said(client.engine, "error_log")
     ]
     assert lines[:3] == [
-        "[core:warn] AH02296: Unknown directive foo perhaps misspelled or defined by a module not included in the server configuration",
+        "[core:warn] AH02296: Unknown directive foo perhaps misspelled or defined by a module not included "
+        "in the server configuration",
         "[core:warn] AH02295: PassEnv in .htaccess forbidden by AllowOverride",
         "[core:error] AH00554: Access to file @/htdocs/n/.htaccess denied by server: not a regular file",
     ]
     assert lines[3].startswith(
-        "[core:crit] (9)Bad file descriptor: [client 127.0.0.1:5] AH00529: @/htdocs/n/.htaccess pcfg_openfile: unable"
+        "[core:crit] (9)Bad file descriptor: [client 127.0.0.1:5] AH00529: @/htdocs/n/.htaccess "
+        "pcfg_openfile: unable"
     )
 
 

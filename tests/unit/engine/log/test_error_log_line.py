@@ -20,15 +20,17 @@ def shown(line: LogLine, facts: LogContext = FACTS, *, new: bool = True) -> str:
 
 
 def test_the_cause_stands_before_the_client() -> None:
-    want = "[authn_file:error] [pid 7:tid 8] (2)No such file or directory: [client 127.0.0.1:1234] AH01620: Could not open password file: f\n"
+    want = (
+        "[authn_file:error] [pid 7:tid 8] (2)No such file or directory: [client 127.0.0.1:1234] "
+        "AH01620: Could not open password file: f\n"
+    )
     assert shown(LINE) == want
 
 
 def test_the_source_is_shown_from_debug_on() -> None:
     line = LogLine("debug", "granted", "AH01626", "authz_core", "", "mod_authz_core.c(815)")
-    assert (
-        shown(line)
-        == "[authz_core:debug] [pid 7:tid 8] mod_authz_core.c(815): [client 127.0.0.1:1234] AH01626: granted\n"
+    assert shown(line) == (
+        "[authz_core:debug] [pid 7:tid 8] mod_authz_core.c(815): [client 127.0.0.1:1234] AH01626: granted\n"
     )
 
 

@@ -1,5 +1,5 @@
-"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it,
-and the access log tells the same.
+"""Cached response heads: every response has its own head, whatever was sent before it, and the access log
+agrees.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ AddDefaultCharset utf-8
 
 
 def served(site: Site, *requests: str) -> list[str]:
-    """The answers to these request lines with fields, on one connection; nothing is kept from one to the
-    next.
+    """Return the responses to these request lines with fields, on one connection; the cache is emptied
+    between them.
     """
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
@@ -44,7 +44,7 @@ def served(site: Site, *requests: str) -> list[str]:
 
 
 def fields(answer: str) -> dict[str, str]:
-    """The fields of an answer, by lower-case name."""
+    """Return the fields of a response, by lower-case name."""
     lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 

@@ -17,7 +17,7 @@ TYPES = "TypesConfig /dev/null\nAddType text/html .html\n"
 
 
 def fields(site: Site, head: str) -> dict[str, str]:
-    """The fields of the response to *head*, its status under ""; all on a connection of its own."""
+    """Return the fields of the response to *head*, its status line under ""; on a new connection."""
     client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
     lines = client.send(head.encode()).decode("latin-1").partition("\r\n\r\n")[0].split("\r\n")
     return {"": lines[0]} | {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:])}

@@ -1,5 +1,5 @@
-"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the
-sections could not be read, what is refused early, and bodies that nobody needs.
+"""Failing requests, as the running servers respond: the failure that a page names, the settings that apply
+when the sections could not be read, early refusals, and unread bodies.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(t
 def test_the_length_of_a_long_page_is_not_known_when_it_begins(
     tmp_path: Path, size: int, framing: str
 ) -> None:
-    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    """As 2.4.71 responds to a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
     site = Site(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
@@ -57,7 +57,7 @@ def test_the_length_of_a_long_page_is_not_known_when_it_begins(
 
 
 def sent(site: Site, data: str) -> str:
-    """The whole answer to these bytes."""
+    """Return the whole response to these bytes."""
     return (
         TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
         .send(data.encode())
@@ -118,13 +118,13 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
     ("line", "more", "status", "measured"),
     [
         ("GET /f.html", "", 400, False),  # the body is read before the file is sent
-        ("GET /none", "", 400, False),  # and before the page that says there is none
+        ("GET /none", "", 400, False),  # before the page about the missing document
         (
             "GET /f.html",
             "Content-Length: 5\r\n",
             200,
             True,
-        ),  # the connection ends in any case: nobody looks at the body
+        ),  # the connection ends in any case, so the body is not read
         ("GET /none", "Content-Length: 5\r\n", 404, True),
         ("TRACE /f.html", "", 413, True),  # statuses that end the connection leave the body unread
         ("GET /%zz", "", 400, True),

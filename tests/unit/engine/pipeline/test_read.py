@@ -38,7 +38,7 @@ DocumentRoot "{root}/one"
 
 
 def ask(engine: Engine, path: str) -> tuple[str, str]:
-    """Status and Location of an answer to a client that names no host."""
+    """Return status and Location of a response to a client that names no host."""
     client = TestClient(engine, Connection("127.0.0.1", 50_000, "127.0.0.1", 80))
     got = client.send(f"GET {path} HTTP/1.0\r\n\r\n".encode()).decode("latin-1")
     found = re.search(r"\r\nLocation: ([^\r]*)", got)

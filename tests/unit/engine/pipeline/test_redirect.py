@@ -46,7 +46,7 @@ RewriteRule ^(.*)$ /x$1
 
 
 def test_a_redirect_target_is_a_get(tmp_path: Path) -> None:
-    """The target of ErrorDocument is asked with GET, whatever the client's method was."""
+    """The target of ErrorDocument is requested with GET, whatever the client's method was."""
     answer = Site(tmp_path, "ErrorDocument 405 /in/f.html\n").ask("/f.html", method="DELETE")
     assert answer.startswith("HTTP/1.1 405 ") and answer.endswith("\r\n\r\ninner\n")
 

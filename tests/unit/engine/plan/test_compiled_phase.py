@@ -1,6 +1,4 @@
-"""What a plan compiles: phases that have an answer of their own, hooks by handler, sections by the beginning
-of a path.
-"""
+"""Compiled phases: constant results, and hooks by method and handler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways that are gone again: an engine that knows them answers as one that sees each request as its first."""
+"""Cached directory walks: an engine with cached walks responds like one without."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def lay_out(root: Path) -> None:
 
 
 def told(site: Site, path: str, query: str) -> tuple[str, list[str]]:
-    """The answer without what differs by the time and the query, and the codes logged."""
+    """Return the response without the parts that depend on time and query, and the logged codes."""
     answer = site.ask(f"{path}?{query}")
     return re.sub(r"(Date|Last-Modified|ETag): [^\r]*\r\n", "", answer).replace(query, "QUERY"), site.codes()
 
@@ -120,7 +120,7 @@ def test_an_engine_with_memories_answers_as_a_fresh_one(tmp_path: Path, options:
 
 
 def status(site: Site, path: str, numbers: count[int] = count()) -> int:  # noqa: B008
-    """The status of an answer that was never given before."""
+    """Return the status of a response that was not sent before."""
     return site.status(f"{path}?{next(numbers)}")
 
 

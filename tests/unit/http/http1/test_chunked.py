@@ -68,7 +68,7 @@ def test_trailer_of_an_answer():
     assert last_chunk(Headers([("X", "1")])) == b"0\r\nX: 1\r\n\r\n"
 
 
-# What 2.4.71 was seen to answer to these size lines (before CR LF, a chunk "hello", and the last chunk).
+# Statuses of 2.4.71 for these size lines (before CR LF, a chunk "hello", and the last chunk).
 SIZES = [
     (b"5\t", 200),
     (b"5 ;x", 200),

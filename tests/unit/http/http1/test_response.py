@@ -1,4 +1,4 @@
-"""Writing answers (RFC 9112 2.1, 7.1)."""
+"""Writing responses (RFC 9112, 2.1 and 7.1)."""
 
 from __future__ import annotations
 

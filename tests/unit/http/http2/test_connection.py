@@ -1,4 +1,4 @@
-"""Frames of a client against RFC 9113; the codes are those of 2.4.71, which tests/hostile/test_http2.py asks."""
+"""Frames of a client against RFC 9113; the codes are those of 2.4.71, as in tests/hostile/test_http2.py."""
 
 from __future__ import annotations
 

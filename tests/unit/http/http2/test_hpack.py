@@ -1,6 +1,4 @@
-"""Header compression: what is cached is what would be coded anew, and nothing grows beyond its bound (RFC
-7541).
-"""
+"""Header compression: cached blocks equal newly coded ones, and nothing grows beyond its bound (RFC 7541)."""
 
 from __future__ import annotations
 
@@ -125,7 +123,9 @@ def test_a_flood_of_table_sizes_signals_two() -> None:
     ],
 )
 def test_broken_blocks(data: bytes) -> None:
-    """RFC 9113, 4.3; a block that begins with more than two sizes is no conforming encoder's (RFC 7541, 4.2)."""
+    """RFC 9113, 4.3; a block that begins with more than two sizes is no conforming encoder's (RFC
+    7541, 4.2).
+    """
     assert refusal(data) is ErrorCode.COMPRESSION_ERROR
 
 

@@ -1,4 +1,4 @@
-"""Blocks of fields: what 2.4.71 (nghttp2 1.52) answers, resets or refuses was seen on the running server."""
+"""Field blocks: the responses, resets and refusals are those of 2.4.71 (nghttp2 1.52)."""
 
 from __future__ import annotations
 
@@ -175,8 +175,8 @@ def test_what_is_kept_is_found_by_fields_in_the_usual_order_only() -> None:
 
 
 def test_every_request_with_a_key_is_accepted() -> None:
-    """The response cache answers nothing that would be refused: any two fields, with each pseudo-header field
-    broken in its turn.
+    """A key of the response cache belongs only to accepted requests: any two fields, with each pseudo-header
+    field invalid in turn.
     """
     names = [
         b"accept",
@@ -237,7 +237,10 @@ def test_trailers() -> None:
 
 
 def test_an_upgraded_request_loses_what_the_connection_was_told() -> None:
-    data = b"GET /?q HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAM\r\nX: 1\r\n\r\n"
+    data = (
+        b"GET /?q HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        b"HTTP2-Settings: AAM\r\nX: 1\r\n\r\n"
+    )
     head = read_head(data, LIMITS, RULES)
     assert head is not None
     made = upgraded(head, RULES)
@@ -261,7 +264,10 @@ def test_the_settings_of_an_upgrade(value: str, payload: bytes | None) -> None:
 
 
 def test_fields_of_an_answer() -> None:
-    after = b"\r\nServer: S\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\nKeep-Alive: x\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\nX-A: 2\r\n\r\n"
+    after = (
+        b"\r\nServer: S\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\nKeep-Alive: x\r\n"
+        b"Transfer-Encoding: chunked\r\nX-A: 1\r\nX-A: 2\r\n\r\n"
+    )
     assert list(answer_fields(b"HTTP/1.1 200 OK\r\nDate: ", b"D", after)) == [
         (b":status", b"200"),
         (b"x-a", b"1"),

@@ -1,4 +1,4 @@
-"""Every error page that the real servers sent, made again."""
+"""Every recorded error page of the real servers, built again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ FOREIGN = re.compile(
 )
 
 NOTES = re.compile(
-    r"(?:this resource\.|understand\.<br />\n|server\.<br />\r\n|</h1>\n)((?:Reason|The proxy server could|Size of|The number|Server unable).*?)(?:</p>\n|<p />\n)</?(?:body|p>Add|hr)",
+    r"(?:this resource\.|understand\.<br />\n|server\.<br />\r\n|</h1>\n)((?:Reason|The proxy server "
+    r"could|Size of|The number|Server unable).*?)(?:</p>\n|<p />\n)</?(?:body|p>Add|hr)",
     re.DOTALL,
 )
 
@@ -62,7 +63,7 @@ def first(pattern, text, default=""):
 
 
 def page_of(response, body, method):
-    """What the recorded page names, read out of it; the words around have to come out the same."""
+    """Return the values of a recorded page; the text around them must be the same."""
     title = first(r"<title>(.*?)</title>", body)
     status = response["status"]
     notes = NOTES.search(body)

@@ -1,4 +1,4 @@
-"""Ranges and conditions against the answers of the real servers."""
+"""Ranges and conditions against recorded responses of the real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields that remember what was asked of them."""
+"""Request fields that record their reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads: pieces, limits, and what httpd 2.4.71 was seen to answer and to log."""
+"""Heads: pieces, limits, and the statuses and log lines of httpd 2.4.71."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_head_in_pieces_is_read_once_it_is_whole():
 
 
 def test_both_readers_agree(monkeypatch):
-    """What the plain road accepts, the exact reader reads the same way."""
+    """The exact reader reads heads of the common form in the same way."""
     dice = random.Random(7)
     words = [
         "GET ",
@@ -292,5 +292,5 @@ def test_22_shows_the_reads_that_came_before_the_one_that_was_too_long(limit, sh
     ],
 )
 def test_the_last_transfer_coding_stands_behind_a_comma(coding: str, chunked: bool) -> None:
-    """apache2 2.4.71 answers 400 to the others."""
+    """apache2 2.4.71 responds 400 to the others."""
     assert is_chunked(coding) is chunked

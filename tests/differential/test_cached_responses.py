@@ -1,7 +1,6 @@
-"""Random configurations and requests: a server that keeps its answers says and logs what one says that has
-kept none.
+"""Random configurations and requests: a server with a response cache responds and logs like one without.
 
-WHIMBREL_KEPT_SEEDS: how many configurations of each version, WHIMBREL_KEPT_FIRST the number of the first one.
+WHIMBREL_KEPT_SEEDS: the number of configurations of each version; WHIMBREL_KEPT_FIRST: the first of them.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.kept_engines import (
+from tests.differential.cache_engines import (
     BEGIN,
     FILES,
     MTIME,
@@ -26,7 +25,7 @@ from tests.differential.kept_engines import (
     loads,
     masked,
 )
-from tests.differential.kept_grammar import Clients, Texts
+from tests.differential.cache_grammar import Clients, Texts
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.engine.cache import entry as kept_answers
 from whimbrel.engine.expressions import RequestView
@@ -45,14 +44,12 @@ CLOCKED = ("whimbrel.server.worker.state", "whimbrel.server.http1.writer")
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time for everybody who asks."""
+    """The time of both servers."""
     made = Clock()
     for module in CLOCKED:
         monkeypatch.setattr(f"{module}.time", lambda: made.now)
     numbers = itertools.count()
-    monkeypatch.setattr(
-        IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-"
-    )  # which can be told from all else
+    monkeypatch.setattr(IdGenerator, "next", lambda *_: f"Uid-{next(numbers):09}-")  # unambiguous
     monkeypatch.setattr(
         "whimbrel.modules.metadata.mod_usertrack.random.SystemRandom", lambda: random.Random(1)
     )
@@ -67,8 +64,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Play:
-    """One configuration, and random clients that ask two servers of it the same things; *answered* counts the
-    answers.
+    """One configuration, and random clients that send the same requests to two servers of it; *answered*
+    counts the responses.
     """
 
     def __init__(self, root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> None:
@@ -78,7 +75,7 @@ class Play:
         self._own_files()
         if (
             self.chance.random() < 0.7
-        ):  # answers that told the id are not kept, and a line in the error log tells it
+        ):  # responses with the id are not cached, and a line in the error log shows it
             preamble = "".join(line for line in preamble.splitlines(keepends=True) if "unique_id" not in line)
         made = configured(root, dialect, preamble, self.texts.blocks())
         self.blocks: list[str] = []
@@ -117,10 +114,10 @@ class Play:
         path.with_suffix(".new").rename(path)
 
     def turn(self) -> None:
-        """The next turn of the loops; it may be another second, and a file may have changed.
+        """The next tick; it may be another second, and a file may have changed.
 
-        Not an .htaccess file: the request that meets it first may begin with the old plans and check access
-        again for a sub-request with the new.
+        Never an .htaccess file: the first request after its change may begin with the old plans and check
+        access again for a sub-request with the new ones.
         """
         for server in self.servers:
             server.loop.turn()
@@ -143,7 +140,7 @@ class Play:
         return chance.choice(self.pairs[-6:])
 
     def step(self) -> str:
-        """One request to both; what differs, "" for nothing."""
+        """Send one request to both; return the difference, "" for none."""
         pair, data = self.pair(), self.clients.head()
         pair.sent.append(data)
         out, logs = self.servers[0].ask(pair.kept, data)
@@ -165,8 +162,8 @@ class Play:
 
 
 def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -> tuple[int, int]:
-    """The answers of one configuration, and how many of them were made by the server that keeps them; fails
-    where one differs.
+    """Return the number of responses of one configuration, and how many were built by the server with the
+    cache; fail at a difference.
     """
     clock.now = BEGIN
     game = Play(root, dialect, preamble, seed, clock)
@@ -188,7 +185,7 @@ def play(root: Path, dialect: Dialect, preamble: str, seed: int, clock: Clock) -
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.2"])
-def test_kept_answers_are_those_that_would_be_made(root: Path, version: str, clock: Clock) -> None:
+def test_cached_responses_equal_those_of_the_general_path(root: Path, version: str, clock: Clock) -> None:
     dialect = DIALECTS[version]
     preamble, answered, made = loads(root, dialect), 0, 0
     for seed in range(FIRST, FIRST + SEEDS):
@@ -227,8 +224,8 @@ FORGETFUL = {
 def test_what_is_not_noted_is_found(
     root: Path, what: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who asks for something without a note of it gives somebody the answer of another: the plays above would
-    tell.
+    """A read that is not recorded gives a client the response of another: the comparison above must detect
+    it.
     """
     monkeypatch.setattr(*FORGETFUL[what])
     preamble = loads(root, V24)

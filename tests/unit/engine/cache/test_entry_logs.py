@@ -1,5 +1,5 @@
-"""What kept answers and their log lines must not lose: changed fields, names that one connection looked up,
-fields that go with the clock.
+"""Log lines of cached responses: changed fields, host names that one connection looked up, fields that depend
+on the clock.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def lines(serving: Engine) -> list[str]:
 
 
 def made(serving: Engine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Counts the answers that are not given from what was kept."""
+    """Count the responses that do not come from the cache."""
     count, respond = [0], serving.respond
 
     def counted(*arguments: object) -> object:
@@ -93,7 +93,8 @@ def test_a_copy_of_what_goes_with_the_clock_goes_with_it_too(
     tmp_path: Path, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conf = (
-        'LoadModule expires_module modules/mod_expires.so\nExpiresActive On\nExpiresDefault "access plus 1 hour"\n'
+        "LoadModule expires_module modules/mod_expires.so\nExpiresActive On\n"
+        'ExpiresDefault "access plus 1 hour"\n'
         f'{copy}\n{LOG} "%{{at}}n"'
     )
     serving = engine(tmp_path, conf, FILES)

@@ -1,8 +1,8 @@
-"""Random configurations and requests whose answers depend on query, client, fields, method, host and files in
-as many ways as there are modules.
+"""Random configurations and requests whose responses depend on query, client, fields, method, host and files
+in as many ways as there are modules.
 
-A grammar: `#name#` in a text stands for one of the texts of that name.  Blocks that a dialect refuses are
-left out by whoever loads them.
+A grammar: `#name#` in a text stands for one of the texts of that name.  The caller omits blocks that a
+dialect refuses.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from tests.differential.cache_directives import DIRECTIVES
+
 PLACE: Final = re.compile(r"#([a-z]+)#")
 
 MODULES: Final = (
-    "mpm_event unixd authn_core authn_file authn_default authz_core authz_host authz_user authz_groupfile authz_owner authz_default auth_basic "
-    "authn_anon access_compat mime dir setenvif headers env rewrite alias log_config logio negotiation include autoindex actions expires remoteip "
-    "unique_id usertrack speling userdir vhost_alias status info imagemap cern_meta asis allowmethods mime_magic log_debug"
+    "mpm_event unixd authn_core authn_file authn_default authz_core authz_host authz_user authz_groupfile "
+    "authz_owner authz_default auth_basic "
+    "authn_anon access_compat mime dir setenvif headers env rewrite alias log_config logio negotiation "
+    "include autoindex actions expires remoteip "
+    "unique_id usertrack speling userdir vhost_alias status info imagemap cern_meta asis allowmethods "
+    "mime_magic log_debug"
 ).split()
 
 GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
-    # what the clients say --------------------------------------------------------------------------------------------------------------------------
+    # what the clients say -------------------------------------------------------------------------
     "field": ("X-A", "X-B", "User-Agent", "Cookie", "Referer", "Accept-Language", "Via", "X-C"),
     "value": (
         "one",
@@ -127,7 +132,7 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
         "Accept-Charset: utf-8",
         "Negotiate: trans",
     ),
-    # values of a configuration ---------------------------------------------------------------------------------------------------------------------
+    # values of a configuration --------------------------------------------------------------------
     "env": ("e1", "e2", "e3"),
     "special": (
         "nokeepalive",
@@ -354,338 +359,13 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
         "#cond#\n#cond#\nRewriteRule #rpat# #subst##flags#",
         "#cond#\nRewriteRule #rpat# #subst##flags#\nRewriteRule #rpat# #subst##flags#",
     ),
-    # lines -----------------------------------------------------------------------------------------------------------------------------------------
-    "setenvif": (
-        "SetEnvIf #attr# #word# #set#",
-        "SetEnvIfNoCase #attr# #word# #set#",
-        "BrowserMatch #word# #set#",
-        "SetEnvIf Remote_Addr #addrre# #set#",
-        'SetEnvIfExpr "#expr#" #set#',
-        "SetEnvIf #field# #word# #set#",
-        "BrowserMatchNoCase #word# #set#",
-    ),
-    "header": (
-        'Header set X-O "#text#"#hcond#',
-        'Header add X-P "#text#"#hcond#',
-        'Header always set X-O "#text#"#hcond#',
-        "Header echo ^X-",
-        "Header append Vary #field#",
-        'RequestHeader set #field# "#text#"#hcond#',
-        "RequestHeader unset #field##hcond#",
-        "Header merge X-O one#hcond#",
-        "Header unset ETag",
-        'Header edit X-O o "#text#"',
-        "RequestHeader edit #field# o 0",
-        "Header setifempty X-O two",
-        "Header onsuccess unset Last-Modified#hcond#",
-        'RequestHeader append X-C "#text#"#hcond#',
-        'Header always add Set-Cookie "s=#text#"#hcond#',
-        "Header note X-O n1",
-        'Header set Keep-Alive "max=7"#hcond#',
-    ),
-    "require": (
-        "Require ip #addr#",
-        "Require env #env#",
-        'Require expr "#expr#"',
-        "Require method GET HEAD",
-        "Require all granted",
-        "Require local",
-        "Require not ip #addr#",
-        "Require user alice",
-        "Require valid-user",
-        "Require all denied",
-        "Require host localhost",
-    ),
-    "requires": (
-        "#require#",
-        "#require#\n#require#",
-        "<RequireAny>\n#require#\n#require#\n</RequireAny>",
-        "<RequireAll>\nRequire all granted\n#require#\n</RequireAll>",
-        "<RequireNone>\n#require#\n</RequireNone>\nRequire all granted",
-        "<RequireAll>\n<RequireAny>\n#require#\n#require#\n</RequireAny>\n<RequireNone>\n#require#\n</RequireNone>\n</RequireAll>",
-    ),
-    "access": (
-        "Order deny,allow\nDeny from #addr#",
-        "Order allow,deny\nAllow from #addr#",
-        "Order deny,allow\nDeny from env=#env#",
-        "Order allow,deny\nAllow from env=!#env#",
-        "Order allow,deny\nAllow from all\nDeny from #addr#\nSatisfy any",
-        "Order deny,allow\nDeny from all\nAllow from #addr#\nAllow from env=#env#",
-        "Order allow,deny\nAllow from all",
-    ),
-    "auth": (
-        "AuthType Basic\nAuthName Zone\nAuthUserFile conf/users\n#requires#",
-        'AuthType Basic\nAuthName "#text#"\nAuthUserFile conf/users\nRequire valid-user\n#access#\nSatisfy any',
-        "AuthType Basic\nAuthName Zone\nAuthUserFile conf/users\n<Limit POST>\nRequire user alice\n</Limit>",
-        'AuthType Basic\nAuthName Z\nAuthBasicFake alice "#text#"\nAuthUserFile conf/users\nRequire valid-user',
-    ),
-    "errordoc": (
-        "ErrorDocument #code# /err.html",
-        "ErrorDocument #code# /err.shtml",
-        'ErrorDocument #code# "no #code#"',
-        "ErrorDocument #code# http://ex.test/e",
-        "ErrorDocument #code# /nope?x",
-        'ErrorDocument #code# "%{HTTP:X-A} %{QUERY_STRING}"',
-        'ErrorDocument #code# "from %{REMOTE_ADDR}"',
-        "ErrorDocument #code# /a.txt?e=1",
-    ),
-    "code": ("404", "403", "401", "404", "405"),
-    "folderline": (
-        "#setenvif#",
-        "#setenvif#",
-        "#header#",
-        "#header#",
-        "#header#",
-        "#requires#",
-        "#requires#",
-        "#access#",
-        "#auth#",
-        "#errordoc#",
-        "RewriteEngine On\n#rule#",
-        "RewriteEngine On\n#rule#\n#rule#",
-        "RewriteEngine On\nRewriteBase /\n#rule#",
-        "DirectoryIndex nope.html index.html",
-        "DirectoryIndex /b.txt",
-        "DirectoryIndex index.html?x=1 a.txt",
-        "DirectoryIndex disabled",
-        "DirectorySlash Off",
-        "FallbackResource /b.txt",
-        "FallbackResource /ssi.shtml",
-        "Options +Indexes",
-        "IndexOptions FancyIndexing HTMLTable",
-        "IndexOptions FancyIndexing VersionSort IgnoreClient",
-        "IndexOptions SuppressColumnSorting FancyIndexing",
-        "IndexIgnore one.txt",
-        "HeaderName /ssi.shtml",
-        "ReadmeName README.html",
-        "Options +MultiViews",
-        "Options +Includes",
-        "Options +IncludesNOEXEC",
-        "SSILastModified On",
-        "SSIUndefinedEcho none",
-        "XBitHack Full",
-        "Action text/foo /b.txt",
-        "Action act /ssi2.shtml virtual\nSetHandler act",
-        "AddHandler act .act\nAction act /a.txt virtual",
-        'ExpiresActive On\nExpiresDefault "access plus 1 hour"',
-        'ExpiresActive On\nExpiresByType text/plain "modification plus 1 day"',
-        "CheckSpelling On",
-        "CheckSpelling On\nCheckCaseOnly On",
-        "MetaFiles On",
-        "AllowMethods GET",
-        "SetEnv #env# #word#",
-        "PassEnv HOME",
-        "UnsetEnv #env#",
-        "AddType text/html .txt",
-        "AddLanguage fr .txt",
-        "ForceType text/plain",
-        "DefaultType text/html",
-        "AddDefaultCharset On",
-        "LanguagePriority de en",
-        "ForceLanguagePriority Prefer",
-        "FileETag None",
-        "ServerSignature On",
-        "ServerSignature EMail",
-        "LimitRequestBody 10",
-        "Redirect /dir/a.txt /b.txt",
-        "RedirectMatch ^/dir/(.*)\\.html$ http://ex.test/$1",
-        "Redirect gone /b.txt",
-        "SetHandler server-status",
-        "SetHandler default-handler",
-        "SetHandler send-as-is",
-        "AcceptPathInfo On",
-        '<If "#expr#">\n#ifline#\n</If>',
-        '<If "#expr#">\n#ifline#\n</If>\n<Else>\n#ifline#\n</Else>',
-        "<IfModule headers_module>\n#header#\n</IfModule>",
-        "<Files *.txt>\n#ifline#\n</Files>",
-        '<FilesMatch "(?<n>.)\\.html$">\n#ifline#\n</FilesMatch>',
-        "<Limit GET>\n#access#\n</Limit>",
-        "#rare#",
-        "UseCanonicalName On",
-        "EnableSendfile Off",
-        "ContentDigest On",
-        "ImapMenu Formatted",
-        "ImapDefault map",
-        "ImapBase Referer",
-        "RedirectTemp /list http://ex.test/%{HTTP:X-A}",
-        "Redirect /x",
-        'Redirect 302 "http://ex.test/%{HTTP:X-A}"',
-        "MultiviewsMatch Any",
-        "TraceEnable On",
-        "AddOutputFilter INCLUDES .txt",
-        "SetOutputFilter INCLUDES",
-        "AddEncoding x-gzip .foo",
-    ),
-    "ifline": (
-        "#header#",
-        "#setenvif#",
-        "#requires#",
-        "RewriteEngine On\n#rule#",
-        'ErrorDocument 404 "if"',
-        "SetEnv #env# #word#",
-        "ForceType text/x-if",
-        "DirectoryIndex a.txt",
-        "#access#",
-        "Redirect /a.txt /b.txt",
-        "Options -Indexes",
-        "SetHandler server-status",
-    ),
-    "where": (
-        '<Directory "@/htdocs#folder#">\n%s\n</Directory>',
-        "<Location #prefix#>\n%s\n</Location>",
-        '<LocationMatch "^/(?<dn>[a-d])">\n%s\n</LocationMatch>',
-        "<Files #file#>\n%s\n</Files>",
-        '<DirectoryMatch "htdocs/(?<which>.*)">\n%s\n</DirectoryMatch>',
-        '<Location "#prefix#">\n%s\n</Location>',
-    ),
-    "folder": ("", "", "", "/dir", "/dir", "/list", "/members", "/cern", "/dir/sub"),
-    "prefix": ("/", "/", "/dir", "/a.txt", "/status", "/list/", "/moved", "/ssi.shtml"),
-    "file": ("a.txt", "*.txt", "index.html", "*.html", "page*"),
-    "serverline": (
-        "#setenvif#",
-        "#setenvif#",
-        "#setenvif#",
-        "#header#",
-        "#header#",
-        "RewriteEngine On\n#rule#",
-        "RewriteEngine On\n#rule#\n#rule#",
-        "#errordoc#",
-        "Redirect /moved http://ex.test/m",
-        "RedirectMatch permanent ^/moved/(.*) /b.txt?$1",
-        "Redirect /a.txt /b.txt",
-        'Alias /alias "@/htdocs/dir"',
-        'AliasMatch ^/aliased/(.) "@/htdocs/$1.txt"',
-        '<Location /alias>\nAlias "@/htdocs/%{HTTP:X-A}"\n</Location>',
-        'UserDir "@/users/*/html"',
-        '<LocationMatch "^/aliased/(?<n>.)">\nAlias "@/htdocs/%{env:MATCH_N}.txt"\n</LocationMatch>',
-        "UserDir http://ex.test/~*/",
-        "RemoteIPHeader X-Forwarded-For\nRemoteIPInternalProxy 127.0.0.1",
-        "RemoteIPHeader X-A",
-        "KeepAlive Off",
-        "MaxKeepAliveRequests 3",
-        "MaxKeepAliveRequests 0",
-        "UseCanonicalName On",
-        "UseCanonicalName Off",
-        "ServerSignature On",
-        "ServerTokens Prod",
-        "TraceEnable Extended",
-        "ServerAdmin who@localhost",
-        "#rare#",
-        "SetEnv #env# #word#",
-        "AddDefaultCharset utf-8",
-        "#folderline#",
-        '<If "#expr#">\n#ifline#\n</If>',
-        '<If "#expr#">\n#ifline#\n</If>\n<ElseIf "#expr#">\n#ifline#\n</ElseIf>\n<Else>\n#ifline#\n</Else>',
-        "RewriteOptions AllowAnyURI",
-        "AllowEncodedSlashes On",
-        "LogLevel info",
-        "QualifyRedirectURL On",
-        'ErrorLogFormat "[%l] [%a] %M %{X-A}i %{e1}e %k %{Referer}i"',
-        'ErrorLogFormat "%M %F %{X-B}i"',
-        "ExtendedStatus On",
-        "StrictHostCheck On",
-        "MergeSlashes Off",
-        "RegisterHttpMethod FROB",
-        "Protocols http/1.1 h2c",
-    ),
-    # what keeps most answers from being kept
-    "rare": (
-        "CookieTracking On",
-        "LogLevel debug",
-        "LogLevel rewrite:trace3",
-        "HostnameLookups On",
-        'LogMessage "m %{#env#}e"',
-        'CookieExpires "1 days"',
-        'Header set X-I "%{UNIQUE_ID}e"',
-        'Header set X-T "%D %t"',
-    ),
-    "item": (
-        "%h",
-        "%a",
-        "%{c}a",
-        "%u",
-        "%>s",
-        "%s",
-        "%b",
-        "%r",
-        "%q",
-        "%U",
-        "%<U",
-        "%>U",
-        "%f",
-        "%m",
-        "%H",
-        "%v",
-        "%V",
-        "%p",
-        "%k",
-        "%X",
-        "%I",
-        "%O",
-        "%S",
-        "%{#field#}i",
-        "%{#field#}i",
-        "%{#env#}e",
-        "%{#env#}e",
-        "%{X-O}o",
-        "%{k}C",
-        "%{Vary}o",
-        "%{n1}n",
-        "%{cookie}n",
-        "%R",
-        "%>q",
-        "%<r",
-        "%A",
-        "%B",
-        "%404{#field#}i",
-        "%!200{#env#}e",
-        "%>{#env#}e",
-        "%{REDIRECT_#env#}e",
-        "%{Location}o",
-        "%{UNIQUE_ID}e",
-        "%t",
-        "%{sec}t",
-        "%{remote}p",
-        "%l",
-        "%{Host}i",
-        "%{Cookie}i",
-        "%{Set-Cookie}o",
-        "%<f",
-        "%>h",
-        "%<q",
-        "%{QUERY_STRING}e",
-        "%{X-Forwarded-For}i",
-        "%{remoteip-proxy-ip-list}n",
-    ),
-    "longformat": (
-        "%h %r %{#env#}e %{#env#}e %{#env#}e #item# #item# #item# #item#",
-        "%h %r #item# #item# #item# #item# #item# #item# #item# #item#",
-        "#item# #item# #item# #item# #item# #item# #item#",
-    ),
-    "format": (
-        '%h %u %t "%r" %>s %b',
-        "%r #item# #item#",
-        "#item# #item# #item#",
-        "%U#item# #item# %>s #item# #item#",
-        "%h %>s %b",
-        "%{X-A}i %r",
-    ),
-    "log": (
-        'CustomLog logs/#logname# "#format#"',
-        'CustomLog logs/#logname# "#format#"',
-        'CustomLog logs/#logname# "#format#" env=#env#',
-        'CustomLog logs/#logname# "#format#" env=!#env#',
-        'CustomLog logs/#logname# "#format#" "expr=#expr#"',
-        "TransferLog logs/#logname#",
-        'LogFormat "#format#"\nTransferLog logs/transfer',
-    ),
-    "logname": ("one_log", "two_log", "three_log"),
+    **DIRECTIVES,
 }
 
 
 class Texts:
-    """Random texts.  Names, values and queries are few within one configuration, so that what it looks for is
-    what clients say.
+    """Random texts.  One configuration has few names, values and queries, so that clients send what it
+    matches.
     """
 
     def __init__(self, chance: random.Random) -> None:
@@ -707,7 +387,7 @@ class Texts:
             text = text[: found.start()] + choice + text[found.end() :]
 
     def lines(self, name: str, most: int) -> str:
-        """One to *most* texts of one name, a line each."""
+        """Return one to *most* texts of one name, a line each."""
         return "\n".join(self.make(f"#{name}#") for _ in range(self.chance.randrange(most) + 1))
 
     def blocks(self) -> list[str]:
@@ -744,7 +424,7 @@ class Clients:
         self.sent: list[bytes] = []
 
     def head(self) -> bytes:
-        """One request: half of them one that was sent before, or that with a single line changed."""
+        """Return one request head; half of them repeat an earlier one, or change one line of it."""
         chance = self.chance
         if self.sent and chance.random() < 0.5:
             return chance.choice(self.sent[-5:])

@@ -1,4 +1,4 @@
-"""A worker in this process that keeps its answers, and one of the same configuration that forgets them before
+"""Two workers of one configuration in this process: one with its response cache, one that empties it before
 each request.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.differential.kept_grammar import MODULES
+from tests.differential.cache_grammar import MODULES
 from tests.performance.site import Driving, Wire
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
@@ -43,10 +43,14 @@ AddLanguage en .en
 AddLanguage de .de
 """
 OPEN: Final = {
-    "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n'
-    '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\nRequire all granted\n</Directory>\n'
-    "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n</Location>\n",
-    "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n</Directory>\n'
+    "2.4": '<Directory "@/htdocs">\nAllowOverride All\nRequire all granted\n'
+    "Options +FollowSymLinks +Includes\nAddOutputFilter INCLUDES .shtml\n"
+    '</Directory>\n<Directory "@/users">\nRequire all granted\n</Directory>\n<Directory "@/hosts">\n'
+    "Require all granted\n</Directory>\n"
+    "<Location /status>\nSetHandler server-status\n</Location>\n<Location /info>\nSetHandler server-info\n"
+    "</Location>\n",
+    "2.2": '<Directory "@/htdocs">\nAllowOverride All\nOptions +FollowSymLinks +Includes\n'
+    "AddOutputFilter INCLUDES .shtml\n</Directory>\n"
     "<Location /status>\nSetHandler server-status\n</Location>\n",
 }
 SSI: Final = """<!--#set var="q" value="$QUERY_STRING" --><!--#echo var="q" -->
@@ -69,14 +73,18 @@ FILES: Final = {
     "htdocs/list/README.html": "read\n",
     "htdocs/map.var": "URI: page.html.en\nContent-Type: text/html\nContent-Language: en\n\n"
     "URI: page.html.de\nContent-Type: text/html\nContent-Language: de\n",
-    "htdocs/ssi.shtml": '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n',
+    "htdocs/ssi.shtml": (
+        '<!--#echo var="REMOTE_ADDR" --> <!--#echo var="e1" --><!--#include virtual="/dir/a.txt" -->\n'
+    ),
     "htdocs/ssi2.shtml": SSI,
     "htdocs/asis.asis": "Status: 200 Fine\nContent-Type: text/plain\nX-As: is\n\nas it is\n",
     "htdocs/img.map": "base referer\ndefault nocontent\nrect one.html 1,1 5,5\npoint two.html 9,9\n",
     "htdocs/odd.foo": "odd\n",
     "htdocs/x.act": "act\n",
     "htdocs/err.html": "error\n",
-    "htdocs/err.shtml": '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n',
+    "htdocs/err.shtml": (
+        '<!--#echo var="REDIRECT_STATUS" --> <!--#echo var="REQUEST_URI" --> <!--#printenv -->\n'
+    ),
     "htdocs/two.txt": "two\n",
     "htdocs/one": "uno\n",
     "htdocs/cern/a.txt": "meta\n",
@@ -196,7 +204,7 @@ class Pair:
 
     @property
     def open(self) -> bool:
-        """Whether both take one more request."""
+        """Return True if both accept one more request."""
         return all(
             one[0]._state.name == "READY" and not one[1].closed and not one[0]._buffer
             for one in (self.kept, self.made)
@@ -204,7 +212,7 @@ class Pair:
 
     @property
     def same(self) -> bool:
-        """Whether both are in the same state."""
+        """Return True if both are in the same state."""
         (one, first), (other, second) = self.kept, self.made
         return (one._state, first.closed, one._buffer, one.connection.served) == (
             other._state,
@@ -233,7 +241,7 @@ class Server:
         return connection, wire
 
     def ask(self, at: tuple[HttpProtocol, Gathering], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
-        """What is written, and the lines of all logs."""
+        """Return the bytes written, and the lines of all logs."""
         connection, wire = at
         self.runtime.logs.clear()
         wire.out = b""
@@ -241,7 +249,7 @@ class Server:
         return wire.out, {name: list(lines) for name, lines in self.runtime.logs.items()}
 
     def forget(self) -> None:
-        """Drop what was kept of earlier answers, and what was kept to make answers from."""
+        """Empty all caches of responses, and those that responses are built from."""
         engine = self.engine
         engine.response_cache.clear()
         engine.file_cache.__init__()  # type: ignore[misc]
@@ -250,7 +258,7 @@ class Server:
 
 
 def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[str, bytes]]]:
-    """Answer and log lines with what no two requests have in common made equal."""
+    """Mask the parts of response and log lines that are unique to a request."""
 
     def mask(data: bytes) -> bytes:
         return OTHERS.sub(b"N", ID.sub(b"ID", data))
@@ -259,5 +267,5 @@ def masked(out: bytes, logs: dict[str, list[bytes]]) -> tuple[bytes, list[tuple[
 
 
 def ids(out: bytes, logs: dict[str, list[bytes]]) -> set[bytes]:
-    """The ids in an answer and in its log lines."""
+    """Return the unique ids in a response and in its log lines."""
     return set(ID.findall(out)).union(*(ID.findall(line) for lines in logs.values() for line in lines))

@@ -1,5 +1,5 @@
-"""The decision tree of a generated request against its plain answer: the same status, and a tree whose
-verdicts fit together.
+"""The decision tree of a generated request against the response without tracing: the same status, and
+consistent verdicts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def loaded(site: Site, root: Path) -> Configuration:
     documents(root)
     htaccess(root, site.htaccess)
     loads = "".join(f"LoadModule {m}_module modules/mod_{m}.so\n" for m in MODULES)
-    head = f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\nTypesConfig mime.types\n'
+    head = (
+        f'{loads}ServerRoot "{root}"\nServerName localhost\nListen 127.0.0.1:8080\nErrorLog error_log\n'
+        f"TypesConfig mime.types\n"
+    )
     head += f'DocumentRoot "{root}/htdocs"\n'
     text = (
         site.conf.replace("%ROOT%", str(root / "htdocs"))
@@ -51,7 +54,7 @@ def loaded(site: Site, root: Path) -> Configuration:
 
 
 def plain(configuration: Configuration, request: Request) -> int:
-    """The status of the answer."""
+    """Return the status of the response."""
     client = TestClient(
         Engine(configuration, FakeRuntime()), Connection(request.source, 5000, "127.0.0.1", 8080)
     )
@@ -70,8 +73,8 @@ def explained(configuration: Configuration, request: Request) -> Explained:
 
 
 def folded(step: Decision) -> str:
-    """What a Require container must come to, from the verdicts of its rules (manual: RequireAll, RequireAny,
-    RequireNone).
+    """Return the result of a Require container, from the verdicts of its rules (manual: RequireAll,
+    RequireAny, RequireNone).
     """
     found = {child.verdict for child in step.children} - {NOT_EVALUATED, "neutral"}
     every = step.what in ("<RequireAll>", "<RequireNotAll>", "AuthMerging All", "AuthMerging NotAll")
@@ -83,8 +86,8 @@ def folded(step: Decision) -> str:
 
 
 def check_tree(root: Decision, status: int) -> None:
-    """The root says what the access phases answered, each container what its rules come to, and every asked
-    line has a place.
+    """Check that the root has the status of the access phases, each container the result of its rules, and
+    every evaluated line a location.
     """
     assert root.verdict == ("granted" if status == 0 else "denied")
     for step in steps(root):
