@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class UsageError(Exception):
-    """Invalid command line.  *message* stands without the program's name; "" means: print the usage text only."""
+    """Invalid command line.  *message* excludes the program's name; "" prints the usage text only."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)

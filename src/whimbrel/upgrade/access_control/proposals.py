@@ -37,6 +37,7 @@ class Proposals:
     def replacements_of(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Replacement]:
+        """Yield the distinct candidates for the lines of *section*, the likeliest first."""
         seen: set[Lines] = set()
         for control in self._candidates(section, replacements, base):
             if control not in seen:
