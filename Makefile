@@ -1,4 +1,4 @@
-# Every target makes its own .venv when there is none; nothing else has to be set up first.
+# Every target creates .venv if it is missing; no other preparation is needed.
 PYTHON ?= python3
 BIN := .venv/bin
 # make conformance FILES="tests/conformance/cases/core-*.xz" VERSION=2.2 MORE="--every 10"; without FILES: all packed recordings
@@ -20,19 +20,19 @@ BENCH ?=
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
-	@echo "make test         run all tests; says which it skips and why"
+	@echo "make test         run all tests; list what is skipped, with the reason"
 	@echo "make check        ruff, mypy --strict, import layers, the repository's own rules"
-	@echo "make conformance  ask every recorded question (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
-	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, ask a real apache2 (UPGRADES=..., MORE=...)"
-	@echo "make upgrade-access  upgrade random conditional sections, ask apache2 about both texts (ACCESS=...)"
+	@echo "make conformance  send every recorded request (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
+	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
+	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
-	@echo "make hostile      measures of reliability under hostile traffic (HOSTILE=...); docs/reliability.md has the figures"
-	@echo "make lock         write the lock files anew from pyproject.toml"
+	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
+	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-# What the program needs, and what its tests need on top of that: each its own stamp.
+# Requirements of the program, and those of its tests beyond them: one stamp for each.
 .venv/run.stamp: requirements.lock pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -1,1 +1,1 @@
-"""`make bench`: what one second of CPU time buys, beside apache2 and nginx on the same documents."""
+"""`make bench`: requests per CPU second beside apache2 and nginx on the same documents."""

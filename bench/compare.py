@@ -1,4 +1,4 @@
-"""Two runs: what got better or worse beyond the noise, which is what lies between the rounds of each."""
+"""Comparison of two runs: changes beyond the noise, which is the range between the rounds of each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ COMPARED = {
     "worker_memory_mb": False,
     "latency_p99_ms": False,
 }
-SMALLEST = 0.02  # share of the old figure below which nobody cares
+SMALLEST = 0.02  # share of the old figure below which a change is noise
 
 
 @dataclass(frozen=True)
 class Change:
-    """A figure whose rounds lie outside those of the other run."""
+    """Figure whose rounds do not overlap those of the other run."""
 
     where: str
     figure: str
@@ -31,7 +31,10 @@ class Change:
 
 
 def rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every measured row: its name, and its figures with their ranges.  At full load latency says little: it is throughput again."""
+    """Yield every measured row: name, and figures with their ranges.
+
+    At full load latency only repeats throughput.
+    """
     for case, servers in results["cases"].items():
         for name, one in servers.items():
             yield f"{case}, {name}", {k: v for k, v in _ranges(one).items() if k != "latency_p99_ms"}
@@ -39,7 +42,7 @@ def rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for name, kinds in servers.items():
             for kind, one in kinds.items():
                 whose = "its own" if kind == "own" else f"{kind}'s"
-                how = results.get("pace", "in bursts")  # what was sent in another way is not compared
+                how = results.get("pace", "in bursts")  # rates that were sent in another way are not compared
                 yield (
                     f"{case}, {name} at half of {whose} load, {how}",
                     {"latency_p99_ms": _ranges(one)["latency_p99_ms"]},
@@ -47,7 +50,7 @@ def rows(results: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _ranges(one: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
-    """figure -> median, smallest, largest; a file without ranges is taken at its word."""
+    """Return figure -> median, smallest, largest; a file without ranges has the figure three times."""
     return {
         name: (value, *one.get("range", {}).get(name, (value, value)))
         for name, value in one["figures"].items()
@@ -55,7 +58,7 @@ def _ranges(one: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
-    """What the two runs share and where their rounds do not overlap, by enough to be worth a line."""
+    """Return the figures of both runs whose rounds do not overlap, if they differ by enough."""
     before, out = dict(rows(old)), []
     for where, figures in rows(new):
         for figure, more in COMPARED.items():
@@ -67,7 +70,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
 
 
 def changes_table(found: list[Change], console: Console) -> None:
-    """One line for each change, or one that says that there is none."""
+    """Return one line for each change, or one line if there is none."""
     if not found:
         console.print("Nothing changed beyond the noise.")
         return

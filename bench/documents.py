@@ -1,4 +1,4 @@
-"""The document root that all servers share, and the questions that are asked of it."""
+"""The document root that all servers share, and the requests of the cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
-BCRYPT = "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"  # "myPassword" of the manual (misc/password_encryptions)
+# "myPassword" of the manual (misc/password_encryptions)
+BCRYPT = "$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
 FILES = {
     "1k.html": 1024,
     "100k.html": 100 * 1024,
@@ -19,12 +20,15 @@ FILES = {
     "deep/a/b/c/d/1k.html": 1024,
 }
 CGI = '#!/bin/sh\nIFS= read -r line\nprintf "Content-Type: text/plain\\r\\n\\r\\n%s" "$line"\n'
-SSI = '<html><!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" --><!--#include virtual="/1k.html" --><!--#endif --></html>\n'
+SSI = (
+    '<html><!--#set var="a" value="b" --><!--#if expr="v(\'a\') == \'b\'" -->'
+    '<!--#include virtual="/1k.html" --><!--#endif --></html>\n'
+)
 ALL = ("whimbrel", "apache", "nginx")
 EVERY = (*ALL, "granian")
 HTTPD = ("whimbrel", "apache")
 FORM = "name=whimbrel&place=mudflat&month=4"
-# What a browser sends; a name that is in no answer's way.
+# Fields of a browser.
 BROWSER = {
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
@@ -39,12 +43,19 @@ BROWSER = {
 
 @dataclass(frozen=True)
 class Case:
-    """One request, asked over and over; every answer must have *status* and, unless that is an error or None is given, *length* bytes.
+    """One request, repeated. Every response must have *status*, and *length* bytes unless that is None or an
+    error.
 
-    *site* names the configuration (bench/sites.py) that answers; *servers* can do the same thing.  *varied*: every request has a cookie of its
-    own; *visitors*: every one is another visitor's; *fresh*: it ends in this text and a number of its own, so that no URL is asked twice; *body* is
-    posted.  *http2*: asked by h2load.  *half*: p99 is measured at half of full load, too.  *grows*: whose cost grows in httpd, with the
-    configuration or with each request's work.
+    Attributes:
+        site: the configuration (bench/configs.py) that answers
+        servers: names of the servers that support the case
+        varied: every request has a cookie of its own
+        visitors: every request comes from another client
+        fresh: the URL ends in this text and a number, so that no URL repeats
+        body: sent with POST
+        http2: sent by h2load
+        half: p99 is measured at half of full load, too
+        grows: the cost grows in httpd with the configuration or with the work of each request
     """
 
     name: str
@@ -65,7 +76,7 @@ class Case:
 
 
 def basic(user: str = USER, password: str = PASSWORD) -> str:
-    """The Authorization value of a user."""
+    """Return the Authorization value of a user."""
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
@@ -138,12 +149,13 @@ CASES = (
     Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
 )
 BY_NAME = {case.name: case for case in CASES}
-# Rows of the matrix that come with the modules they measure.
+# Cases that will come with the modules that they measure.
 TO_COME = {"deflate": "mod_deflate", "cache hit": "mod_cache", "reverse proxy": "mod_proxy", "TLS": "mod_ssl"}
 
 
-def lay_out(root: Path) -> None:
-    """Writes documents, password files and folders for logs below *root*, readable by the servers' user."""
+def write_documents(root: Path) -> None:
+    """Write documents, password files and directories for logs below *root*, readable by the servers' user.
+    """
     for name, size in FILES.items():
         path = root / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,11 +167,12 @@ def lay_out(root: Path) -> None:
     (root / "cgi").mkdir()
     (root / "cgi" / "echo").write_text(CGI)
     (root / "cgi" / "echo").chmod(0o755)
-    folder = root / "htdocs" / "deep"
+    directory = root / "htdocs" / "deep"
     for name in ("", "a", "b", "c", "d"):
-        folder = folder / name
-        (folder / ".htaccess").write_text(
-            f"AddType text/html .html\nSetEnv LEVEL_{name} yes\n<Files *.secret>\nRequire all denied\n</Files>\n"
+        directory = directory / name
+        (directory / ".htaccess").write_text(
+            f"AddType text/html .html\nSetEnv LEVEL_{name} yes\n"
+            "<Files *.secret>\nRequire all denied\n</Files>\n"
         )
     (root / "passwd").write_text(f"{USER}:{HASH}\n")
     (root / "passwd-bcrypt").write_text(f"myName:{BCRYPT}\n")

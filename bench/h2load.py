@@ -1,8 +1,9 @@
-"""h2load: HTTP/2, and requests at a rate that is held; the times come from its log, a line for each request.
+"""h2load: HTTP/2, and requests at a constant rate. The times come from its log, one line for each request.
 
-At a rate, h2load sends what is due on a connection every hundredth of a second (`TICK`), counted from the beginning of that connection.  So that this
-is not one burst of all of them, connections begin one after the other, some milliseconds apart (see `apart`), and their moments lie spread over the
-hundredth.  A time counts from the moment in which the request was sent.
+At a rate, h2load sends the requests that are due on a connection every hundredth of a second (`TICK`),
+counted from the start of that connection. To avoid one burst of all, connections start some milliseconds
+apart (see `apart`), so their sending times are spread over the hundredth. A time counts from the moment of
+sending.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from itertools import pairwise
 from math import ceil
 from pathlib import Path
 
-from bench.answers import WrongAnswer
 from bench.documents import Case
+from bench.errors import WrongResponse
 from bench.process import output_of
 from bench.servers import Server
 
-WARM_UP = 1  # seconds before a rate is measured: all connections have begun
+WARM_UP = 1  # seconds before a rate is measured: all connections have started
 SPARE = 0.25  # seconds for which a rate goes on after that
-TICK = 10.0  # milliseconds between two moments of a connection, or more where a single request is due later
+TICK = 10.0  # milliseconds between two sending times of a connection, unless its next request is due later
 MOST_APART = 20  # milliseconds
-SPREAD = "spread"  # how requests at a rate are sent, in results; older ones that say nothing are of bursts on all connections at once
+# how requests at a rate are sent, in results; without it: in bursts on all connections at once
+SPREAD = "spread"
 STREAMS = 10  # requests at once on a connection of HTTP/2
 
 
@@ -38,12 +40,13 @@ class Times:
         return len(self.sorted)
 
     def at(self, share: float) -> float:
-        """The time that *share* of all requests (0.99) did not pass: the smallest such one of the list."""
+        """Return the time that *share* of all requests (0.99) did not exceed."""
         return self.sorted[max(0, ceil(share * self.count) - 1)]
 
 
 def times(lines: Iterable[str], case: Case, window: int = 0) -> Times:
-    """The log's lines (start, status, microseconds; by tabs); raises WrongAnswer when a status is another one, or there is none.
+    """Parse the lines of the log (start, status, microseconds; by tabs); raises WrongResponse for another
+    status or an empty log.
 
     *window*: only requests sent within so many seconds after the warm-up count.
     """
@@ -51,22 +54,24 @@ def times(lines: Iterable[str], case: Case, window: int = 0) -> Times:
     for line in lines:
         start, status, took = map(int, line.split()[:3])
         if status != case.status:
-            raise WrongAnswer(f"{case.path}: {status}, expected {case.status}")
+            raise WrongResponse(f"{case.path}: {status}, expected {case.status}")
         found.append((start, took / 1000))
     if window:
         begin = min((start for start, _took in found), default=0) + WARM_UP * 1_000_000
         found = [one for one in found if begin <= one[0] < begin + window * 1_000_000]
     if not found:
-        raise WrongAnswer(f"{case.path}: no answer in the time that was measured")
+        raise WrongResponse(f"{case.path}: no answer in the time that was measured")
     return Times(sorted(took for _start, took in found))
 
 
 def apart(rate: float, connections: int) -> int:
-    """The milliseconds between the beginnings of two connections, by which their moments are spread most evenly (h2load takes whole ones)."""
+    """Return the milliseconds between the starts of two connections that spread their sending times most
+    evenly.
+    """
     tick = max(TICK, 1000 * connections / rate)
 
     def longest(milliseconds: int) -> float:
-        """The longest time in which no connection has its moment."""
+        """Return the longest time without a sending time of any connection."""
         moments = sorted(number * milliseconds % tick for number in range(connections))
         return max(b - a for a, b in pairwise([*moments, moments[0] + tick]))
 
@@ -74,7 +79,9 @@ def apart(rate: float, connections: int) -> int:
 
 
 def command(server: Server, case: Case, seconds: int, log: Path, rate: float | None) -> list[str]:
-    """h2load for *seconds*, as fast as it is answered, or longer (see `times`) at *rate* requests a second of all connections together."""
+    """Return the command line for *seconds* at full load, or longer (see `times`) at *rate* requests a
+    second.
+    """
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     protocol = [f"-m{STREAMS}"] if case.http2 else ["--h1", "-m1"]
     if rate is None:
@@ -99,8 +106,8 @@ def command(server: Server, case: Case, seconds: int, log: Path, rate: float | N
     ]
 
 
-def ask(server: Server, case: Case, seconds: int, core: int | None, rate: float | None = None) -> Times:
-    """Run it and read the times."""
+def measure(server: Server, case: Case, seconds: int, core: int | None, rate: float | None = None) -> Times:
+    """Run h2load and read the times."""
     with tempfile.TemporaryDirectory(prefix="whimbrel-h2load-") as folder:
         log = Path(folder) / "log"
         output_of(command(server, case, seconds, log, rate), core)

@@ -1,4 +1,4 @@
-"""One measurement at full load: wrk or h2load on its own core, the server's CPU time and memory around it."""
+"""One measurement at full load: wrk or h2load on its own core, CPU time and memory of the server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import h2load
-from bench.answers import WrongAnswer
 from bench.documents import Case
+from bench.errors import WrongResponse
 from bench.process import Memory, Running, output_of
 from bench.servers import Server
 
@@ -22,7 +22,7 @@ UNITS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run showed: times in milliseconds, the most memory."""
+    """Result of one run: times in milliseconds, the largest memory."""
 
     requests: int
     seconds: float
@@ -37,7 +37,7 @@ class Sample:
 
 
 def check_answer(case: Case, server: Server) -> None:
-    """Asks once and raises WrongAnswer unless status and length are those of the case."""
+    """Send one request; raise WrongResponse unless status and length are those of the case."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
         connection.request(
@@ -48,41 +48,42 @@ def check_answer(case: Case, server: Server) -> None:
     finally:
         connection.close()
     if reply.status != case.status or (case.status < 400 and case.length not in (None, len(body))):
-        raise WrongAnswer(
-            f"{server.name} {case.path}: {reply.status}, {len(body)} bytes; expected {case.status}, {case.length}"
+        raise WrongResponse(
+            f"{server.name} {case.path}: {reply.status}, {len(body)} bytes; "
+            f"expected {case.status}, {case.length}"
         )
 
 
 def milliseconds(text: str) -> float:
-    """wrk's ``1.25ms`` in milliseconds."""
+    """Return wrk's ``1.25ms`` in milliseconds."""
     match = re.fullmatch(r"([\d.]+)([a-z]+)", text)
     assert match is not None, text
     return float(match[1]) * UNITS[match[2]]
 
 
 def percentile(output: str, which: str) -> float:
-    """The latency of wrk's line ``99%    1.25ms``."""
+    """Return the latency of wrk's line ``99%    1.25ms``."""
     match = re.search(rf"^\s+{which}%\s+(\S+)\s*$", output, re.M)
     assert match is not None, output
     return milliseconds(match[1])
 
 
 def done(output: str, case: Case) -> tuple[int, float]:
-    """Requests and seconds that wrk reports; raises WrongAnswer when some answers had another status or failed."""
+    """Return requests and seconds that wrk reports; raises WrongResponse for another status or a failure."""
     match = re.search(r"(\d+) requests in ([\d.]+\w+),", output)
     assert match is not None, output
     requests = int(match[1])
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     errors = re.search(r"Socket errors: .*", output)
     if (int(bad[1]) if bad else 0) != (0 if case.status < 400 else requests) or errors:
-        raise WrongAnswer(
+        raise WrongResponse(
             f"{case.path}: {bad[0] if bad else ''} {errors[0] if errors else ''} of {requests} requests"
         )
     return requests, milliseconds(match[2]) / 1000
 
 
 class Watch(threading.Thread):
-    """Reads the server's memory four times a second and keeps the largest values."""
+    """Thread that reads the server's memory four times a second and stores the largest values."""
 
     def __init__(self, running: Running) -> None:
         super().__init__(daemon=True)
@@ -93,14 +94,14 @@ class Watch(threading.Thread):
             self.peak = self.peak.most(self.running.memory())
 
     def result(self) -> Memory:
-        """The peak; ends the thread."""
+        """Return the peak; ends the thread."""
         self.over.set()
         self.join()
         return self.peak.most(self.running.memory())
 
 
 def script(case: Case) -> tuple[list[str], list[str]]:
-    """What stands in wrk's command line before and after the URL."""
+    """Return wrk's arguments before and after the URL."""
     if case.varied:
         return ["-s", str(SCRIPTS / "varied.lua")], []
     if case.visitors:
@@ -113,7 +114,7 @@ def script(case: Case) -> tuple[list[str], list[str]]:
 
 
 def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
-    """Requests, seconds, p50 and p99 of one run of wrk."""
+    """Return requests, seconds, p50 and p99 of one run of wrk."""
     headers = [word for name, value in case.headers.items() for word in ("-H", f"{name}: {value}")]
     before, after = script(case)
     argv = [
@@ -133,20 +134,20 @@ def by_wrk(server: Server, case: Case, seconds: int, core: int | None) -> tuple[
 
 
 def by_h2load(server: Server, case: Case, seconds: int, core: int | None) -> tuple[int, float, float, float]:
-    """The same of one run of h2load."""
-    times = h2load.ask(server, case, seconds, core)
+    """Return the same of one run of h2load."""
+    times = h2load.measure(server, case, seconds, core)
     return times.count, float(seconds), times.at(0.5), times.at(0.99)
 
 
 def measure(running: Running, case: Case, seconds: int, core: int | None) -> Sample:
-    """Asks *case* for *seconds* over kept-alive connections, as fast as it is answered."""
-    ask: Callable[[Server, Case, int, int | None], tuple[int, float, float, float]] = (
+    """Send the requests of *case* for *seconds* over keep-alive connections, at full load."""
+    generate: Callable[[Server, Case, int, int | None], tuple[int, float, float, float]] = (
         by_h2load if case.http2 else by_wrk
     )
     watch, before = Watch(running), running.cpu_seconds()
     watch.start()
     try:
-        requests, took, middle, late = ask(running.server, case, seconds, core)
+        requests, took, middle, late = generate(running.server, case, seconds, core)
         used = running.cpu_seconds() - before
     finally:
         memory = watch.result()

@@ -1,4 +1,4 @@
-"""A running server: started on one core, its CPU time and memory read from /proc, stopped by its own process id."""
+"""A running server: started on one core, measured through /proc, stopped by its process id."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class NotStarted(Exception):
-    """The server ended, or did not listen within ten seconds; the text is what it printed."""
+    """The server ended, or did not listen within ten seconds; the text is its output."""
 
 
 def fields(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third (state) on; empty when there is no such process any more."""
+    """Return the fields of /proc/PID/stat from the third (state) on; empty if the process has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -31,7 +31,7 @@ def fields(pid: int) -> list[str]:
 
 
 def family(pid: int) -> Iterator[int]:
-    """*pid* and all its descendants."""
+    """Return *pid* and all its descendants."""
     parents = {int(p.name): fields(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdigit()}
     known = [pid]
     for one in known:
@@ -40,27 +40,28 @@ def family(pid: int) -> Iterator[int]:
 
 
 def cores() -> tuple[int | None, int | None]:
-    """The core of the servers and that of the load generator; (None, None) where there is only one, or no taskset."""
+    """Return the cores of servers and load generators; (None, None) on one core or without taskset."""
     mine = sorted(os.sched_getaffinity(0))
     return (mine[0], mine[1]) if len(mine) > 1 and shutil.which("taskset") else (None, None)
 
 
 def pinned(argv: list[str], core: int | None) -> list[str]:
-    """*argv* bound to one core, or as it is."""
+    """Return *argv* bound to one core, or unchanged."""
     return argv if core is None else ["taskset", "-c", str(core), *argv]
 
 
 def first(pid: int) -> None:
-    """Let the session of *pid* go before other sessions (autogroups, sched(7)), where the kernel groups them and this process may say so.
+    """Raise the priority of the session of *pid* (autogroups, sched(7)), if kernel and permissions allow it.
 
-    What else the machine does then costs a measurement less; all servers and load generators are treated alike.
+    Other work on the machine then costs a measurement less; all servers and load generators get the same
+    priority.
     """
     with suppress(OSError):
         Path(f"/proc/{pid}/autogroup").write_text("-20")
 
 
 def output_of(argv: list[str], core: int | None) -> str:
-    """What a load generator prints that runs on *core*; raises CalledProcessError when it fails."""
+    """Return the output of a load generator on *core*; raises CalledProcessError if it fails."""
     with subprocess.Popen(
         pinned(argv, core),
         stdout=subprocess.PIPE,
@@ -80,19 +81,21 @@ def output_of(argv: list[str], core: int | None) -> str:
 
 
 class Memory(NamedTuple):
-    """Proportional set sizes in bytes (shared pages count once among those that share them): of all processes, and of the largest one that
-    the first has started, the worker."""
+    """Proportional set sizes in bytes: of all processes, and of the largest child (the worker).
+
+    Shared pages are divided.
+    """
 
     all: int
     worker: int
 
     def most(self, other: Memory) -> Memory:
-        """The larger of each."""
+        """Return the larger of each."""
         return Memory(max(self.all, other.all), max(self.worker, other.worker))
 
 
 class Running:
-    """A server between start and stop; a context manager."""
+    """Running server; a context manager."""
 
     def __init__(self, server: Server, core: int | None) -> None:
         self.server, self.core = server, core
@@ -133,17 +136,17 @@ class Running:
             self.process.wait(5)
 
     def cpu_seconds(self) -> float:
-        """CPU time so far of all processes, user and system, children that have ended included."""
+        """Return the CPU time of all processes so far, user and system, ended children included."""
         return sum(sum(map(int, stat[11:15])) for stat in map(fields, family(self.pid)) if stat) / TICK
 
     def memory(self) -> Memory:
-        """What the processes take."""
+        """Return the memory of the processes."""
         first, *others = map(proportional, family(self.pid))
         return Memory(first + sum(others), max(others, default=first))
 
 
 def proportional(pid: int) -> int:
-    """The proportional set size of one process in bytes; 0 when it has ended."""
+    """Return the proportional set size of one process in bytes; 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Samples as figures: medians over the rounds and the range between them, ratios to apache, tables."""
+"""Samples as figures: medians over the rounds, the range between them, ratios to apache, tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.conditions import HELD, Condition
 from bench.load import Sample
+from bench.targets import HELD, Condition
 
 Figures = dict[str, float]
 BASE = "apache"
@@ -31,7 +31,7 @@ COLOURS = {True: "green", False: "red", None: "yellow"}
 
 
 def of_sample(sample: Sample) -> Figures:
-    """The figures of one run at full load."""
+    """Return the figures of one run at full load."""
     return {
         "requests_per_cpu_second": sample.per_cpu_second,
         "requests_per_second": sample.requests / sample.seconds,
@@ -43,7 +43,10 @@ def of_sample(sample: Sample) -> Figures:
 
 
 def summed(rows: Sequence[Figures]) -> dict[str, Any]:
-    """The rounds as one: `figures` are medians (the largest of memory), `range` the smallest and the largest of each."""
+    """Merge the rounds:
+
+    `figures` are medians (of memory the largest), `range` the smallest and the largest.
+    """
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     figures = {name: max(values) if name in MEMORY else median(values) for name, values in columns.items()}
     return {
@@ -53,12 +56,12 @@ def summed(rows: Sequence[Figures]) -> dict[str, Any]:
 
 
 def ratios(mine: Figures, base: Figures) -> Figures:
-    """Every figure as a multiple of the base server's."""
+    """Return every figure as a multiple of the base server's."""
     return {name: value / base[name] for name, value in mine.items() if base[name]}
 
 
 def model(samples: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, Any]:
-    """case -> server -> {figures, range, ratio_to_apache}; without apache in the run there are no ratios."""
+    """Return case -> server -> {figures, range, ratio_to_apache}; without apache there are no ratios."""
     out: dict[str, Any] = {}
     for case, servers in samples.items():
         known = {name: summed([of_sample(s) for s in rows]) for name, rows in servers.items() if rows}
@@ -71,7 +74,7 @@ def model(samples: Mapping[str, Mapping[str, Sequence[Sample]]]) -> dict[str, An
 
 
 def model_half(samples: Mapping[str, Mapping[str, Mapping[str, Sequence[Figures]]]]) -> dict[str, Any]:
-    """case -> server -> own or apache (half of whose full load) -> {figures, range}."""
+    """Return case -> server -> own or apache (half of whose full load) -> {figures, range}."""
     return {
         case: {name: {kind: summed(rows) for kind, rows in one.items()} for name, one in servers.items()}
         for case, servers in samples.items()
@@ -79,22 +82,22 @@ def model_half(samples: Mapping[str, Mapping[str, Mapping[str, Sequence[Figures]
 
 
 def spread(one: Mapping[str, Any], name: str) -> float:
-    """What lies between the rounds, as a share of the median."""
+    """Return the range between the rounds as a share of the median."""
     low, high = one["range"][name]
     return float((high - low) / one["figures"][name]) if one["figures"][name] else 0.0
 
 
 def show(results: Mapping[str, Any], console: Console) -> None:
-    """Everything that a run found, conditions last."""
+    """Print all results, targets last."""
     table(results["cases"], console)
     half_table(results.get("half", {}), console)
     extras_table(results.get("extras", {}), console)
 
 
 def table(cases: Mapping[str, Any], console: Console) -> None:
-    """The figures at full load; in brackets the multiple of apache's."""
+    """Return the figures at full load, in brackets the multiple of apache's."""
     grid = Table(
-        title="Full load, one core for the server; in brackets: as a multiple of apache; ±: between the rounds"
+        title="Full load, one core for the server; in brackets: multiple of apache; ±: between the rounds"
     )
     for heading in (
         "case",
@@ -117,7 +120,7 @@ def table(cases: Mapping[str, Any], console: Console) -> None:
 
 
 def half_table(cases: Mapping[str, Any], console: Console) -> None:
-    """Latency at half load."""
+    """Return latency at half load."""
     grid = Table(title="Half load")
     for heading in HALF_HEADS:
         grid.add_column(heading, justify="left" if heading in HALF_HEADS[:3] else "right")
@@ -130,7 +133,7 @@ def half_table(cases: Mapping[str, Any], console: Console) -> None:
 
 
 def half_rows(cases: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The cells below HALF_HEADS."""
+    """Return the cells below HALF_HEADS."""
     for case, servers in cases.items():
         for name, kinds in servers.items():
             for kind, one in kinds.items():
@@ -157,7 +160,7 @@ def half_rows(cases: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
-    """Start-up, memory of idle connections: one row each."""
+    """Return start-up and memory of idle connections, one row each."""
     grid = Table(title="Start, check, idle connections")
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     for heading in ("", *names):
@@ -169,7 +172,7 @@ def extras_table(rows: Mapping[str, Mapping[str, float]], console: Console) -> N
 
 
 def conditions_table(found: Sequence[Condition], console: Console) -> None:
-    """Each condition with its figure."""
+    """Return each target with its figure."""
     grid = Table("condition", "wanted", "found", "", title="What Whimbrel is measured by")
     for one in found:
         grid.add_row(one.name, one.wanted, one.found, f"[{COLOURS[one.met]}]{WORDS[one.met]}[/]")
@@ -177,12 +180,12 @@ def conditions_table(found: Sequence[Condition], console: Console) -> None:
 
 
 def short(value: float) -> str:
-    """``12,345`` or ``1.25``."""
+    """Return ``12,345`` or ``1.25``."""
     return f"{value:,.{0 if value >= 100 else 2}f}"
 
 
 def cells(values: Figures, multiples: Figures) -> list[str]:
-    """``12,345 (2.10)`` for each figure."""
+    """Return ``12,345 (2.10)`` for each figure."""
     return [
         short(v) + (f" ({multiples[name]:.2f})" if name in multiples else "") for name, v in values.items()
     ]

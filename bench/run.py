@@ -1,8 +1,10 @@
-"""Runs the benchmark: python -m bench.run [--seconds 5] [--rounds 3] [--cases 1k,404] [--servers whimbrel,apache] [--json FILE].
+"""Run the benchmark: python -m bench.run [--seconds 5] [--rounds 3] [--cases 1k,404] [--servers
+whimbrel,apache].
 
-One core answers, the other asks (taskset); the rounds go through all servers in turn, so that a machine that gets slower
-gets slower for all.  Where the kernel groups by session and lets us, servers and load generators go before whatever else the machine does.
-Exit code 1 when a server does not start or gives a wrong answer; a condition that is not met is no error.
+Servers and load generators have one core each (taskset). Each round runs all servers in turn, so a machine
+that slows down affects all alike. Where the kernel groups by session and permits it, servers and load
+generators have priority over other work. Exit code 1 if a server does not start or answers wrongly; a target
+that is not met is no error.
 """
 
 from __future__ import annotations
@@ -22,17 +24,17 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.answers import WrongAnswer
 from bench.compare import changes, changes_table
-from bench.conditions import conditions
-from bench.documents import CASES, TO_COME, lay_out
-from bench.extras import extras
+from bench.documents import CASES, TO_COME, write_documents
+from bench.errors import WrongResponse
 from bench.h2load import SPREAD
-from bench.matrix import Plan
-from bench.page import write_page
+from bench.markdown import write_page
 from bench.process import NotStarted, cores
 from bench.report import conditions_table, model, model_half, show
+from bench.runner import Plan
 from bench.servers import program
+from bench.startup_memory import extras
+from bench.targets import conditions
 
 NAMES = ("whimbrel", "apache", "nginx", "granian")
 RESULTS = Path(__file__).with_name("results.json")
@@ -54,25 +56,25 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--extras", action=argparse.BooleanOptionalAction, default=True, help="start-up, -t, idle connections"
     )
-    parser.add_argument("--json", type=Path, default=RESULTS, help="where the figures go")
-    parser.add_argument("--docs", type=Path, help="write the page of figures and plots to this folder")
+    parser.add_argument("--json", type=Path, default=RESULTS, help="write the figures to this file")
+    parser.add_argument("--docs", type=Path, help="write performance.md and its plots to this directory")
     parser.add_argument(
-        "--compare", type=Path, metavar="OLD.json", help="say what got better or worse since that run"
+        "--compare", type=Path, metavar="OLD.json", help="list what got better or worse since that run"
     )
     parser.add_argument(
-        "--from", dest="earlier", type=Path, metavar="OLD.json", help="measure nothing, report that run again"
+        "--from", dest="earlier", type=Path, metavar="OLD.json", help="measure nothing, report that run"
     )
     parser.add_argument(
         "--color",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="as the terminal and NO_COLOR say, else",
+        help="color the tables; default: on a terminal, unless NO_COLOR is set",
     )
     return parser.parse_args(argv)
 
 
 def present(wanted: list[str], console: Console) -> list[str]:
-    """Those of the wanted servers that this machine has; says which it leaves out."""
+    """Return the selected servers that this machine has; print those it lacks."""
     for name in wanted:
         if program(name) is None:
             console.print(f"{name}: not on this machine, left out")
@@ -80,9 +82,9 @@ def present(wanted: list[str], console: Console) -> list[str]:
 
 
 def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[str, Any]:
-    """A whole run; raises NotStarted or WrongAnswer."""
+    """Make a complete run; raises NotStarted or WrongResponse."""
     os.chmod(root, 0o755)
-    lay_out(root)
+    write_documents(root)
     if cores()[0] is None:
         console.print(
             "one core only, or no taskset: server and load generator share it, the figures are rough"
@@ -92,11 +94,11 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=plan.steps())
 
-        def say(text: str) -> None:
+        def report(text: str) -> None:
             progress.update(task, description=text, completed=next(counted))
 
         counted = iter(range(plan.steps() + 1))
-        plan.say, plan.done = say, console.print
+        plan.report, plan.done = report, console.print
         plan.run()
         progress.update(task, description="start, check, idle connections", completed=plan.steps())
         more = extras(options, root, plan.servers) if options.extras else {}
@@ -114,7 +116,7 @@ def measured(options: argparse.Namespace, console: Console, root: Path) -> dict[
 
 
 def bench(options: argparse.Namespace, console: Console) -> None:
-    """Measures, or reads an earlier run, and reports; raises NotStarted or WrongAnswer."""
+    """Measure, or read an earlier run, and report; raises NotStarted or WrongResponse."""
     old = json.loads(options.compare.read_text()) if options.compare is not None else None
     if options.earlier is not None:
         results = json.loads(options.earlier.read_text())
@@ -151,7 +153,7 @@ def main() -> int:
                 return 1
     try:
         bench(options, console)
-    except (NotStarted, WrongAnswer) as problem:
+    except (NotStarted, WrongResponse) as problem:
         console.print(f"{type(problem).__name__}: {problem}", markup=False)
         return 1
     except subprocess.CalledProcessError as problem:

@@ -1,4 +1,4 @@
-"""How each server is started: its configuration text and its command line.  Apache and Whimbrel read the same text."""
+"""Configuration text and command line of each server. Apache and Whimbrel read the same text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.sites import SITES, Site
+from bench.configs import SITES, Site
 
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 MODULES = ("mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "mime", "dir")
@@ -21,7 +21,10 @@ COMBINED = '%h %l %u %t \\"%r\\" %>s %b \\"%{Referer}i\\" \\"%{User-Agent}i\\"'
 
 @dataclass(frozen=True)
 class Server:
-    """A server under test: *argv* runs it in the foreground with the configuration that was written for it; its URLs begin with *prefix*."""
+    """Server under test:
+
+    *argv* runs it in the foreground with its configuration; its URLs begin with *prefix*.
+    """
 
     name: str
     argv: list[str]
@@ -34,7 +37,7 @@ class Server:
 
 
 def httpd_text(root: Path, logs: Path, port: int, site: Site) -> str:
-    """One process, no limits that a load generator meets, sendfile as nginx has it."""
+    """Return the configuration: one process, limits above the load, sendfile as in nginx."""
     user = "User www-data\nGroup www-data\n" if os.getuid() == 0 else ""
     loads = "".join(f"LoadModule {m}_module {APACHE_MODULES}/mod_{m}.so\n" for m in (*MODULES, *site.modules))
     return f"""{loads}{user}ServerRoot "{root}"
@@ -71,7 +74,7 @@ DocumentRoot "{root}/htdocs"
 
 
 def nginx_text(root: Path, logs: Path, port: int, site: Site) -> str:
-    """The same documents, log format (nginx calls it combined, too), password area and single worker."""
+    """Return the same for nginx: documents, log format combined, password area, one worker."""
     user = "user www-data;\n" if os.getuid() == 0 else ""
     folders = "".join(
         f"    {kind}_temp_path {logs}/{kind};\n"
@@ -98,7 +101,7 @@ http {{
 
 
 def program(name: str) -> str | None:
-    """Where the program of a server is on this machine, or None."""
+    """Return the path of a server's program, or None."""
     if name == "whimbrel":
         return shutil.which(Path(sys.executable).with_name("whimbrel-httpd"))
     if name == "granian":
@@ -108,7 +111,7 @@ def program(name: str) -> str | None:
 
 
 def prepare(name: str, root: Path, port: int, site: str = "plain") -> Server:
-    """Writes the configuration of one server and says how to start it."""
+    """Write the configuration of one server; return the server."""
     logs, conf, found = root / f"{name}-{site}", root / f"{name}-{site}.conf", program(name)
     assert found is not None
     logs.mkdir()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Packs recorded cases for the project's own tests: tools/pack_cases.py ../shared/conformance/given
+"""Pack recorded cases for the tests of the repository: tools/pack_cases.py ../shared/conformance/given
 
-Every FAMILY.jsonl of the folder becomes tests/conformance/cases/FAMILY.jsonl.xz, byte for byte the same when unpacked.
+Every FAMILY.jsonl of the directory becomes tests/conformance/cases/FAMILY.jsonl.xz, byte for byte the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CASES = Path(__file__).resolve().parents[1] / "tests" / "conformance" / "cases"
 
 
 def pack(source: Path) -> int:
-    """Writes the packed copy of one file and returns its size in bytes."""
+    """Write the packed copy of one file; return its size in bytes."""
     packed = lzma.compress(source.read_bytes(), preset=9 | lzma.PRESET_EXTREME)
     (CASES / f"{source.name}.xz").write_bytes(packed)
     return len(packed)

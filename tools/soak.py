@@ -1,10 +1,11 @@
-"""Long runs against a server of our own on the loopback: what short tests can't show.
+"""Long runs against a server on the loopback, for what short tests cannot show.
 
-    tools/soak.py restarts [--requests 1000000]   a graceful restart each second, a worker killed every five: which requests fail?
-    tools/soak.py memory [--requests 5000000]     by how much does a worker grow?
+    tools/soak.py restarts [--requests 1000000]   a graceful restart each second, a killed worker every five
+    tools/soak.py memory [--requests 5000000]     the growth of a worker
 
-Both print a line from time to time and figures at the end, and exit with 1 when those are worse than promised: no failed request other than on
-connections of a killed worker, less than 1 MB of growth.  Linux only (/proc); as root the workers become www-data.
+Both print their progress and final figures. They exit with 1 if a request fails that was not on a
+connection of a killed worker, or if a worker grows by 1 MB. Linux only (/proc); as root the
+workers become www-data.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from whimbrel.testing.ports import free_port
 LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 HOPELESS = 500  # failures of one client after which it gives up
 MEMORY_PROMISED = 1024  # kilobytes
-WARM = 0.2  # share of the requests before the first look at the memory: caches fill up to their limits
+WARM = 0.2  # share of the requests before the first reading of the memory: caches fill up to their bounds
 CONFIGURATION = """\
 LoadModule mpm_event_module m/mod_mpm_event.so
 LoadModule authz_core_module m/mod_authz_core.so
@@ -76,15 +77,15 @@ RewriteRule ^/w/(.*)$ /f/$1
 
 @dataclass
 class Tally:
-    """What one client saw: requests answered, and (time, own port, what happened) of those that were not."""
+    """Result of one client: requests answered, and (time, own port, error) of the failed ones."""
 
     answered: int = 0
     failed: list[tuple[float, int, str]] = field(default_factory=list)
 
 
-# the server ------------------------------------------------------------------------------------------------------------------
+# the server ---------------------------------------------------------------------------------------
 class Server:
-    """A server root in a temporary folder and the server in it."""
+    """Server with a server root in a temporary directory."""
 
     def __init__(self, workers: int) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="whimbrel-soak-"))
@@ -123,12 +124,12 @@ class Server:
             time.sleep(0.05)
 
     def workers(self) -> list[int]:
-        """The numbers of the running workers."""
+        """Return the process ids of the running workers."""
         pid = self.process.pid
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def stop(self) -> None:
-        """End it, and remove its folder."""
+        """Stop the server and remove its directory."""
         self.process.terminate()
         try:
             self.process.wait(15)
@@ -138,7 +139,7 @@ class Server:
 
 
 def connections_of(pid: int) -> set[int]:
-    """The client's ports of the TCP connections that a process has open."""
+    """Return the local ports of the TCP connections of a client process."""
     inodes = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         try:
@@ -152,7 +153,7 @@ def connections_of(pid: int) -> set[int]:
 
 
 def private_memory(pid: int) -> int:
-    """The kilobytes that belong to a process alone."""
+    """Return the kilobytes that belong to one process only."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return sum(
         int(line.split()[1])
@@ -161,13 +162,17 @@ def private_memory(pid: int) -> int:
     )
 
 
-# the clients -----------------------------------------------------------------------------------------------------------------
+# the clients --------------------------------------------------------------------------------------
 def request(number: int) -> tuple[bytes, bool]:
-    """One request: seven of eight are plain, each eighth is one of sixteen kinds; True where the answer has no body whatever its head says."""
+    """Return request *number*, and True if the response has no body (HEAD).
+
+    Seven of eight are plain, each eighth is of one of sixteen kinds.
+    """
     rare, plain = divmod(number, 8)
     if plain:
         return (
-            f"GET /f/{rare % 500}.txt HTTP/1.1\r\nHost: localhost\r\nUser-Agent: agent {plain}\r\n\r\n".encode(),
+            f"GET /f/{rare % 500}.txt HTTP/1.1\r\nHost: localhost\r\n"
+            f"User-Agent: agent {plain}\r\n\r\n".encode(),
             False,
         )
     kind = rare % 16
@@ -201,7 +206,7 @@ def request(number: int) -> tuple[bytes, bool]:
 
 
 class Client:
-    """One connection after the other."""
+    """Client with one connection at a time."""
 
     def __init__(self, port: int, tally: Tally) -> None:
         self.port, self.tally = port, tally
@@ -209,8 +214,11 @@ class Client:
         self.own = 0
         self.rest = b""
 
-    def ask(self, requests: list[tuple[bytes, bool]]) -> int:
-        """Send requests in one piece; how many were answered before the server closed in good order.  Notes failures."""
+    def send(self, requests: list[tuple[bytes, bool]]) -> int:
+        """Send requests in one piece; return how many were answered until the server closed.
+
+        Failures go to the tally.
+        """
         try:
             if self.wire is None:
                 self.wire = socket.create_connection(("127.0.0.1", self.port), timeout=30)
@@ -229,7 +237,7 @@ class Client:
         return len(requests)
 
     def _answer(self, bare: bool) -> bool:
-        """Read one answer; True when it is the connection's last."""
+        """Read one response; return True if it is the last of the connection."""
         while (end := self.rest.find(b"\r\n\r\n")) < 0:
             self._more()
         head = self.rest[: end + 2]
@@ -260,32 +268,32 @@ class Client:
             self.wire = None
 
 
-def ask_many(port: int, first: int, count: int, depth: int, tally: Tally, seen: Any) -> None:
-    """*count* requests from number *first* on, *depth* in one piece; *seen* counts along."""
+def send_many(port: int, first: int, count: int, depth: int, tally: Tally, seen: Any) -> None:
+    """Send *count* requests from *number* first on, *depth* in one piece; *seen* counts along."""
     client = Client(port, tally)
     number, end = first, first + count
     while number < end and len(tally.failed) < HOPELESS:
-        number += client.ask([request(n) for n in range(number, min(number + depth, end))])
+        number += client.send([request(n) for n in range(number, min(number + depth, end))])
         seen.value = number - first
 
 
-def ask_in_process(port: int, first: int, count: int, depth: int, seen: Any, out: Any) -> None:
-    """The same in a process of its own; the tally goes to *out*."""
+def send_in_process(port: int, first: int, count: int, depth: int, seen: Any, out: Any) -> None:
+    """Do the same in a process of its own; put the tally into *out*."""
     tally = Tally()
     try:
-        ask_many(port, first, count, depth, tally, seen)
+        send_many(port, first, count, depth, tally, seen)
     finally:
         out.put(tally)
 
 
 def run_clients(server: Server, requests: int, clients: int, depth: int, watch: Any) -> list[Tally]:
-    """Ask *requests* with several processes; *watch* is called four times a second with the count so far."""
+    """Send *requests* with several processes; *watch* is called four times a second with the count so far."""
     out: Any = multiprocessing.Queue()
     seen = [multiprocessing.Value("l", 0, lock=False) for _ in range(clients)]
     share = requests // clients
     processes = [
         multiprocessing.Process(
-            target=ask_in_process, args=(server.port, n * share, share, depth, seen[n], out)
+            target=send_in_process, args=(server.port, n * share, share, depth, seen[n], out)
         )
         for n in range(clients)
     ]
@@ -302,9 +310,9 @@ def run_clients(server: Server, requests: int, clients: int, depth: int, watch: 
     return tallies
 
 
-# the two runs ----------------------------------------------------------------------------------------------------------------
+# the two runs -------------------------------------------------------------------------------------
 class Trouble(threading.Thread):
-    """Restarts and kills until told to stop."""
+    """Thread of restarts and kills, until stopped."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
@@ -335,7 +343,7 @@ class Trouble(threading.Thread):
 
 
 def restarts(requests: int, clients: int) -> int:
-    """The first run; the exit status."""
+    """Run with restarts; return the exit status."""
     server = Server(2)
     begun = time.monotonic()
     try:
@@ -347,10 +355,12 @@ def restarts(requests: int, clients: int) -> int:
         failed = [one for tally in tallies for one in tally.failed]
         blamed = [one for one in failed if one[1] not in trouble.excused]
         seconds = time.monotonic() - begun
-        kept = len(failed) - len(blamed)
+        excused = len(failed) - len(blamed)
         print(
-            f"{sum(t.answered for t in tallies)} answered in {seconds:.0f} s, {trouble.restarts} graceful restarts, {trouble.kills} workers "
-            f"killed; {len(failed)} failed, {kept} of them on connections of a killed worker, {len(blamed)} others"
+            f"{sum(t.answered for t in tallies)} answered in {seconds:.0f} s, "
+            f"{trouble.restarts} graceful restarts, {trouble.kills} workers killed; "
+            f"{len(failed)} failed, {excused} of them on connections of a killed worker, "
+            f"{len(blamed)} others"
         )
         for moment, port, what in blamed[:20]:
             print(f"  {moment:.3f} port {port}: {what}")
@@ -363,19 +373,19 @@ def restarts(requests: int, clients: int) -> int:
 
 
 def memory(requests: int, clients: int) -> int:
-    """The second run; the exit status."""
+    """Run with memory readings; return the exit status."""
     server = Server(1)
     try:
         worker = server.workers()[0]
         print(f"worker {worker}: {private_memory(worker)} kB at its beginning", flush=True)
         seen: list[int] = []
-        told = reporter(requests)
+        report = reporter(requests)
 
         def watch(count: int) -> None:
             if count >= requests * (WARM + 0.05 * len(seen)):
                 seen.append(private_memory(worker))
                 print(f"{count} requests: {seen[-1]} kB", flush=True)
-            told(count)
+            report(count)
 
         begun = time.monotonic()
         tallies = run_clients(server, requests, clients, 16, watch)
@@ -383,8 +393,9 @@ def memory(requests: int, clients: int) -> int:
         seen.append(private_memory(worker))
         failed = [one for tally in tallies for one in tally.failed]
         print(
-            f"{sum(t.answered for t in tallies)} answered in {time.monotonic() - begun:.0f} s, {len(failed)} failed {failed[:3]}; "
-            f"{seen[0]} kB after {WARM:.0%}, {seen[-1]} kB at the end: {seen[-1] - seen[0]:+} kB; the same worker: {worker in server.workers()}"
+            f"{sum(t.answered for t in tallies)} answered in {time.monotonic() - begun:.0f} s, "
+            f"{len(failed)} failed {failed[:3]}; {seen[0]} kB after {WARM:.0%}, {seen[-1]} kB at the end: "
+            f"{seen[-1] - seen[0]:+} kB; the same worker: {worker in server.workers()}"
         )
         return 1 if failed or seen[-1] - seen[0] >= MEMORY_PROMISED or worker not in server.workers() else 0
     finally:
@@ -392,19 +403,19 @@ def memory(requests: int, clients: int) -> int:
 
 
 def reporter(requests: int) -> Any:
-    """Prints how far it is, ten times."""
+    """Return a function that prints the progress ten times."""
     told = [0]
 
-    def tell(count: int) -> None:
+    def report(count: int) -> None:
         if count * 10 // requests > told[0]:
             told[0] = count * 10 // requests
             print(f"{time.strftime('%H:%M:%S')} {told[0] * 10} %", flush=True)
 
-    return tell
+    return report
 
 
 def main() -> int:
-    """The exit status."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(description="Long runs against a server on the loopback.")
     parser.add_argument("what", choices=("restarts", "memory"))
     parser.add_argument("--requests", type=int, default=0)

@@ -1,1 +1,1 @@
-"""Tests of bench/: what it makes of the load generators' output, and of figures; a short run for real."""
+"""Tests of bench/: parsing of the output of load generators, figures, and one short run."""

@@ -1,4 +1,4 @@
-"""Results of runs that never were, for the tests of what is made of them."""
+"""Results of invented runs, for the tests of reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def summed(**figures: float) -> dict[str, Any]:
-    """One server's row: the figures, every round alike."""
+    """Return one server's row: the figures, equal in all rounds."""
     return {
         "figures": figures,
         "range": {name: [value, value] for name, value in figures.items()},
@@ -15,7 +15,7 @@ def summed(**figures: float) -> dict[str, Any]:
 
 
 def full(per_cpu: float = 1000.0, memory: float = 10.0) -> dict[str, Any]:
-    """A row at full load; *memory* is the worker's, all processes take half as much again."""
+    """Return a row at full load; *memory* is the worker's, all processes have half as much again."""
     memories = {"peak_memory_mb": memory * 1.5, "worker_memory_mb": memory}
     return summed(
         requests_per_cpu_second=per_cpu,
@@ -27,7 +27,7 @@ def full(per_cpu: float = 1000.0, memory: float = 10.0) -> dict[str, Any]:
 
 
 def half(p99: float, held: float = 1.0) -> dict[str, Any]:
-    """A row at half load."""
+    """Return a row at half load."""
     return summed(
         requests_per_second=500.0,
         held=held,
@@ -39,7 +39,7 @@ def half(p99: float, held: float = 1.0) -> dict[str, Any]:
 
 
 def run(cases: dict[str, Any], halves: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    """A run's JSON."""
+    """Return the JSON of a run."""
     return {
         "seconds": 1,
         "rounds": 3,

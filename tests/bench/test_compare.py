@@ -1,4 +1,4 @@
-"""Two runs beside each other."""
+"""Comparison of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read from wrk, h2load and /proc."""
+"""Parsing of the output of wrk, h2load and /proc."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from bench import h2load
-from bench.answers import WrongAnswer
 from bench.documents import BY_NAME
+from bench.errors import WrongResponse
 from bench.load import done, percentile, script
 from bench.process import output_of
 from bench.servers import Server
@@ -37,12 +37,12 @@ def test_what_wrk_says() -> None:
 
 
 def test_answers_with_another_status_are_no_figures() -> None:
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         done(OUTPUT, BY_NAME["404"])
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         done(OUTPUT + "  Non-2xx or 3xx responses: 3\n", BY_NAME["1k"])
     assert done(OUTPUT + "  Non-2xx or 3xx responses: 81523\n", BY_NAME["404"])[0] == 81523
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         done(OUTPUT + "  Socket errors: connect 0, read 1, write 0, timeout 0\n", BY_NAME["1k"])
 
 
@@ -61,7 +61,7 @@ def test_times_by_rank() -> None:
 
 @pytest.mark.parametrize("lines", [[], ["1\t200\t5\n", "2\t503\t5\n"], ["1\t-1\t5\n"]])
 def test_a_log_without_answers_or_with_wrong_ones(lines: list[str]) -> None:
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         h2load.times(lines, BY_NAME["1k"])
 
 
@@ -70,9 +70,9 @@ def test_what_was_asked_before_or_after_the_measurement_does_not_count() -> None
     log = [f"{start}\t200\t{took * 1000}\n" for start, took in starts.items()]
     assert h2load.times(log, BY_NAME["1k"], 2).sorted == [3.0, 4.0]
     assert h2load.times(log, BY_NAME["1k"]).count == 5
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         h2load.times(["7000000\t503\t5\n", *log], BY_NAME["1k"], 2)
-    with pytest.raises(WrongAnswer):
+    with pytest.raises(WrongResponse):
         h2load.times(log[:2], BY_NAME["1k"], 2)
 
 

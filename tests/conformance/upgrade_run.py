@@ -1,7 +1,8 @@
 """Upgrade recorded 2.2 configurations in place, start apache2 on them, compare with the answers of 2.2.
 
 The server root holds the files of the case and conf/httpd.conf: LoadModule lines of 2.2, the preamble, the
-text of the case.  The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.  Verdicts:
+text of the case.  The command is called as COMMAND -d ROOT -f conf/httpd.conf and edits files in place.
+Verdicts:
 
   same      every status, redirect target and password challenge equals the one of 2.2
   marked    an answer differs, and the command reported it ("needs review" in its output, or exit code 3)

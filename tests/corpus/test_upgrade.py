@@ -14,8 +14,8 @@ from whimbrel.cli.options import sources
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.apply.backup_paths import read_by_includes
 from whimbrel.upgrade.apply.transaction import undo, write
-from whimbrel.upgrade.check.fixpoint import NO_FIXPOINT, UpgradeResult, upgrade
-from whimbrel.upgrade.model import InputContext, Style, UpgradeOptions
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
+from whimbrel.upgrade.model import NO_FIXPOINT, InputContext, Style, UpgradeOptions
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 LEAST = 30

@@ -26,8 +26,8 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.catalogue import catalogue
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.files.built_in_modules import is_windows
 from whimbrel.upgrade.model import Style, UpgradeOptions
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]

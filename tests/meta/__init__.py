@@ -1,1 +1,1 @@
-"""The repository tests itself: budgets, docstrings, layers, honest tests."""
+"""Rules of the repository as tests: budgets, names, docstrings, imports, honest tests, documents."""

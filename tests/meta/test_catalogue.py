@@ -1,4 +1,5 @@
-"""What a module file declares is what the catalogue, and so httpd, has: name, shape, contexts, help text, no row missing and none too many."""
+"""Tables of module files equal the catalogue, and so httpd: name, shape, contexts, help text, the same rows.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ CLASSES = Context.OR_OPTIONS | Context.OR_FILEINFO | Context.OR_INDEXES
 
 
 def modules() -> Iterator[Module]:
-    """Every `Module` of the package, once."""
+    """Yield every `Module` of the package once."""
     seen: set[int] = set()
     for info in pkgutil.walk_packages(whimbrel.modules.__path__, "whimbrel.modules."):
         for value in vars(importlib.import_module(info.name)).values():
@@ -28,17 +29,19 @@ def modules() -> Iterator[Module]:
 
 
 def shape(args: str) -> str:
-    """AP_INIT_NO_ARGS stands in httpd's tables as RAW_ARGS."""
+    """Return the shape in httpd's tables, where AP_INIT_NO_ARGS stands as RAW_ARGS."""
     return "RAW_ARGS" if args == Args.NO_ARGS.name else args
 
 
 def contexts(where: int) -> int:
-    """The bits that decide: with one of the classes that the main server admits anyway RSRC_CONF changes nothing."""
+    """Return the deciding bits: beside a class that the main server permits anyway, RSRC_CONF changes
+    nothing.
+    """
     return where | Context.RSRC_CONF if where & CLASSES else where
 
 
 def declared(module: Module, version: str) -> dict[str, tuple[str, str, int, str]]:
-    """The module's own rows for one version, by name."""
+    """Return the module's own rows for one version, by name."""
 
     def row(d: AnyDirective) -> tuple[str, str, int, str]:
         return d.name, shape(d.args.name), contexts(int(d.where)), d.help

@@ -1,4 +1,7 @@
-"""The table of changes, the rules and the dialects name the same rows.  rows.txt holds the numbers of the table; OWN those beyond it."""
+"""The table of changes, the rules and the dialects name the same rows.
+
+rows.txt holds the numbers of the table, OWN those beyond it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ OWN = {
 }
 DOCUMENTS = Path(whimbrel.upgrade.__file__).with_name("documents")
 
-_NAMES = "names of modules and directives: the catalogue and the tables of the modules say which there are (versions=)"
+_NAMES = "names of modules and directives, which catalogue and tables list for each version"
 _ELSEWHERE = "about building, packaging or a program, not about what a server makes of a configuration"
 _FORM = "a form of text that both versions read alike"
 _LATER = "about a module without behaviour so far: its lines stop the start in every dialect"

@@ -1,4 +1,4 @@
-"""The switches of the dialects: each names its row of the table of changes, each is a difference, and each is read where that is decided."""
+"""Switches of the dialects: each names its row of the table of changes, makes a difference, and is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whimbrel.base.dialect import DIALECTS, GUIDE, V22, V24, Dialect
 ROW = re.compile(r"C(?:0[1-9]|[1-4]\d|5[0-4])|X(?:0[1-9]|1\d|2[0-4])|wire|added|unlisted")
 SWITCHES = [f for f in dataclasses.fields(Dialect) if f.name != "name"]
 
-# Who may ask for the version itself: what compares it, what shows it, and what chooses a catalogue or the rows of modules by it.
+# Readers of the version itself: they compare it, print it, or choose a catalogue or rows of modules by it.
 VERSION_READERS = {
     "modules/metadata/mod_version.py": "IfVersion",
     "cli/serve_banner.py": "shows it",
@@ -26,7 +26,7 @@ VERSION_READERS = {
 
 
 def uses(tree: ast.AST) -> set[str]:
-    """The attributes that are read of something called dialect: ``dialect.x``, ``scope.dialect.x``."""
+    """Return the attributes that are read of a name `dialect`: ``dialect.x``, ``scope.dialect.x``."""
     return {
         node.attr
         for node in ast.walk(tree)
@@ -40,7 +40,7 @@ def _called(node: ast.expr) -> str:
 
 @cache
 def read_by() -> dict[str, set[str]]:
-    """Which attributes of a dialect each file of the package reads, by its path."""
+    """Return the attributes of a dialect that each file of the package reads, by its path."""
     found = {str(source.path.relative_to(PACKAGE)): uses(source.tree) for source in sources("src")}
     return {name: attributes for name, attributes in found.items() if name != "dialect.py"}
 

@@ -1,4 +1,4 @@
-"""Every module says what it is for, every public behaviour what its name can't."""
+"""Every module and every public behaviour has a docstring."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ SHORT = 3
 
 
 def body_lines(node: Function | ast.ClassDef) -> int:
-    """Lines of the body alone."""
+    """Return the lines of the body only."""
     return (node.end_lineno or node.lineno) - node.body[0].lineno + 1
 
 
 def public(nodes: list[ast.stmt]) -> Iterator[Function | ast.ClassDef]:
-    """The public functions and classes among statements of one level."""
+    """Yield the public functions and classes among statements of one level."""
     return (n for n in nodes if isinstance(n, Function | ast.ClassDef) and not n.name.startswith("_"))
 
 
 def bare(node: Function | ast.ClassDef) -> bool:
-    """Whether *node* should have a docstring and has none."""
+    """Return True if *node* needs a docstring and has none."""
     return ast.get_docstring(node) is None and body_lines(node) > SHORT
 
 
 def undocumented(source: Source) -> Iterator[str]:
-    """Public functions, classes and methods without a docstring.  Methods of derived classes may be overrides: the base documents them."""
+    """Yield public functions, classes and methods without a docstring.
+
+    The base class documents overridden methods.
+    """
     for node in public(source.tree.body):
         if bare(node):
             yield f"{source.name}:{node.lineno} {node.name}"

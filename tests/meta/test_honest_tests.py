@@ -1,4 +1,4 @@
-"""A test can fail, and one that is skipped says why."""
+"""Every test can fail, and every skip has a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SKIPS = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.import
 
 
 def asserts(node: Function) -> bool:
-    """Whether *node* asserts: by itself, by pytest.raises, or through a helper whose name says so."""
+    """Return True if *node* asserts: itself, by pytest.raises, or through a helper named accordingly."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Assert) or (
             isinstance(inner, ast.Call) and CHECKER.fullmatch(dotted(inner.func))
@@ -23,7 +23,7 @@ def asserts(node: Function) -> bool:
 
 
 def skip_without_reason(tree: ast.AST) -> Iterator[int]:
-    """The lines of skips that give no reason (the reason of pytest.skip may be its first argument)."""
+    """Yield the lines of skips without a reason (the reason of pytest.skip may be its first argument)."""
     called = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and dotted(node) in SKIPS:
@@ -51,13 +51,14 @@ def test_every_skip_has_a_reason() -> None:
 
 
 def test_nothing_is_expected_to_fail() -> None:
-    word = "xf" + "ail"
+    word = "x" + "fail"
     assert_none([s.name for s in sources("tests") if re.search(rf"\b{word}\b", s.text)])
 
 
 def test_an_empty_test_is_found() -> None:
     tree = ast.parse(
-        "def test_a():\n    run()\ndef test_b():\n    check_it()\n@pytest.mark.skip\ndef test_c():\n    assert x\n"
+        "def test_a():\n    run()\ndef test_b():\n    check_it()\n"
+        "@pytest.mark.skip\ndef test_c():\n    assert x\n"
     )
     assert [f.name for f in functions(tree) if not asserts(f)] == ["test_a"]
     assert list(skip_without_reason(tree)) == [5]

@@ -1,4 +1,4 @@
-"""Imports go one way only: the contracts stand in pyproject.toml, import-linter judges."""
+"""Imports go one way only: pyproject.toml holds the contracts, import-linter checks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tests/unit has the shape of the package: a test file stands where its module stands."""
+"""tests/unit mirrors the package: a test file stands where its module stands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ UNIT = ROOT / "tests" / "unit"
 
 
 def has_subject(test: Path) -> bool:
-    """Whether the module or package that a unit test names is there; test_head_recorded.py may be a second file about head.py."""
+    """Return True if the module that a unit test names exists; test_head_recorded.py may be a second file for
+    head.py.
+    """
     folder, words = PACKAGE / test.relative_to(UNIT).parent, test.stem.removeprefix("test_").split("_")
     names = ("_".join(words[:count]) for count in range(len(words), 0, -1))
     return any((folder / f"{name}.py").is_file() or (folder / name).is_dir() for name in names)

@@ -1,4 +1,4 @@
-"""What reads text of one character per byte reads it as C does: the idioms of Python that read more stand in `numbers.py` alone."""
+"""Text of one character per byte is read as C reads it: only `base/numbers.py` uses Python's idioms."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ METHODS: Final = frozenset(
     }
 )
 WITH_BLANKS: Final = frozenset({"strip", "lstrip", "rstrip", "split", "rsplit"})
-# Arguments of int() and float() that are numbers already, or digits of which a pattern bounds the count; a reason for each group.
+# Arguments of int() and float() that are numbers already, or digits whose count a pattern bounds.
 NUMBERS: Final = re.compile(
     "|".join(
         (
-            r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|keep_alive_timeout|timeout|graceful_timeout|serial|known)(?:\(\))?",  # numbers
+            r"(?:[\w.]+\.)?(?:time|now|seconds|count|moment|st_mtime|serial|known)(?:\(\))?",  # numbers
+            r"phase\.first|is_prefix",  # seconds; a flag
+            r"(?:[\w.]+\.)?(?:keep_alive_timeout|timeout|graceful_timeout)",
             r".*\b(?:time|now)\b(?:\(\))? [*/-] .*",
             r"\(?r\.engine\.runtime\.now\(\).*",
             r"'inf'",
@@ -47,11 +49,11 @@ NUMBERS: Final = re.compile(
             r"self\.totals\.get.*",
             r"atoi\(.*\)",
             r"core\.\w+",  # results of other calls
-            r"Context\..*",  # bits
+            r"(?:Where|Context)\..*",  # bits
         )
     )
 )
-# Digits of which a pattern bounds the count, or that only the administrator writes; by file and argument.
+# Digits whose count a pattern bounds, or that only the administrator writes; by file.
 BOUNDED: Final = {
     "http/semantics/dates.py": "two or four digits",
     "http/syntax/url.py": "two hexadecimal digits",
@@ -90,7 +92,10 @@ WORDS_OF_THE_CODE: Final = frozenset(
     {"server/master/preload.py", "modules/mappers/mod_rewrite/flags.py", "expr/grammar.py", "expr/lexer.py"}
 )  # constants
 # Names of variables as keys of a table, or of ASCII only: on hot paths.
-KEYS: Final = {("modules/filters/mod_include/variables.py", "upper"), ("modules/support/cgi/environment.py", "upper")}
+KEYS: Final = {
+    ("modules/filters/mod_include/variables.py", "upper"),
+    ("modules/support/cgi/environment.py", "upper"),
+}
 BYTES: Final = {
     ("server/connection/dumpio.py", "splitlines"),
     ("server/master/pidfile.py", "strip"),
@@ -138,12 +143,15 @@ def test_only_one_module_reads_numbers_letters_and_blanks() -> None:
 
 
 def test_patterns_take_the_blanks_and_digits_of_ascii() -> None:
-    r"""``\s``, ``\w``, ``\b`` in patterns over text need re.ASCII: 0x85, 0xa0 and letters above 0x7f are none in C."""
+    r"""Patterns with ``\s``, ``\w`` or ``\b`` over text need re.ASCII.
+
+    In C, 0x85, 0xa0 and letters above 0x7f are no blanks or letters.
+    """
     found = []
     for path in (path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))):
         for call in _calls(path):
             name = ast.unparse(call.func)
-            if name != "pattern" and not re.fullmatch(
+            if name not in ("pattern", "compile") and not re.fullmatch(
                 r"re\.(compile|search|match|fullmatch|sub|split|findall|finditer)", name
             ):
                 continue

@@ -1,23 +1,23 @@
-"""What a stranger meets first: README, Makefile, lock files, the commands."""
+"""README, Makefile, lock files, commands and paths in documents are consistent."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 
-from tests.meta.tree import ROOT
+from tests.meta.tree import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PIN = re.compile(r"([a-z0-9-]+)==[\w.]+ \\")
 
 
 def bare_name(requirement: str) -> str:
-    """``libpass`` of ``libpass[bcrypt]>=1``, in the spelling of lock files."""
+    """Return ``libpass`` of ``libpass[bcrypt]>=1``, in the spelling of lock files."""
     return re.split(r"[\[<>=!~ ;]", requirement)[0].lower().replace("_", "-")
 
 
 def pinned(name: str) -> set[str]:
-    """The distributions that a lock file pins; every other line of it must be a hash."""
+    """Return the distributions that a lock file pins; every other line of it must be a hash."""
     lines = (ROOT / name).read_text().splitlines()
     pins = [m for m in map(PIN.fullmatch, lines) if m]
     hashes = [line for line in lines if re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?", line)]
@@ -59,3 +59,15 @@ def test_commands_are_declared() -> None:
 def test_licence_is_the_declared_one() -> None:
     assert PROJECT["license"] == "Apache-2.0"
     assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text()
+
+
+def test_every_path_in_the_documents_exists() -> None:
+    """A path is relative to src/whimbrel, its engine, tests, or the repository."""
+    missing = []
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        text = re.sub(r"^(`{3,}).*?^\1$", "", (ROOT / name).read_text(), flags=re.M | re.S)
+        for path in re.findall(r"`([\w./-]+/[\w.-]*(?:\.(?:py|tsv|md)|/))`", text):
+            places = (PACKAGE / path, PACKAGE / "engine" / path, ROOT / path, ROOT / "tests" / path)
+            if not any(place.exists() for place in places) and not path.startswith("mod_"):
+                missing.append(f"{name}: {path}")
+    assert missing == []

@@ -1,4 +1,4 @@
-"""What never goes into a file of the repository."""
+"""Text that must not stand in a file of the repository."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.meta.tree import ROOT, assert_none, tracked
 
-# Written in pieces, so that this file doesn't hold what it looks for.
+# Written in pieces, so this file does not match its own patterns.
 STUB = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b|pragma: no " r"cover")
 NOT_DONE = re.compile("NotImplementedError")
 INDEX_HOST = re.compile(
@@ -26,13 +26,15 @@ MACHINE_PATH = re.compile(r"(?<![\w.@%}*/-])/(?:wo" r"rk|ro" r"ot)/\w|(?<![\w.@%
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a text file; none of a binary one."""
+    """Return the lines of a text file; none of a binary one."""
     data = path.read_bytes()
     return [] if b"\0" in data else data.decode("latin-1").split("\n")
 
 
 def hits(pattern: re.Pattern[str], *below: str) -> list[str]:
-    """Every place where *pattern* stands in a tracked file: anywhere, or in the Python files of some folders."""
+    """Return every line of a tracked file with *pattern*: in all files, or in the Python files of some
+    directories.
+    """
     chosen = [
         p for p in tracked() if not below or (p.suffix == ".py" and p.relative_to(ROOT).parts[0] in below)
     ]
@@ -67,6 +69,7 @@ def test_no_path_of_somebodys_machine() -> None:
 
 
 def test_the_patterns_find_what_they_look_for() -> None:
-    assert INDEX_HOST.search("see py" + "pi.org/simple")
-    assert MACHINE_PATH.search('"/ho' + 'me/jane/src"') and MACHINE_PATH.search("in /wo" + "rk/main")
+    assert INDEX_HOST.search("see {}.org/simple".format("py" + "pi"))
+    assert MACHINE_PATH.search('"/{}/jane/src"'.format("home"))
+    assert MACHINE_PATH.search("in /{}/a".format("work"))
     assert not MACHINE_PATH.search("UserDir /home/*/public_html") and not MACHINE_PATH.search("htdocs/work/x")

@@ -1,4 +1,4 @@
-"""What the meta tests look at: source files, functions, files under version control."""
+"""Subjects of the meta tests: source files, functions, tracked files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file, parsed."""
+    """Python file, parsed."""
 
     path: Path
     text: str
@@ -32,10 +32,10 @@ class Source:
 
 
 @cache
-def sources(folder: str) -> tuple[Source, ...]:
-    """Every Python file below *folder* of the repository."""
+def sources(directory: str) -> tuple[Source, ...]:
+    """Return every Python file below *directory* of the repository."""
     found = []
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    for path in sorted((ROOT / directory).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         found.append(Source(path, text, ast.parse(text, str(path))))
     return tuple(found)
@@ -43,19 +43,19 @@ def sources(folder: str) -> tuple[Source, ...]:
 
 @cache
 def tracked() -> tuple[Path, ...]:
-    """The files under version control; in an unpacked archive without git, none."""
+    """Return the files under version control; none in an unpacked archive without git."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     names = [name for name in done.stdout.decode().split("\0") if name]
     return tuple(path for path in (ROOT / name for name in names) if path.is_file())
 
 
 def functions(tree: ast.AST) -> Iterator[Function]:
-    """Every function of a file, methods and inner functions included."""
+    """Yield every function of a file, methods and inner functions included."""
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
 def docstring_lines(node: Function) -> int:
-    """How many lines the docstring of *node* takes."""
+    """Return the number of lines of the docstring."""
     if ast.get_docstring(node) is None:
         return 0
     first = node.body[0]
@@ -63,18 +63,18 @@ def docstring_lines(node: Function) -> int:
 
 
 def length(node: Function) -> int:
-    """Lines from `def` to the end, without decorators and docstring."""
+    """Return the lines from `def` to the end, without decorators and docstring."""
     return (node.end_lineno or node.lineno) - node.lineno + 1 - docstring_lines(node)
 
 
 def assert_none(found: Iterable[object]) -> None:
-    """Fails with everything that was found, one a line."""
+    """Fail with a list of everything that was found."""
     lines = [str(one) for one in found]
     assert not lines, "\n".join(("", *lines))
 
 
 def dotted(node: ast.AST) -> str:
-    """``pytest.mark.skip`` for the expression of that name; an empty string for anything that is no dotted name."""
+    """Return ``pytest.mark.skip`` for the expression of that name; "" for any other expression."""
     if isinstance(node, ast.Attribute):
         head = dotted(node.value)
         return f"{head}.{node.attr}" if head else node.attr

@@ -293,7 +293,7 @@ WorkerPool.reap = fail
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
 def test_a_fault_in_a_restart_is_logged_and_ends_the_server(server: ServerProcess, number: int) -> None:
     server.changes = """
-from whimbrel.cli.bootstrap import ConfigLoader
+from whimbrel.cli.config_loader import ConfigLoader
 def fail(self):
     raise RecursionError("too deep")
 ConfigLoader.reload = fail

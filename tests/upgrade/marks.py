@@ -22,10 +22,10 @@ from whimbrel.upgrade.access_control.analysis import analyze_access
 from whimbrel.upgrade.access_control.effective import CONTROL, flatten_directives, has_directive
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Finding, UpgradeOptions
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
-ABOUT_SECTIONS = {rule.number for rule in RULES} - {"C46"}
+ABOUT_SECTIONS = {rule.number for rule in rules_of("access")} - {"C46"}
 """Rules whose findings speak of one section or .htaccess file; C46 is about programs and password files."""
 
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from whimbrel.access.atoms import Opaque, UserIn
 from whimbrel.access.authentication import check_user
-from whimbrel.access.decision import Function
 from whimbrel.access.order_allow_deny import is_refused
 from whimbrel.access.outcomes import Outcomes, constant, first, if_else
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.space import Function
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.modules.aaa import (
     mod_authz_dbm,

@@ -6,11 +6,11 @@ from itertools import groupby
 from typing import Final
 
 from whimbrel.access.authentication import check_user, has_user
-from whimbrel.access.decision import Function
 from whimbrel.access.order_allow_deny import is_refused_by_compat
 from whimbrel.access.outcomes import Outcomes, constant, if_else
 from whimbrel.access.providers import CHECKS, joined_status, status_of
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.space import Function
 from whimbrel.modules.aaa.allow_deny import AllowDenyDirConfig
 from whimbrel.modules.aaa.mod_authz_core.decide import _all, _any
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rule

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from whimbrel.access.atoms import (
     AddressSet,
@@ -23,12 +23,10 @@ from whimbrel.access.atoms import (
     PasswordValid,
     UserIn,
 )
+from whimbrel.access.space import Space
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.net import Network
 from whimbrel.config.load import deep_recursion
-
-if TYPE_CHECKING:
-    from whimbrel.access.decision import Space
 
 Signature = tuple[bool, ...]
 _DEFAULT_ADDRESSES: Final = ("192.0.2.1", "127.0.0.2", "127.0.0.1", "10.0.0.1", "2001:db8::1", "::1")

@@ -7,11 +7,12 @@ from typing import Final
 
 from whimbrel.access import authz22, authz24
 from whimbrel.access.atoms import MethodIs
-from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
+from whimbrel.access.decision import AccessDecision, AccessVerdict
 from whimbrel.access.environment import AccessEnvironment, BrokenHtaccess, ModuleSettings
 from whimbrel.access.layers import AccessLayer
 from whimbrel.access.outcomes import Outcomes, choose_outcomes
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.space import Space
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.load import deep_recursion

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
-from typing import Any
 
 from whimbrel.access import clients
 from whimbrel.access.atoms import Atom
-from whimbrel.access.bdd import Bdd
 from whimbrel.access.clients import ExampleClient
+from whimbrel.access.space import Function, Space
 from whimbrel.base.lazy_dataclasses import dataclass
-
-Function = Any
-"""A node of a diagram: combines by ``&``, ``|``, ``~``."""
 
 
 class AccessVerdict(IntEnum):
@@ -27,55 +23,6 @@ class AccessVerdict(IntEnum):
 
 class Undecided(Exception):
     """The configuration rests on something that no atom stands for; the message says what."""
-
-
-class Space:
-    """The variables that decisions share: only decisions of one space can be compared.
-
-    Nothing here knows which combinations of atoms a real client can show; that is asked for the few atoms of a difference (`clients.possible`).
-    """
-
-    def __init__(self) -> None:
-        self.diagram = Bdd()
-        self.true: Function = self.diagram.true
-        self.false: Function = self.diagram.false
-        self._atoms: dict[str, Atom] = {}
-        self._variables: dict[Atom, Function] = {}
-
-    def variable(self, atom: Atom) -> Function:
-        """The variable of *atom*."""
-        function = self._variables.get(atom)
-        if function is None:
-            name = f"a{len(self._atoms)}"
-            self.diagram.declare(name)
-            self._atoms[name] = atom
-            function = self._variables[atom] = self.diagram.var(name)
-        return function
-
-    def choose(self, test: Function, then: Function, other: Function) -> Function:
-        """*then* where *test* holds, else *other*."""
-        return self.diagram.ite(test, then, other)
-
-    def atoms(self, function: Function) -> list[Atom]:
-        """The atoms that *function* depends on, those that were asked for first in front."""
-        return [
-            self._atoms[name]
-            for name in sorted(self.diagram.support(function), key=lambda name: int(name[1:]))
-        ]
-
-    def fixed(self, function: Function, values: Mapping[Atom, bool]) -> Function:
-        """*function* with these atoms set."""
-        names = {
-            self._variables[atom].var: value for atom, value in values.items() if atom in self._variables
-        }
-        return self.diagram.let(names, function) if names else function
-
-    def any_of(self, functions: Iterable[Function]) -> Function:
-        """Whether one of *functions* holds."""
-        result = self.false
-        for function in sorted(functions, key=lambda one: one.level, reverse=True):
-            result = function | result  # diagrams grow at their root
-        return result
 
 
 @dataclass(frozen=True)

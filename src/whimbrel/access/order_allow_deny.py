@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from whimbrel.access.atoms import EnvironmentSet, HostIn, address_set
-from whimbrel.access.decision import Function
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.space import Function
 from whimbrel.base.net import Network
 from whimbrel.modules.aaa.allow_deny import DENY_THEN_ALLOW, AllowDenyDirConfig, Entry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from whimbrel.access.decision import Function, Space
+from whimbrel.access.space import Function, Space
 
 
 class Outcomes:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from whimbrel.access.atoms import IsServerAddress, Opaque, UserIn
-from whimbrel.access.decision import Function
 from whimbrel.access.order_allow_deny import in_domains, in_environment, in_networks
 from whimbrel.access.outcomes import Outcomes, constant, if_else
 from whimbrel.access.query import AccessQuery
+from whimbrel.access.space import Function
 from whimbrel.base.net import parse_written
 from whimbrel.directives.tokens import words
 from whimbrel.expr.api import compile_condition, compile_string

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from whimbrel.access.atoms import Atom, GroupMember
-from whimbrel.access.decision import Function, Space, Undecided
+from whimbrel.access.decision import Undecided
 from whimbrel.access.environment import AccessEnvironment, ModuleSettings, ProviderAlias
 from whimbrel.access.layers import AccessLayer
+from whimbrel.access.space import Function, Space
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.plan.plan import Plan

@@ -1,9 +1,9 @@
-"""`whimbrel ctl`: apachectl's words, for scripts and hands that know them.
+"""`whimbrel ctl`: the actions of apachectl.
 
-start, stop, restart, graceful, graceful-stop and configtest go to whimbrel-httpd, with whatever options stand beside them (-d, -f, -C, --dialect
-...); restart and graceful only where the configuration is fine.  status and fullstatus fetch the page that STATUSURL names (APACHE_STATUSURL as in
-Debian, http://localhost:80/server-status without both) and show it as text, without a browser.  Anything else is for whimbrel-httpd as it stands.
-Manual: programs/apachectl.html.
+start, stop, restart, graceful, graceful-stop and configtest run whimbrel-httpd, with the options beside them
+(-d, -f, -C, --dialect ...). restart and graceful check the configuration first. status and fullstatus fetch
+the page that STATUSURL names (APACHE_STATUSURL on Debian; by default http://localhost:80/server-status) and
+print it as text. Other command lines are passed to whimbrel-httpd unchanged. Manual: programs/apachectl.html.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 GONE = ("startssl", "sslstart", "start-SSL")
 ACTIONS = (*SIGNALS, *GONE, "configtest", "status", "fullstatus", "usage", "help", "--help")
 NO_SSL = (
-    "The startssl option is no longer supported.\nPlease edit httpd.conf to include the SSL configuration settings\n"
+    "The startssl option is no longer supported.\n"
+    "Please edit httpd.conf to include the SSL configuration settings\n"
     "and then use apachectl start.\n"
 )
 STATUSURL = "http://localhost:80/server-status"
 HTTPD = "whimbrel-httpd"
-WAIT = 10  # seconds for the status page
+WAIT = 10  # seconds until the status page is given up
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the words say; the exit status."""
+    """Run one action and return the exit status."""
     given = ["--dialect", "2.2"] * program.is_22 + [to_system(word) for word in program.words]
     action, options = _split_action(given)
     if action in ("", "usage", "help", "--help"):
@@ -48,7 +49,7 @@ def run(program: UtilityProgram) -> int:
 
 
 def _split_action(words: list[str]) -> tuple[str, list[str]]:
-    """The action, which is the first or the last word, and the options; a last word that an option takes is no action."""
+    """Return the action, which is the first or the last argument, and the options."""
     if not words or words[0] in ACTIONS:
         return (words[0], words[1:]) if words else ("", [])
     takes = (
@@ -58,9 +59,10 @@ def _split_action(words: list[str]) -> tuple[str, list[str]]:
 
 
 def usage(called: str) -> str:
-    """The text of help."""
+    """Return the text of help."""
     return (
-        f"Usage: {called} [<httpd options>] start|stop|restart|graceful|graceful-stop|configtest|status|fullstatus|help\n"
+        f"Usage: {called} [<httpd options>] "
+        "start|stop|restart|graceful|graceful-stop|configtest|status|fullstatus|help\n"
         f"       {called} <httpd args>\n       {called} -h            (for help on <httpd args>)\n"
     )
 
@@ -81,16 +83,16 @@ def _run_action(action: str, options: list[str], words: list[str]) -> int:
 
 
 def _httpd(words: list[str]) -> int:
-    """Run whimbrel-httpd here; a start goes on in a process of its own."""
+    """Run whimbrel-httpd in this process; a start runs in a process of its own."""
     signal.signal(
         signal.SIGPIPE, signal.SIG_IGN
-    )  # as in any server: a log program or client that goes away is an error code
+    )  # a log program or client that closes its end is an error code, not a signal
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return httpd.run([HTTPD, *words])
 
 
 def _check_config(options: list[str]) -> int:
-    """-t; what it says is shown only when something is wrong."""
+    """Run -t; print its output only if the check fails."""
     saved_stderr = os.dup(2)
     reading, writing = os.pipe()
     os.dup2(writing, 2)
@@ -126,7 +128,7 @@ def _show_status(*, full: bool) -> int:
 
 
 def fetch(url: str) -> str:
-    """The page behind an http URL; raises OSError, HTTPException, or ValueError for an answer that is no page."""
+    """Fetch the page at an http URL; raises OSError, HTTPException, or ValueError for an error status."""
     parts = urlsplit(url)
     if parts.scheme != "http" or parts.hostname is None:
         raise ValueError("not an http:// URL")
@@ -143,7 +145,7 @@ def fetch(url: str) -> str:
 
 
 def brief(text: str) -> str:
-    """The page up to the board of workers, as apachectl cuts it; all of a page without one."""
+    """Return the page up to the scoreboard, where apachectl cuts it; all of a page without one."""
     lines = text.splitlines(keepends=True)
     end = next(
         (
@@ -157,7 +159,7 @@ def brief(text: str) -> str:
 
 
 def as_text(page: str) -> str:
-    """A status page (or any simple one) without its markup: a line for a row, two blanks between cells."""
+    """Return a status page without markup: one line for each table row, two spaces between cells."""
     body = re.sub(r"(?is)<head>.*?</head>|<!DOCTYPE[^>]*>", "", page)
     if "<" not in body:
         return page

@@ -1,6 +1,11 @@
-"""httpd's command line, taken apart as APR's getopt does.  Imports nothing that takes time: -v, -V and -l answer in a few milliseconds."""
+"""Parser of httpd's command line, as APR's getopt reads it.
+
+Imports nothing heavy: -v, -V and -l run in a few milliseconds.
+"""
 
 from __future__ import annotations
+
+from whimbrel.utilities.usage_error import UsageError
 
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
 LONG = ("--dialect", "--envvars")
@@ -9,7 +14,7 @@ SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 DUMPS = (
     ("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"),
     ("DUMP_VHOSTS", "DUMP_MODULES"),
-)  # these say -t: in 2.4, in 2.2
+)  # names that imply -t: in 2.4, in 2.2
 LEVELS = (
     "emerg",
     "alert",
@@ -23,18 +28,12 @@ LEVELS = (
 )
 
 
-class UsageError(Exception):
-    """The command line can't be understood; *message* "" means that only the usage text is shown."""
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-
-
 class Arguments:
-    """What the command line says.
+    """Parsed command line.
 
-    *shown* is the command line as the log tells it; *show* is what to print instead of anything else: ``v``, ``V``, ``l``, ``L`` or "".
+    Attributes:
+        show: text to print instead of a start: ``v``, ``V``, ``l``, ``L`` or ""
+        log_words: the command line as the server logs it
     """
 
     def __init__(self, program: str) -> None:
@@ -51,13 +50,13 @@ class Arguments:
 
     @property
     def foreground(self) -> bool:
-        """Whether the server stays in front."""
+        """Return True if the server stays in the foreground."""
         return self.is_single_process or bool(
             {"FOREGROUND", "NO_DETACH", "ONE_PROCESS", "DEBUG"} & set(self.defines)
         )
 
     def take(self, letter: str, value: str) -> None:
-        """Note one option; raises WrongUse."""
+        """Store one option; raises UsageError."""
         if letter in "vVlL":
             self.show = letter
         elif letter in "h?":
@@ -95,7 +94,10 @@ _TEXTS = {"d": "root", "f": "file", "E": "error_file"}
 
 
 def parse(program: str, words: list[str]) -> Arguments:
-    """The arguments behind the program's name; raises WrongUse.  -v, -V, -l and -L end the reading, as in httpd."""
+    """Parse the arguments after the name of the program; raises UsageError.
+
+    Parsing ends at -v, -V, -l and -L, as in httpd.
+    """
     arguments = Arguments(program)
     at = 0
     while at < len(words):
@@ -135,7 +137,7 @@ def _take_long(arguments: Arguments, name: str, value: str) -> None:
 
 
 def _take_letters(arguments: Arguments, letters: str, words: list[str], at: int) -> int:
-    """One word of letters; the place of the next word."""
+    """Parse one argument of option letters; return the index of the next argument."""
     while letters:
         letter, letters = letters[0], letters[1:]
         index = LETTERS.find(letter)

@@ -1,6 +1,6 @@
-"""`whimbrel check`: what an upgrade from httpd 2.2 to 2.4 changes in a configuration, by file and line.
+"""`whimbrel check`: report by file and line what an upgrade from httpd 2.2 to 2.4 changes in a configuration.
 
-Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong use, or nothing could be read.
+Exit codes: 0 nothing to do (notes at most); 1 findings; 2 wrong usage, or no file could be read.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.options import (
+    EPILOG,
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_USAGE,
     After,
     AsServer,
     Before,
     BuiltIn,
+    Color,
+    ColorMode,
     Conf,
     Defines,
     Envvars,
@@ -29,10 +34,12 @@ from whimbrel.cli.options import (
     Root,
     Select,
     Target,
-    UsageError,
+    encoded,
+    is_colored,
     release,
     sources,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.report.model import Report
@@ -42,11 +49,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-EXIT_OK, EXIT_FINDINGS, EXIT_USAGE = 0, 1, 2
-
 
 class Format(StrEnum):
-    """--format."""
+    """Values of --format; each names its module of report.formats."""
 
     text = "text"
     json = "json"
@@ -56,42 +61,24 @@ class Format(StrEnum):
     junit = "junit"
 
 
-class Color(StrEnum):
-    """--color."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-FORMATTERS: Final = {
-    "text": ("whimbrel.report.formats.text", "render"),
-    "json": ("whimbrel.report.formats.sarif", "as_json"),
-    "sarif": ("whimbrel.report.formats.sarif", "sarif"),
-    "github": ("whimbrel.report.formats.junit", "github"),
-    "html": ("whimbrel.report.formats.html", "render"),
-    "junit": ("whimbrel.report.formats.junit", "junit"),
-}
 Shape = Annotated[
     Format,
-    typer.Option("--format", help="Choose the form of the report. Default: text. Example: --format sarif"),
+    typer.Option("--format", help="Print the report in this format. Default: text. Example: --format sarif"),
 ]
 Baseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Leave out the findings in FILE. Default: show all. Example: --baseline known.json",
+        help="Skip the findings in FILE. Default: report all. Example: --baseline accepted.json",
     ),
 ]
 WriteBaseline = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Write the findings to FILE as known. Default: none. Example: --write-baseline known.json",
+        help="Write all findings to FILE as a baseline. Default: none. "
+        "Example: --write-baseline accepted.json",
     ),
-]
-Coloring = Annotated[
-    Color, typer.Option(help="Color the text. Default: auto, on a terminal. Example: --color never")
 ]
 Jobs = Annotated[
     int,
@@ -99,39 +86,39 @@ Jobs = Annotated[
         "-j",
         "--jobs",
         min=0,
-        help="Use N processes for many files. Default: 0, one for each core. Example: -j 2",
+        help="Check many files with N processes. Default: 0, one for each core. Example: -j 2",
     ),
 ]
 ConfigNice = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Judge the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
+        help="Check the configure line in FILE. Default: none. Example: --config-nice build/config.nice",
     ),
 ]
 ModuleFiles = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Judge the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
+        help="Check the module files in DIR. Default: none. Example: --modules /usr/lib/httpd/modules",
     ),
 ]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Judge the password file FILE. Default: none. Example: --htpasswd conf/users"
+        metavar="FILE", help="Check the password file FILE. Default: none. Example: --htpasswd conf/users"
     ),
 ]
 LockFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Judge the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
+        help="Check the lock database FILE of mod_dav_fs. Default: none. Example: --davlock var/DavLock",
     ),
 ]
 
 
-@app.command(epilog="The options -d -f -C -c -D are httpd's; files and folders do instead.")
+@app.command(epilog=EPILOG)
 def check(
     conf: Conf = None,
     root: Root = None,
@@ -148,14 +135,16 @@ def check(
     ignore: Ignore = "",
     baseline: Baseline = None,
     write_baseline: WriteBaseline = None,
-    color: Coloring = Color.auto,
+    color: Color = ColorMode.auto,
     jobs: Jobs = 0,
     config_nice: ConfigNice = None,
     modules: ModuleFiles = None,
     htpasswd: PasswordFile = None,
     davlock: LockFile = None,
 ) -> None:
-    """Tell what an upgrade from 2.2 to 2.4 changes.  Inline: # whimbrel: ignore[C17] on the line or above it."""
+    """Report what an upgrade from 2.2 to 2.4 changes. Suppress a finding in the file with # whimbrel:
+    ignore[C17] on its line or above it.
+    """
     from whimbrel.cli import check_sources
     from whimbrel.report import baselines
     from whimbrel.upgrade.check.check import UnknownRule, parse_selection
@@ -184,7 +173,7 @@ def check(
         if baselined is not None:
             baselines.remove_baselined(report, baselined)
     except (UsageError, RuleError, UnknownRule, baselines.BadBaseline, OSError) as problem:
-        os.write(2, _bytes(f"{problem}\n"))
+        os.write(2, encoded(f"{problem}\n"))
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(report, shape, color)
     if not report.files:
@@ -195,9 +184,7 @@ def check(
 def _parts(
     conf: list[Path], read: Callable[[list[Path]], tuple[Sources, str]], one_server: bool
 ) -> list[tuple[Sources, str]]:
-    """What is to be read, with the directory each belongs to: every server's directory or main file is one,
-    loose files are together.
-    """
+    """Return the sources with their directories: one part for each server, one for all other files."""
     from whimbrel.cli.check_sources import server_paths
 
     server_conf, loose_files = ([], conf) if one_server else server_paths(conf)
@@ -215,17 +202,9 @@ def _run_check(
         return run(parts, wanted, jobs, bar.on_file, bar.on_step, options)
 
 
-def _print_report(report: Report, shape: Format, color: Color) -> None:
-    module, name = FORMATTERS[shape.value]
-    colored = color is Color.always or (
-        color is Color.auto and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    )
-    if shape is Format.text:
-        from whimbrel.report.formats.text import render
-
-        text = render(report, colored=colored)
-    else:
-        text = getattr(import_module(module), name)(report)
+def _print_report(report: Report, shape: Format, color: ColorMode) -> None:
+    render = import_module(f"whimbrel.report.formats.{shape.value}").render
+    text = render(report, colored=is_colored(color)) if shape is Format.text else render(report)
     sys.stdout.flush()
     for piece in _chunks(text):
         sys.stdout.buffer.write(text_bytes(piece, shape))
@@ -237,12 +216,5 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def text_bytes(text: str, shape: Format) -> bytes:
-    """Text for a terminal as the bytes it was; documents in UTF-8, as they say."""
-    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else _bytes(text)
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return to_bytes(text)
-    except UnicodeEncodeError:
-        return text.encode()
+    """Encode a report: documents in UTF-8, which they declare; text with the bytes that were read."""
+    return text.encode() if shape in (Format.html, Format.junit, Format.json, Format.sarif) else encoded(text)

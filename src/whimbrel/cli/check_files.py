@@ -1,4 +1,5 @@
-"""The single files that options of `whimbrel check` name: configure line, modules, passwords, locks."""
+"""Findings on single files that options of `whimbrel check` name: configure line, modules, passwords, locks.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +9,16 @@ from typing import Final
 
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
-from whimbrel.cli.options import UsageError
 from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.utilities.usage_error import UsageError
 
 FileChecker = Callable[[str], Iterator[Finding]]
 
 
 def findings_by_file(paths_by_option: Mapping[str, Path]) -> Iterator[tuple[str, list[Finding]]]:
-    """For each option of *given* its path and what is to be said; raises BadUse where one isn't there, OSError where it can't be read."""
+    """Yield each path of *given* with its findings; raises UsageError for a missing file, OSError for an
+    unreadable one.
+    """
     for option, path in paths_by_option.items():
         if not path.exists() and option != "davlock":
             raise UsageError(f"{path}: No such file or directory")

@@ -1,4 +1,4 @@
-"""What `whimbrel check` looks at: configurations, loose files, and the single files that options name, all as one report."""
+"""Run a check over servers, fragments and single files, and merge the results into one report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Final
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli.check_files import findings_by_file
 from whimbrel.cli.main_files import main_file
-from whimbrel.cli.options import UsageError
 from whimbrel.report.entries import entry_of
 from whimbrel.report.model import Report
 from whimbrel.upgrade.check.check import CheckResult, Selection, batches, check_all
@@ -20,13 +19,14 @@ from whimbrel.upgrade.model import Finding, UpgradeOptions
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources
+from whimbrel.utilities.usage_error import UsageError
 
 MAX_LEVELS: Final = 3
 """How deep below a folder other servers' folders are looked for."""
 
 
 def server_paths(conf: list[Path]) -> tuple[list[Path], list[Path]]:
-    """The folders that hold a server's configuration, and what else was named.  One main file with its fragments stays together."""
+    """Split paths into directories of servers and all others. A main file and its fragments stay together."""
     if len(conf) == 1 and conf[0].is_dir() and not _is_server(conf[0]):
         below = list(_servers_below(conf[0], MAX_LEVELS))
         return (below, []) if below else ([], conf)
@@ -39,7 +39,9 @@ def _is_server(directory: Path) -> bool:
 
 
 def _servers_below(directory: Path, levels: int) -> Iterator[Path]:
-    """Folders of servers below *folder*, none of them inside another; nothing where other configuration lies beside them."""
+    """Return the directories of servers below *directory*, none inside another; nothing if other
+    configuration lies beside them.
+    """
     servers_found = []
     for entry in sorted(directory.iterdir()):
         if entry.is_file() and entry.name.endswith((".conf", ".htaccess")):
@@ -70,11 +72,11 @@ def run(
     step: ReportProgress = no_progress,
     options: UpgradeOptions | None = None,
 ) -> Report:
-    """Look at everything; raises BadUse where not one file can be read."""
+    """Check all parts; raises UsageError if no file can be read."""
     report = Report(titles={rule.number: rule.title for rule in all_rules()})
     work = [(batch, directory) for sources, directory in parts for batch in batches(sources)]
     unread_findings: list[Finding] = []
-    gc.disable()  # an estate is a million objects that stay, which the collector would look at again and again
+    gc.disable()  # a configuration tree is a million live objects, which each collection would traverse
     results = check_all([batch for batch, _ in work], wanted, jobs, progress, step, options)
     for (_batch, directory), result in zip(work, results, strict=True):
         base = directory if len(parts) == 1 else from_system(os.getcwd())
@@ -88,7 +90,7 @@ def run(
 
 
 def as_report(result: CheckResult, directory: str) -> Report:
-    """*checked* as it is shown to somebody who asked for *folder*."""
+    """Convert *checked* to a report with paths relative to *directory*."""
     entries = [
         entry_of(finding, directory, result.texts.get((finding.place.path, finding.place.line), ""))
         for finding in result.findings
@@ -103,7 +105,8 @@ def as_report(result: CheckResult, directory: str) -> Report:
 
 # single files --------------------------------------------------------------------------------------
 def files_report(paths_by_option: dict[str, Path]) -> Report:
-    """What is wrong with the files that the options *given* name; raises BadUse where one isn't there."""
+    """Report the findings on the files that the options *given* name; raises UsageError for a missing file.
+    """
     report = Report()
     for path, findings in findings_by_file(paths_by_option):
         report.files.append(path)

@@ -1,4 +1,4 @@
-"""whimbrel directives: every directive of httpd that Whimbrel judges but does not yet act on, and why some of them may be left out."""
+"""whimbrel directives: list the directives of httpd that are checked but have no behaviour yet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """One directive without behaviour; *left_out* says when and why a server starts all the same, "" where it never does."""
+    """Directive without behaviour;
+
+    *left_out* is the reason why a server starts with it, "" if it never does.
+    """
 
     module: str
     directive: str
@@ -28,10 +31,15 @@ class Missing:
 
 @app.command()
 def directives(
-    version: str = typer.Option("2.4", help="The httpd whose directives are meant: 2.2 or 2.4."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list."),
+    version: str = typer.Option(
+        "2.4", help="List the directives of this httpd, 2.2 or 2.4. Example: --version 2.2"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list. Default: text. Example: --json"),
 ) -> None:
-    """List the directives without behaviour: -t judges them, a start on one of them is refused or goes on with a warning."""
+    """List the directives without behaviour.
+
+    -t checks them; a start with one of them is refused, or logs a warning.
+    """
     if version not in ("2.2", "2.4"):
         raise typer.BadParameter("the version must be 2.2 or 2.4")
     missing_directives = list(missing(version))
@@ -44,13 +52,12 @@ def directives(
             module = entry.module
             typer.echo(module)
         typer.echo(f"  {entry.directive}" + (f"  (left out: {entry.left_out})" if entry.left_out else ""))
-    typer.echo(
-        f"{len(missing_directives)} of {sum(1 for _ in catalogue(version))} directives of {version} have no behaviour"
-    )
+    total = sum(1 for _ in catalogue(version))
+    typer.echo(f"{len(missing_directives)} of {total} directives of {version} have no behaviour")
 
 
 def missing(version: str) -> Iterator[Missing]:
-    """The directives without behaviour in the order of the modules."""
+    """Return the directives without behaviour in the order of the modules."""
     version_catalogue = catalogue(version)
     bit = Versions.V22 if version == "2.2" else Versions.V24
     for module in version_catalogue.modules:
@@ -68,7 +75,7 @@ def missing(version: str) -> Iterator[Missing]:
 
 
 def left_out(source: str, name: str) -> str:
-    """The reasons of ignorable.tsv for *name*, with the arguments that they are about."""
+    """Return the reasons of ignorable.tsv for *name*, with the arguments to which they apply."""
     reasons = []
     for line in ignorable_table().get(source, ()):
         if line.names and any(

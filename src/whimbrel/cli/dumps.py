@@ -1,4 +1,4 @@
-"""The texts of -L and of -t -D DUMP_...: what a configuration came to."""
+"""Texts of -L and of -t -D DUMP_..."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whimbrel.modules.mpm.settings import MUTEX_TYPES
 
 
 def directives(dialect: str) -> str:
-    """The text of -L: the directives of all modules, those that httpd has built in first."""
+    """Return the text of -L: the directives of all modules, the built-in modules of httpd first."""
     version_catalogue = catalogue("2.2" if dialect == "2.2" else "2.4")
     return listing(
         version_catalogue, [m.source for m in version_catalogue.modules if m.is_static or m.file in ALL]
@@ -27,7 +27,7 @@ def directives(dialect: str) -> str:
 
 
 def requested_dumps(configuration: Configuration) -> str:
-    """What the DUMP_ names on the command line ask for, in httpd's order; "" for none."""
+    """Return the dumps that the command line requests, in httpd's order; "" for none."""
     names, is_24 = set(configuration.options.defines), configuration.dialect.messages_24
     out = ""
     if "DUMP_INCLUDES" in names and is_24:
@@ -44,13 +44,13 @@ def requested_dumps(configuration: Configuration) -> str:
 
 
 def is_syntax_ok_silent(configuration: Configuration) -> bool:
-    """Whether 2.4 keeps "Syntax OK" to itself."""
+    """Return True if 2.4 does not print "Syntax OK" after these dumps."""
     names = {"DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"}
     return configuration.dialect.messages_24 and bool(names & set(configuration.options.defines))
 
 
 def loaded_modules(configuration: Configuration) -> str:
-    """-M."""
+    """Return the text of -M."""
     static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.is_static}
     lines = (
         f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules
@@ -59,7 +59,7 @@ def loaded_modules(configuration: Configuration) -> str:
 
 
 def includes(configuration: Configuration) -> str:
-    """-t -D DUMP_INCLUDES: every file with the line that included it, further in for each level.
+    """Return the text of DUMP_INCLUDES: every file with the line that included it, indented by level.
 
     The main file has no such line: ``*``, or what an Include of -C has left there.
     """
@@ -71,7 +71,7 @@ def includes(configuration: Configuration) -> str:
 
 
 def tree(configuration: Configuration) -> str:
-    """-t -D DUMP_CONFIG: every directive that counts, with its file and line."""
+    """Return the text of DUMP_CONFIG: every directive in effect, with file and line."""
     out: list[str] = []
     file = ""
     waiting: list[tuple[Node, int, bool]] = [(node, 0, False) for node in reversed(configuration.tree)]
@@ -92,7 +92,7 @@ def tree(configuration: Configuration) -> str:
 
 
 def run_settings(configuration: Configuration) -> str:
-    """-t -D DUMP_RUN_CFG."""
+    """Return the text of DUMP_RUN_CFG."""
     conf = configuration.main.config(MpmConfig)
     spec = configuration.spec
     sink = spec.error_log
@@ -126,7 +126,7 @@ def _define(configuration: Configuration, name: str) -> str:
 
 
 def _user(written: str, kind: str) -> str:
-    """``User: name="www-data" id=33``; an ordinary user's server doesn't use it."""
+    """Return ``User: name="www-data" id=33``; a server without root privileges does not use it."""
     number, name = -1, written
     try:
         if written.startswith("#"):

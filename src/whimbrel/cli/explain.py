@@ -1,6 +1,7 @@
-"""`whimbrel explain`: what a row of the upgrade, an AH code, a line of a log, a directive, a module or a symptom means, and what to do.
+"""`whimbrel explain`: explain a row of the table of changes, an AH code, a log line, a directive, a module or
+a symptom.
 
-Exit codes: 0 explained; 2 nothing is known about it.
+Exit codes: 0 explained; 2 unknown.
 """
 
 from __future__ import annotations
@@ -17,20 +18,24 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.documents.explain import Explanation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-EXAMPLES = "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, or a whole line of a log in quotes."
+EXAMPLES = (
+    "For example: C17, AH01797, AddOutputFilterByType, mod_authn_alias, 403, "
+    "or a whole line of a log in quotes."
+)
 
 
 @app.command(epilog=EXAMPLES)
 def explain(
     query: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WHAT", help="A row, code, line of a log, directive, module or symptom."),
+        typer.Argument(metavar="WHAT", help="Row, code, log line, directive, module or symptom."),
     ] = None,
     listing: Annotated[
         bool,
         typer.Option(
             "--list",
-            help="List rows and codes, or those that have WHAT in them. Default: explain. Example: --list mod_ssl",
+            help="List rows and codes, or those that contain WHAT. Default: explain. "
+            "Example: --list mod_ssl",
         ),
     ] = False,
     as_json: Annotated[
@@ -44,9 +49,9 @@ def explain(
         return
     if not words.strip():
         raise typer.BadParameter("say what is to be explained, or --list")
-    from whimbrel.upgrade.documents.explain import explain as look
+    from whimbrel.upgrade.documents.explain import explain as explain_query
 
-    explanations = look(words)
+    explanations = explain_query(words)
     if not explanations:
         _fail_unknown(words)
     if as_json:
@@ -56,7 +61,7 @@ def explain(
 
 
 def _print_explanations(explanations: list[Explanation]) -> None:
-    """Rendered on a terminal, as it is written elsewhere."""
+    """Print Markdown: rendered on a terminal, as source elsewhere."""
     if not sys.stdout.isatty():
         typer.echo("\n".join(explanation.body for explanation in explanations), nl=False)
         return

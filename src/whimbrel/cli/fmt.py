@@ -17,7 +17,7 @@ from whimbrel.syntax.format import NotTheSame, formatted
 
 app = typer.Typer(add_completion=False)
 
-# Where httpd's own tables spell a name otherwise than its manual.
+# Names that httpd's tables spell in another way than its manual.
 _MANUAL = {
     "allow": "Allow",
     "deny": "Deny",
@@ -36,14 +36,14 @@ _MANUAL = {
 def fmt(
     files: Annotated[
         list[str],
-        typer.Argument(help="Files, folders (their *.conf and .htaccess files), or - for standard input."),
+        typer.Argument(help="Files, directories (their *.conf and .htaccess files), or -: standard input."),
     ],
     check: bool = typer.Option(
-        False, "--check", help="Write nothing; name the files that would change and exit with 1."
+        False, "--check", help="List the files that would change, and exit with 1. Default: write them."
     ),
-    indent: int = typer.Option(4, min=0, max=16, help="Blanks for each level."),
+    indent: int = typer.Option(4, min=0, max=16, help="Indent each level by N blanks. Example: --indent 2"),
 ) -> None:
-    """Format configuration files: indentation, case of names, blank lines.  Comments stay, and so does the meaning."""
+    """Format configuration files: indentation, case of names, blank lines. Comments and meaning stay."""
     if files == ["-"]:
         raise typer.Exit(_filter(check, indent))
     changed = failed = 0
@@ -66,7 +66,7 @@ def fmt(
 
 
 def spelled(name: str) -> str | None:
-    """The manual's spelling of a directive's name, containers with ``<``."""
+    """Return the manual's spelling of a directive's name, with ``<`` for sections."""
     return _spellings().get(name.lower()) if name.isascii() else None
 
 
@@ -77,7 +77,7 @@ def _spellings() -> dict[str, str]:
 
 
 def _expand(files: list[str]) -> Iterator[Path]:
-    """The files that the arguments stand for, each folder's in order."""
+    """Yield the files that the arguments name, those of a directory in order."""
     for name in files:
         path = Path(name)
         if path.is_dir():
@@ -103,7 +103,7 @@ def _filter(check: bool, indent: int) -> int:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write the file anew in one step; a symbolic link stays one, mode and owner are kept."""
+    """Write the file in one step; a symbolic link remains a link, mode and owner remain."""
     target = os.path.realpath(path)
     status = os.stat(target)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".fmt-")

@@ -1,6 +1,6 @@
-"""whimbrel htdbm: DBM files of users, as httpd's htdbm keeps them.
+"""whimbrel htdbm: DBM files of users, in the format of httpd's htdbm.
 
-Manual: programs/htdbm.html.  A value is the hash, with a colon and the comment behind it where there is one.
+Manual: programs/htdbm.html. A value is the hash, and behind a colon the comment, if there is one.
 """
 
 from __future__ import annotations
@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import (
-    Exit,
-    UsageError,
-    UtilityProgram,
-    parse,
-    start,
-    write_stderr,
-    write_stdout,
-)
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr, write_stdout
 from whimbrel.utilities.password_prompt import (
     MAX_PASSWORD_BYTES,
     PasswordTooLong,
     prompt_twice,
     read_stdin_password,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.utilities.dbm_edit import DbmDatabase
@@ -38,7 +31,10 @@ _CRYPT_WARNING_22: Final = "CRYPT is now deprecated, use MD5 instead!\n"
 
 @dataclass(frozen=True, slots=True)
 class HtdbmTask:
-    """What the command line asks for: *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store)."""
+    """Task of a command line:
+
+    *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store).
+    """
 
     mode: str
     create: bool
@@ -53,12 +49,12 @@ class HtdbmTask:
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-htdbm."""
     start(run, "htdbm")
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the command line says; the exit status.  Raises Exit."""
+    """Run one command line; return the exit status. Raises Exit."""
     task = _task(program)
     database = _open(task) if task.mode != "n" else None
     if database is not None and task.mode == "l":

@@ -1,8 +1,8 @@
-"""whimbrel htdigest: user files for digest authentication, as httpd's htdigest keeps them.
+"""whimbrel htdigest: user files for digest authentication, in the format of httpd's htdigest.
 
-Manual: programs/htdigest.html.  A line is user:realm:hash; the first that names both is replaced, the others stay, but for a last line without
-line end, which httpd's htdigest doesn't see.  User and realm are cut to 255 bytes.  `-c` writes over the start of an existing file: what is longer
-than the one line stays, as with httpd's.
+Manual: programs/htdigest.html. A line is user:realm:hash. The first line with the same user and realm is
+replaced, all others remain. A last line without line end is not read, as in httpd's htdigest. User and realm
+are cut to 255 bytes. `-c` overwrites the start of an existing file and does not truncate it, as in httpd.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from whimbrel.utilities.options import Exit, UtilityProgram, start, write_stderr
 from whimbrel.utilities.password_prompt import PasswordTooLong, prompt_twice
 
 _MAX_NAME_BYTES: Final = 255
-_MAX_LINE_BYTES: Final = 766  # bytes that a line is read by
+_MAX_LINE_BYTES: Final = 766  # bytes of a line that are read at a time
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-htdigest."""
     start(run, "htdigest")
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the command line says; the exit status.  Raises Exit."""
+    """Run one command line; return the exit status. Raises Exit."""
     words = program.words
     create = len(words) == 4 and words[0] == "-c"
     if not create and len(words) != 3:
@@ -68,7 +68,7 @@ def _updated(path: str, realm: str, user: str) -> str:
 
 
 def _lines(path: str) -> list[str]:
-    """The file's complete lines.  Raises Exit."""
+    """Return the complete lines of the file. Raises Exit."""
     lines = []
     for line in _content(path).split("\n")[:-1]:
         line += "\n"
@@ -77,7 +77,7 @@ def _lines(path: str) -> list[str]:
 
 
 def _content(path: str) -> str:
-    """What is in the file; nothing where it can be opened but not read.  Raises Exit."""
+    """Return the bytes of the file; b"" if it can be opened but not read. Raises Exit."""
     try:
         handle = os.open(to_bytes(path), os.O_RDONLY)
     except OSError:
@@ -96,7 +96,7 @@ def _content(path: str) -> str:
 
 
 def _names(line: str) -> tuple[str, str]:
-    """User and realm of a line, empty for comments and empty lines.  Raises Exit."""
+    """Return user and realm of a line, empty for comments and empty lines. Raises Exit."""
     if line.startswith(("#", "\n")):
         return "", ""
     user, _, rest = line.partition(":")
@@ -104,7 +104,8 @@ def _names(line: str) -> tuple[str, str]:
     if max(len(user), len(realm)) > _MAX_NAME_BYTES:
         raise Exit(
             1,
-            f"The following line contains a string longer than the allowed maximum size ({_MAX_NAME_BYTES}): {line}\n",
+            "The following line contains a string longer than the allowed maximum size "
+            f"({_MAX_NAME_BYTES}): {line}\n",
         )
     return user, realm
 
@@ -116,4 +117,5 @@ def _record(realm: str, user: str) -> str:
         raise Exit(5, "password too long") from None
     if password is None:
         raise Exit(1, "They don't match, sorry.\n")
-    return f"{user}:{realm}:{hashlib.md5(to_bytes(f'{user}:{realm}:{password}'), usedforsecurity=False).hexdigest()}\n"
+    digest = hashlib.md5(to_bytes(f"{user}:{realm}:{password}"), usedforsecurity=False)
+    return f"{user}:{realm}:{digest.hexdigest()}\n"

@@ -1,6 +1,7 @@
-"""whimbrel htpasswd: user files for basic authentication, as httpd's htpasswd keeps them.
+"""whimbrel htpasswd: user files for basic authentication, in the format of httpd's htpasswd.
 
-Manual: programs/htpasswd.html.  A file is read in lines of at most 255 bytes; a longer line is two.  A last line without line end gets none.
+Manual: programs/htpasswd.html. A file is read in lines of at most 255 bytes; a longer line counts as two. A
+last line without line end stays without.
 """
 
 from __future__ import annotations
@@ -14,15 +15,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import (
-    Exit,
-    UsageError,
-    UtilityProgram,
-    parse,
-    start,
-    write_stderr,
-    write_stdout,
-)
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr, write_stdout
 from whimbrel.utilities.password_prompt import (
     MAX_PASSWORD_BYTES,
     PasswordTooLong,
@@ -30,6 +23,7 @@ from whimbrel.utilities.password_prompt import (
     prompt_twice,
     read_stdin_password,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 PERMISSION, SYNTAX, DIFFERENT, TOO_LONG, BAD_USER, INVALID, BAD_HASH = 1, 2, 3, 5, 6, 7, 9
 _MAX_LINE_BYTES: Final = MAX_PASSWORD_BYTES - 1
@@ -40,7 +34,10 @@ _MODES: Final = "cnvD"
 
 @dataclass(frozen=True, slots=True)
 class HtpasswdTask:
-    """What the command line asks for: *mode* is c (create), n (standard output), v (verify), D (delete) or "" (update)."""
+    """Task of a command line:
+
+    *mode* is c (create), n (standard output), v (verify), D (delete) or "" (update).
+    """
 
     mode: str
     algorithm: str
@@ -52,12 +49,12 @@ class HtpasswdTask:
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-htpasswd."""
     start(run, "htpasswd")
 
 
 def run(program: UtilityProgram) -> int:
-    """Do what the command line says; the exit status.  Raises Exit."""
+    """Run one command line; return the exit status. Raises Exit."""
     task = _task(program)
     if task.mode != "n":
         _check_file(program, task)
@@ -230,7 +227,10 @@ def _update(program: UtilityProgram, task: HtpasswdTask, record: str) -> None:
 
 
 def _lines(program: UtilityProgram, path: str) -> Iterator[tuple[str, str | None, str]]:
-    """Each line as it stands, its user (None for a comment or an empty line) and what follows the colon.  Raises Exit."""
+    """Yield each line, its user (None for a comment or an empty line) and the text behind the colon.
+
+    Raises Exit.
+    """
     with open(to_bytes(path), "rb") as file:
         while line := to_text(file.readline(_MAX_LINE_BYTES)):
             content = line.lstrip(" \t\n\v\f\r").partition("\0")[0]

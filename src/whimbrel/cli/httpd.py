@@ -1,6 +1,6 @@
-"""whimbrel-httpd: httpd's own command line, with ``--dialect 2.2|2.4|guide``, ``--envvars FILE`` and ``--json`` (for -t, the dumps, -l, -L, -V, -v).
+"""whimbrel-httpd: httpd's command line, and ``--dialect 2.2|2.4|guide``, ``--envvars FILE``, ``--json``.
 
-Everything that takes time is imported behind the options that need it.
+--json applies to -t, the dumps, -l, -L, -V and -v. Heavy imports stand behind the options that need them.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ import os
 import sys
 
 from whimbrel.cli import version_text
-from whimbrel.cli.arguments import Arguments, UsageError, parse
+from whimbrel.cli.arguments import Arguments, parse
+from whimbrel.utilities.usage_error import UsageError
 
 
 def main() -> None:
-    """The console script.  Nothing of what start-up makes is waste, and nobody needs what a check has read to be taken apart again."""
+    """Entry point of whimbrel-httpd.
+
+    Skips garbage collection and interpreter shutdown, which cost a check more than its work.
+    """
     import gc
 
     gc.disable()
@@ -22,12 +26,12 @@ def main() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError:
-        sys.exit(status)  # it says what is wrong
+        sys.exit(status)  # interpreter shutdown reports the error
     os._exit(status)
 
 
 def run(argv: list[str]) -> int:
-    """Do what *argv* says; the exit status."""
+    """Run the command line *argv*; return the exit status."""
     try:
         arguments = parse(argv[0], argv[1:])
     except UsageError as problem:
@@ -42,7 +46,7 @@ def run(argv: list[str]) -> int:
 
 
 def show(arguments: Arguments) -> int:
-    """-v, -V, -l and -L."""
+    """Print the text of -v, -V, -l or -L; return the exit status."""
     if arguments.json:
         from whimbrel.cli import json_output, paths
 
@@ -68,7 +72,7 @@ def show(arguments: Arguments) -> int:
 
 
 def _dialect(argv: list[str]) -> str:
-    """The dialect of a command line that could not be read to its end."""
+    """Return the dialect of a command line that could not be parsed completely."""
     for at, word in enumerate(argv):
         value = word.partition("=")[2] or (argv[at + 1] if at + 1 < len(argv) else "")
         if word.startswith("--dialect") and value in version_text.COMPATIBLE:

@@ -1,7 +1,8 @@
-"""whimbrel httxt2dbm: a DBM file of a text map, for RewriteMap's dbm type.
+"""whimbrel httxt2dbm: convert a text map to a DBM file for the dbm type of RewriteMap.
 
-Manual: programs/httxt2dbm.html.  A line is a key and a value, of which the first word counts; lines that start with white space or `#`, and those
-without value, are passed over.  A line is read in pieces of 1024 bytes.  What an existing file holds besides stays.
+Manual: programs/httxt2dbm.html. A line is a key and a value, of which the first word counts. Lines that start
+with white space or `#`, and lines without value, are skipped. A line is read in pieces of 1024 bytes. Other
+entries of an existing file remain.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.usage_error import UsageError
 
 _MAX_LINE_BYTES: Final = 1024
 _PAIR: Final = re.compile(r"([^ \t\n\v\f\r#][^ \t\n\v\f\r]*)[ \t\n\v\f\r]+([^ \t\n\v\f\r]+)")
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-httxt2dbm."""
     start(run, "httxt2dbm")
 
 
 def run(program: UtilityProgram) -> int:
-    """Convert; the exit status.  Raises Exit."""
+    """Convert; return the exit status. Raises Exit."""
     try:
         options = dict(parse(program.words, "vf:i:o:")[0])
     except UsageError as problem:
@@ -52,7 +54,8 @@ def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
     except DbmError as problem:
         raise Exit(
             1,
-            f"{problem.library_message}Error: Cannot open output DBM '{target}': ({problem.code}) {problem.reason}\n\n",
+            f"{problem.library_message}Error: Cannot open output DBM '{target}': "
+            f"({problem.code}) {problem.reason}\n\n",
         ) from None
     log(f"DBM File: {target}\n")
     try:
@@ -61,14 +64,14 @@ def _convert(source: str, target: str, kind: str, verbose: bool) -> None:
                 log(f"    '{key}' -> '{value}'\n")
                 database.put(to_bytes(key), to_bytes(value))
         finally:
-            database.save()  # what came before a pair that doesn't fit stays
+            database.save()  # pairs before one that does not fit remain
     except DbmError as problem:
         raise Exit(1, f"Error: Converting to DBM: ({problem.code}) {problem.reason}\n\n") from None
     log("Conversion Complete.\n")
 
 
 def _ignore(line: str) -> None:
-    """Without -v nothing is said."""
+    """Print nothing: the message function without -v."""
 
 
 def _read(path: str) -> bytes:
@@ -82,7 +85,8 @@ def _read(path: str) -> bytes:
     except OSError as problem:
         raise Exit(
             1,
-            f"Error: Cannot open input file '{path}': ({problem.errno}) {os.strerror(problem.errno or 0)}\n\n",
+            f"Error: Cannot open input file '{path}': "
+            f"({problem.errno}) {os.strerror(problem.errno or 0)}\n\n",
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""`whimbrel upgrade --interactive`: each change is shown and asked about before it is made."""
+"""`whimbrel upgrade --interactive`: show each change and ask for confirmation before it is applied."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEYS = "y yes, n no, e edit, a yes to all that follow, q no to all that follow"
 
 
 class Prompt:
-    """The conversation; *rest* is the answer to everything that follows, once there is one."""
+    """Dialog with the user; *rest* is the reply to all further questions, once it is given."""
 
     def __init__(self, tree: ConfigTree) -> None:
         self.root = tree.root
         self.answer_for_rest: bool | None = None
 
     def confirm(self, finding: Finding, tree: ConfigTree) -> Finding | None:
-        """The finding as it is to be applied, None for not at all."""
+        """Return the finding to apply, None to skip it."""
         if self.answer_for_rest is not None:
             return finding if self.answer_for_rest else None
         for line in finding_lines(finding, self.root):
@@ -61,7 +61,7 @@ class Prompt:
         return b"".join(out)
 
     def _edited(self, finding: Finding, tree: ConfigTree) -> list[FileEdit]:
-        """For each file the stretch that changes, upgraded, in the user's editor; what comes back takes its place."""
+        """Return the edits with the new text of each file as changed in the user's editor."""
         file_edits = []
         for path, edits in _by_file(finding).items():
             data = tree.files[path].document.bytes
@@ -81,7 +81,7 @@ def _by_file(finding: Finding) -> dict[str, list[Edit]]:
 
 
 def _in_editor(data: bytes) -> bytes:
-    """*data* after $VISUAL or $EDITOR had it; raises BadParameter when that fails."""
+    """Return *data* as edited with $VISUAL or $EDITOR; raises BadParameter if the editor fails."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.NamedTemporaryFile(suffix=".conf", delete=False) as file:
         file.write(data)

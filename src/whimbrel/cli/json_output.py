@@ -1,6 +1,7 @@
-"""``--json``: what -t, the dumps, -l, -L, -V and -v tell, as one JSON document on standard output.
+r"""``--json``: the output of -t, the dumps, -l, -L, -V and -v as one JSON document.
 
-Keys are stable, paths absolute; a text that is no UTF-8 has ``\\xNN`` for its bytes.  A check that fails prints the document too, with ``ok`` false.
+Keys are stable, paths absolute. A text that is not UTF-8 has ``\xNN`` for its bytes. A check that fails
+prints the document too, with ``ok`` false.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ def write(document: Json) -> None:
 
 
 def plain(text: str) -> str:
-    """Text with one character per byte as what it says in UTF-8."""
+    """Decode text of one character per byte as UTF-8."""
     return text if text.isascii() else to_bytes(text).decode("utf-8", "backslashreplace")
 
 
 def show_document(arguments: Arguments, root: str, file: str) -> Json:
-    """-v, -V, -l, -L."""
+    """Return the document of -v, -V, -l or -L."""
     version = "2.2" if arguments.dialect == "2.2" else "2.4"
     if arguments.show == "l":
         return {"compiled_in_modules": [*version_text.CORE_MODULES, *version_text.BUILT_IN]}
@@ -79,7 +80,7 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
 
 
 def check_document(configuration: Configuration | None, problem: ConfigError | StartError | None) -> Json:
-    """-t with or without dumps: whether it is fine, the messages on the way, and what was asked for."""
+    """Return the document of -t: result, messages and requested dumps."""
     document: Json = {"ok": problem is None}
     if problem is not None:
         document["error"] = problem_document(problem)
@@ -107,7 +108,7 @@ def check_document(configuration: Configuration | None, problem: ConfigError | S
 
 
 def problem_document(problem: ConfigError | StartError) -> Json:
-    """Why it can't be read or started."""
+    """Return the reason why a configuration cannot be read or started."""
     if isinstance(problem, StartError):
         return {"status": problem.status, "lines": [plain(line) for line in problem.lines]}
     return {
@@ -120,7 +121,7 @@ def problem_document(problem: ConfigError | StartError) -> Json:
 
 
 def place_document(place: SourceLocation | None) -> Json:
-    """The file and the line, and the Include lines that led there, innermost first."""
+    """Return file and line, and the Include lines that led there, innermost first."""
     if place is None:
         return {}
     via = []
@@ -133,7 +134,7 @@ def place_document(place: SourceLocation | None) -> Json:
 
 # dumps -------------------------------------------------------------------------------------------
 def virtual_hosts(configuration: Configuration) -> list[Json]:
-    """The addresses in the order of -S, each with the servers that are tried."""
+    """Return the addresses in the order of -S, each with the servers in the order of matching."""
     hosts = configuration.hosts or VirtualHostTable(configuration)
     return [_chain(chain) for chain in (*hosts.chains(), *hosts.defaults) if chain.server is not None]
 
@@ -159,7 +160,7 @@ def _server(server: Server) -> Json:
 
 
 def run_settings(configuration: Configuration) -> Json:
-    """The run part of -S."""
+    """Return the settings that -S prints last."""
     from whimbrel.config.core_config import CoreServerConfig
     from whimbrel.config.mpm_config import MpmConfig
 
@@ -199,7 +200,7 @@ def _value(configuration: Configuration, name: str) -> str | None:
 
 
 def modules(configuration: Configuration) -> list[Json]:
-    """-M."""
+    """Return the modules of -M."""
     rows = {row.identifier: row for row in catalogue_of(configuration.dialect).modules}
     return [
         {
@@ -213,7 +214,7 @@ def modules(configuration: Configuration) -> list[Json]:
 
 
 def includes(configuration: Configuration) -> list[Json]:
-    """The files in the order of reading; *line* is that of the Include."""
+    """Return the files in the order of reading; *line* is that of the Include."""
     return [
         {"file": plain(include.path), "line": include.line or None, "depth": include.depth}
         for include in configuration.includes
@@ -221,7 +222,7 @@ def includes(configuration: Configuration) -> list[Json]:
 
 
 def tree(configuration: Configuration) -> list[Json]:
-    """The directives that count, each with the number of sections around it."""
+    """Return the directives in effect, each with the number of enclosing sections."""
     directives = []
     pending = [(node, 0) for node in reversed(configuration.tree)]
     while pending:

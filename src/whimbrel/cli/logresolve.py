@@ -1,6 +1,7 @@
-"""whimbrel logresolve: host names for the addresses in an access log, from standard input to standard output.
+"""whimbrel logresolve: resolve the addresses of an access log from standard input to standard output.
 
-Manual: programs/logresolve.html.  An address is asked for once.  No look-up takes longer than PATIENCE; after several that did, none is waited for.
+Manual: programs/logresolve.html. Each address is looked up once. A lookup ends after a fixed time; after
+several that did, lookups stop.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final, TypeVar
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start
+from whimbrel.utilities.usage_error import UsageError
 
 LOOKUP_TIMEOUT: Final = 5.0  # seconds for one address
 _MAX_TIMEOUTS: Final = 20  # look-ups in a row without an answer in time
@@ -24,12 +26,12 @@ _HEX: Final = "0123456789abcdefABCDEF:"
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-logresolve."""
     start(run, "logresolve")
 
 
 def run(program: UtilityProgram) -> int:
-    """Resolve standard input; the exit status.  Raises Exit."""
+    """Resolve standard input; return the exit status. Raises Exit."""
     try:
         options, _ = parse(program.words, "s:c")
     except UsageError as problem:
@@ -56,7 +58,7 @@ def _write(program: UtilityProgram, path: str, content: str) -> None:
 
 @dataclass(slots=True)
 class LogResolver:
-    """A log on its way: what is known of its addresses, and the counts of the statistics."""
+    """Resolver of a log: names by address, and the counts of the statistics."""
 
     double_lookup: bool
     is_22: bool = False
@@ -70,7 +72,7 @@ class LogResolver:
     consecutive_timeouts: int = 0
 
     def line(self, line: str) -> str:
-        """The line with its address resolved."""
+        """Return the line with its address resolved."""
         if self.is_22 and line == "\n":
             return ""
         self.entries += 1
@@ -124,7 +126,7 @@ class LogResolver:
         )
 
     def _in_time(self, lookup: Callable[[], list[ResultT]]) -> list[ResultT]:
-        """The answers of the resolver, or none where it fails or takes too long."""
+        """Return the result of the resolver; nothing if it fails or times out."""
         if self.consecutive_timeouts >= _MAX_TIMEOUTS:
             return []
         results: list[list[ResultT]] = []
@@ -135,7 +137,7 @@ class LogResolver:
         return results[0] if results else []
 
     def statistics(self) -> str:
-        """What -s writes."""
+        """Return the text of -s."""
         rows = [
             ("Entries: %d", self.entries, True),
             ("    With name   : %d", self.named, True),
@@ -149,7 +151,8 @@ class LogResolver:
         return f"logresolve Statistics:\n{text}" + (self._buckets() if self.is_22 else "")
 
     def _buckets(self) -> str:
-        """2.2's table of its cache: an address stands in the bucket that the sum of its four bytes names, modulo 256."""
+        """Return 2.2's table of its cache: the sum of the four bytes modulo 256 is the bucket of an address.
+        """
         buckets: dict[int, list[str]] = {}
         for address, name in self.names.items():
             packed = socket.inet_aton(address)
@@ -166,7 +169,9 @@ def _run_lookup(lookup: Callable[[], list[ResultT]], results: list[list[ResultT]
 
 
 def _address(word: str, is_22: bool) -> tuple[int | None, bytes]:
-    """Family and bytes of a numeric address as getaddrinfo reads it (127.1 too), or None; 2.2 knows four dotted numbers only."""
+    """Return family and bytes of a numeric address as getaddrinfo parses it (127.1 too), or None. 2.2 accepts
+    four numbers with dots only.
+    """
     if is_22:
         digits = word.replace(".", "").isdigit() and word.count(".") == 3
         return _parsed(socket.AF_INET, word) if digits else (None, b"")

@@ -10,9 +10,9 @@ from typer import _click as click  # the click that typer itself uses
 from typer.core import TyperCommand, TyperGroup
 
 from whimbrel import __version__
-from whimbrel.cli.entry import UTILITIES, utility
+from whimbrel.cli.utility_table import UTILITIES, utility
 
-# Subcommand -> the module that has it as `app`.
+# Subcommand -> the module with its `app`.
 COMMANDS: Final = {
     "check": "whimbrel.cli.check",
     "directives": "whimbrel.cli.directives",
@@ -25,7 +25,7 @@ COMMANDS: Final = {
 
 
 class _Utility(TyperCommand):
-    """One of httpd's utilities, whose words are its own."""
+    """Subcommand for a utility of httpd, which parses its own options."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, help=UTILITIES[name], add_help_option=False)
@@ -37,7 +37,7 @@ class _Utility(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The subcommands of `COMMANDS`, and httpd's utilities."""
+    """Group of the subcommands of `COMMANDS` and of httpd's utilities."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS, *UTILITIES]
@@ -74,5 +74,5 @@ def whimbrel(
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command of sys.argv."""
     app(prog_name="whimbrel")

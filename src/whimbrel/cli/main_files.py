@@ -1,7 +1,7 @@
-"""Which file is the main file of a whole server, and which directory its ServerRoot stands for.
+"""Detection of the main file of a server, and of the directory that is its ServerRoot.
 
-A file is a whole server if it has a ServerRoot line, or the name of a main file and a line that only the
-server level takes.  Every other file is a fragment: its modules and the sections around it are unknown.
+A file is a whole server if it has a ServerRoot line, or the name of a main file and a line of server level.
+Every other file is a fragment: its modules and enclosing sections are unknown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 MAINS: Final = ("conf/httpd.conf", "apache2.conf", "httpd.conf", "conf/apache2.conf")
 """Main files below a server root, in the order of preference."""
 NAMES: Final = frozenset({"httpd.conf", "httpd2.conf"})
-"""Names of main files; Debian's apache2.conf is known by its Include of mods-enabled."""
+"""Names of main files; Debian's apache2.conf is recognized by its Include of mods-enabled."""
 SERVER_LINES: Final = re.compile(
     rb"^[ \t]*(?:loadmodule|listen|pidfile|user|maxclients|maxrequestworkers)[ \t]",
     re.IGNORECASE | re.MULTILINE,
@@ -31,16 +31,14 @@ INCLUDED_MODULES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class MainFile:
-    """The main file of a whole server; *root* stands for the ServerRoot that its text names."""
+    """Main file of a server; *root* replaces the ServerRoot that its text names."""
 
     root: Path
     file: Path
 
 
 def main_file(path: Path, *, as_server: bool = False) -> MainFile | None:
-    """The main file that *path* is or holds; None for a fragment.  *as_server* takes any file for a whole
-    server.
-    """
+    """Return the main file that *path* is or contains; None for a fragment. *as_server* accepts any file."""
     if path.is_dir():
         own = ("httpd.conf", "apache2.conf") if path.name == "conf" else ()
         files = [path / name for name in (*own, *MAINS) if (path / name).is_file()]
@@ -57,15 +55,15 @@ def main_file(path: Path, *, as_server: bool = False) -> MainFile | None:
 
 
 def directory_of(file: Path) -> Path:
-    """The server root of a main file by its position: its directory, or the one above a directory called
+    """Return the server root of a main file by its position: its directory, or the parent of a directory
     conf.
     """
     return file.parent.parent if file.parent.name == "conf" else file.parent
 
 
 def _root(file: Path, data: bytes) -> Path:
-    """The ServerRoot of the text where the file lies in it; otherwise the file is part of a copy, and its
-    position counts.
+    """Return the ServerRoot of the text if it contains the file; else, in a copy, the position of the file
+    decides.
     """
     named = SERVER_ROOT.search(data)
     text = os.fsdecode(named[1].strip(b'"')) if named else ""
@@ -78,7 +76,7 @@ def _is_server(file: Path, data: bytes, root: Path) -> bool:
     if "htaccess" in file.name:
         return False
     if INCLUDED_MODULES.search(data):
-        return (root / "mods-enabled").is_dir()  # Debian's main file says nothing without its modules
+        return (root / "mods-enabled").is_dir()  # Debian's main file is incomplete without its modules
     return SERVER_ROOT.search(data) is not None or (
         file.name.lower() in NAMES and SERVER_LINES.search(data) is not None
     )

@@ -1,24 +1,57 @@
-"""The options of the commands that read a configuration: httpd's own -d, -f, -C, -c, -D, or files and folders.
+"""Options of the commands that read a configuration: httpd's own -d, -f, -C, -c, -D, or files and
+directories.
 
-Commands take the `Annotated` types below for their parameters and hand them to `sources`.
+Commands use the `Annotated` types below for their parameters and pass the values to `sources`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from whimbrel.base.latin1 import from_system, to_bytes, to_text
 from whimbrel.cli import paths
 from whimbrel.cli.main_files import directory_of, main_file
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.source.reading import Sources
+
+EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
+# Nothing to do, or done; findings, changes or differences; wrong usage or unreadable input; needs review.
+
+EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and directories can stand in their place."
+
+
+class ColorMode(StrEnum):
+    """Values of --color."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+def is_colored(mode: ColorMode) -> bool:
+    """Return True if standard output is to be colored; auto: on a terminal, unless NO_COLOR is set."""
+    if mode is ColorMode.auto:
+        return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return mode is ColorMode.always
+
+
+def encoded(text: str) -> bytes:
+    """Encode a message: paths and lines of a configuration as the bytes that were read, all else in UTF-8."""
+    try:
+        return to_bytes(text)
+    except UnicodeEncodeError:
+        return text.encode()
+
 
 Root = Annotated[
     Path | None,
@@ -33,7 +66,8 @@ File = Annotated[
     typer.Option(
         "-f",
         metavar="FILE",
-        help="Read FILE as the main file, from the server root on. Default: conf/httpd.conf. Example: -f conf/a.conf",
+        help="Read FILE, relative to the server root, as the main file. Default: conf/httpd.conf. "
+        "Example: -f conf/a.conf",
     ),
 ]
 Before = Annotated[
@@ -60,14 +94,14 @@ Envvars = Annotated[
     Path | None,
     typer.Option(
         "--envvars",
-        help="Read shell variables from a file first. Default: Debian's envvars. Example: --envvars envvars",
+        help="Read shell variables from FILE first. Default: Debian's envvars. Example: --envvars envvars",
     ),
 ]
 AsServer = Annotated[
     bool,
     typer.Option(
         "--whole",
-        help="Take the file or directory for a whole server, not for a fragment. Default: by its content. "
+        help="Read the file or directory as a whole server, not as a fragment. Default: by its content. "
         "Example: --whole main.conf",
     ),
 ]
@@ -76,15 +110,15 @@ BuiltIn = Annotated[
     typer.Option(
         metavar="FILE",
         help="Read the modules that the 2.2 server has compiled in from FILE, the output of "
-        "`httpd -l`. Default: found out. Example: --built-in modules.txt",
+        "`httpd -l`. Default: derived from the configuration. Example: --built-in modules.txt",
     ),
 ]
 Target = Annotated[
     str,
     typer.Option(
         metavar="2.4.N",
-        help="Write for this release of 2.4 and leave out what it does not know. Default: 2.4, the "
-        "newest. Example: --target 2.4.58",
+        help="Write for this release and leave out what it does not know. Default: 2.4, the newest. "
+        "Example: --target 2.4.58",
     ),
 ]
 Select = Annotated[
@@ -94,23 +128,22 @@ Select = Annotated[
     ),
 ]
 Ignore = Annotated[
-    str, typer.Option(metavar="C17,...", help="Leave out these rules. Default: none. Example: --ignore C52")
+    str, typer.Option(metavar="C17,...", help="Skip these rules. Default: none. Example: --ignore C52")
+]
+Color = Annotated[
+    ColorMode, typer.Option(help="Color the output. Default: auto, on a terminal. Example: --color never")
 ]
 Conf = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[CONF|FOLDER]...",
+        metavar="[CONF|DIRECTORY]...",
         help="Main files, fragments, .htaccess files, directories. Default: this machine's server.",
     ),
 ]
 
 
-class UsageError(Exception):
-    """A command line that names nothing that can be read."""
-
-
 def release(target: str) -> int:
-    """The N of 2.4.N, the newest for 2.4; raises BadUse."""
+    """Return the N of 2.4.N, the newest for 2.4; raises UsageError."""
     from whimbrel.upgrade.model import NEWEST
 
     found = re.fullmatch(r"2\.4(?:\.(\d+))?", target)
@@ -130,7 +163,7 @@ def sources(
     as_server: bool = False,
     built_in: Path | None = None,
 ) -> tuple[Sources, str]:
-    """What is to be read, and the directory that it belongs to; raises BadUse."""
+    """Return the sources to read, and the directory to which they belong; raises UsageError."""
     from whimbrel.config.options import LoadOptions
     from whimbrel.upgrade.source.reading import Sources
 
@@ -187,7 +220,7 @@ def _fragments(conf: list[Path], files: list[Path], directories: list[Path]) -> 
 
 
 def _listed(path: Path | None) -> frozenset[str] | None:
-    """The source files of modules in the output of `httpd -l`; None where no file is given."""
+    """Return the source files of modules in the output of `httpd -l`; None if no file is given."""
     if path is None:
         return None
     try:
@@ -204,7 +237,7 @@ def _all(lines: list[str]) -> tuple[str, ...]:
 
 
 def _text(path: Path) -> str:
-    """The absolute path, one character per byte."""
+    """Return the absolute path, one character per byte."""
     return from_system(os.path.abspath(path))
 
 
@@ -218,7 +251,7 @@ def _environment(envvars: Path | None, root: str) -> dict[str, str]:
 
 
 def _files(directory: Path) -> Iterator[str]:
-    """Every file below *folder* that looks like configuration, in order."""
+    """Yield every configuration file below *directory*, in order."""
     for where, below, names in os.walk(to_bytes(_text(directory))):
         below.sort()
         in_sites = os.path.basename(where) in (b"sites-enabled", b"sites-available")

@@ -1,4 +1,4 @@
-"""Where a configuration is when the command line doesn't say, and Debian's way of keeping one."""
+"""Default locations of a configuration, and Debian's layout."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ DEFAULT_ROOT = "/usr/local/apache2"
 
 
 def is_debian(root: str) -> bool:
-    """Whether *root* is kept as Debian does: apache2.conf, with its variables in envvars."""
+    """Return True if *root* has the layout of Debian: apache2.conf, with its variables in envvars."""
     return os.path.isfile(os.path.join(root, "apache2.conf")) and os.path.isfile(
         os.path.join(root, "envvars")
     )
 
 
 def root_of(root_option: str) -> str:
-    """The server root: *given* without a slash at its end, or the place where this system keeps one."""
+    """Return the server root: the option without a slash at its end, or the default of this system."""
     if root_option:
         return os.path.abspath(root_option)
     return DEBIAN if is_debian(DEBIAN) else DEFAULT_ROOT
 
 
 def file_of(root: str) -> str:
-    """The configuration file below *root* when none is named."""
+    """Return the configuration file below *root* if none is named."""
     return (
         "apache2.conf"
         if is_debian(root) and not os.path.isfile(os.path.join(root, "conf/httpd.conf"))
@@ -32,12 +32,12 @@ def file_of(root: str) -> str:
 
 
 def envvars_of(envvars_option: str, root: str) -> str:
-    """The file of variables to read before the configuration: *given*, or a Debian folder's own; "" for none."""
+    """Return the file of variables to read first: the option, or Debian's envvars; "" for none."""
     return envvars_option or (os.path.join(root, "envvars") if is_debian(root) else "")
 
 
 def read_envvars(path: str, root: str) -> dict[str, str]:
-    """The environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError when it can't be read."""
+    """Return the environment after sh(1) has read *path*, as apache2ctl reads it; raises OSError."""
     with open(path, "rb"):
         pass
     output = _output_of(
@@ -51,7 +51,10 @@ def read_envvars(path: str, root: str) -> dict[str, str]:
 
 
 def _output_of(argv: list[str], environment: dict[str, str]) -> bytes:
-    """What a program writes; the module subprocess takes longer to import than a small configuration to check."""
+    """Return the output of a program.
+
+    Importing subprocess takes longer than checking a small configuration.
+    """
     ours, theirs = os.pipe()
     try:
         pid = os.posix_spawn(argv[0], argv, environment, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])

@@ -1,4 +1,4 @@
-"""How far long work has come, as a bar on standard error; nothing where that is no terminal."""
+"""Progress bar on standard error; nothing is shown if that is no terminal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _REFRESH_SECONDS: Final = 0.1
 
 
 class ProgressBar:
-    """A line that goes away when the work is done: files while they are read, then what is worked out, with a bar.
+    """Progress line, removed when the work is done: files while they are read, then a bar for each step.
 
-    ``look`` is a `reading.Progress`, ``step`` an `estate.Step`.
+    ``on_file`` and ``on_step`` are the callbacks of `upgrade.source`.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,12 @@ class ProgressBar:
         self.stop()
 
     def on_file(self, path: str) -> None:
-        """Called for each file and folder."""
+        """Show one file or directory that is read."""
         self._files += 1
         self._show(f"reading {os.path.basename(path)}", self._files, None)
 
     def on_step(self, what: str, done: int, total: int) -> None:
-        """Called when *done* of *whole* are done of some work."""
+        """Show *done* of *whole* units of one step."""
         self._show(what, done, total)
 
     def _show(self, what: str, done: int, total: int | None) -> None:
@@ -70,7 +70,7 @@ class ProgressBar:
         self._bar.update(self._task, description=what, completed=done, refresh=True)
 
     def stop(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

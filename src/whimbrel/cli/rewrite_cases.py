@@ -1,7 +1,8 @@
-"""Tables of redirects to test: lines of ``path status target``, or CSV with a row of names.
+"""Tables of redirects to test: lines of ``path status target``, or CSV with a header row.
 
-A text line may name header fields in brackets: ``/x [Accept: text/html] 303 http://h/y``; the target may be left out.  In CSV the columns are
-``request_url``, ``request_header_NAME``, ``response_statuscode`` and ``response_url``; ``path``, ``status`` and ``target`` do as well.
+A text line may give header fields in brackets: ``/x [Accept: text/html] 303 http://h/y``; the target is
+optional. The columns of CSV are ``request_url``, ``request_header_NAME``, ``response_statuscode`` and
+``response_url``, or ``path``, ``status`` and ``target``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RewriteCase:
-    """One expectation.  *target* is "" where only the status counts, *status* 0 where only the target does; *host* "" means the server's own."""
+    """Expectation for one URL: *target* "" and *status* 0 are not compared; *host* "" is the server's own."""
 
     line: int
     path: str
@@ -27,14 +28,17 @@ class RewriteCase:
 
 
 class BadTable(Exception):
-    """A table that can't be read; the message names the line."""
+    """Malformed table; the message names the line."""
 
 
 _HEADER: Final = re.compile(r"\[([^\]:]+):\s*([^\]]*)\]")
 
 
 def read_cases(text: str) -> list[RewriteCase]:
-    """The cases of a table of either kind; raises BadTable.  Empty lines and those that begin with ``#`` don't count."""
+    """Parse a table of either kind; raises BadTable.
+
+    Empty lines and lines that begin with ``#`` are skipped.
+    """
     rows = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1)]
     rows = [(n, line) for n, line in rows if line and not line.startswith("#")]
     if rows and "," in rows[0][1] and not rows[0][1].startswith("/"):
@@ -88,7 +92,7 @@ def _from_row(number: int, row: dict[str, str], url: str) -> RewriteCase:
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Path with query, and the host of a full URL."""
+    """Return path with query, and the host of a full URL."""
     if url.startswith("/"):
         return url, ""
     parts = urlsplit(url)

@@ -1,4 +1,6 @@
-"""`whimbrel rewrite-test`: a table of redirects against a configuration or a .htaccess file, without a server."""
+"""`whimbrel rewrite-test`: test a table of redirects against a configuration or .htaccess file, without a
+server.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,12 @@ from typing import Annotated, Any, Final
 import typer
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.cli.options import EXIT_FINDINGS, EXIT_OK, EXIT_USAGE
 from whimbrel.cli.rewrite_cases import BadTable, RewriteCase, read_cases
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-# What a .htaccess file of redirects may need; the modules that have no file here are left out.
+# Modules that a .htaccess file of redirects may need; those without behaviour are left out.
 MODULES: Final = (
     "authz_core",
     "mime",
@@ -33,12 +36,11 @@ LOOPS: Final = {
     "AH00124": "loops: it exceeds the limit of internal redirects",
     "AH02596": "loops: it exceeds the limit of [N] rounds",
 }
-EXIT_USAGE, EXIT_DIFFERENT, EXIT_OK = 2, 1, 0
 
 
 @dataclass(slots=True)
 class CaseResult:
-    """What one case came to; *reasons* is empty for a case that holds."""
+    """Result of one case; *reasons* is empty if it passed."""
 
     case: RewriteCase
     status: int
@@ -49,21 +51,25 @@ class CaseResult:
 
 @app.command()
 def rewrite_test(
-    conf: Annotated[Path, typer.Argument(help="A configuration file, or a .htaccess file.")],
+    conf: Annotated[Path, typer.Argument(help="Configuration file or .htaccess file.")],
     cases: Annotated[Path, typer.Argument(help="Lines of PATH STATUS [TARGET], or CSV.")],
-    root: Annotated[Path | None, typer.Option("-d", help="The server root of a configuration.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("-d", help="Use this server root. Default: of the file.")
+    ] = None,
     at: Annotated[
-        str, typer.Option(help="The URL path of the folder that a .htaccess file stands in.")
+        str, typer.Option(help="Place the .htaccess file at this URL path. Example: --at /shop/")
     ] = "/",
-    defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
+    defines: Annotated[
+        list[str] | None, typer.Option("-D", help="Define NAME for <IfDefine>. Example: -D SSL")
+    ] = None,
     dialect: Annotated[
-        str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")
+        str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
     ] = "2.4",
     verbose: Annotated[
-        bool, typer.Option("-v", help="Show the rules that each failing case went through.")
+        bool, typer.Option("-v", help="Print the rules of each failing case. Default: off. Example: -v")
     ] = False,
 ) -> None:
-    """Ask every URL of a table and say what is different, which rules were never used, which loop, which get in each other's way."""
+    """Request every URL of a table; report differences, unused rules, loops and rules that shadow others."""
     from whimbrel.base.errors import ConfigError, StartError
 
     try:
@@ -76,7 +82,7 @@ def rewrite_test(
         typer.echo(str(problem), err=True)
         raise typer.Exit(EXIT_USAGE) from None
     _print_report(outcomes, rules, verbose)
-    raise typer.Exit(EXIT_DIFFERENT if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
+    raise typer.Exit(EXIT_FINDINGS if any(outcome.reasons for outcome in outcomes) else EXIT_OK)
 
 
 def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: list[str], dialect: str) -> Any:
@@ -103,7 +109,9 @@ def _engine(conf: Path, root: Path | None, at: str, directory: str, defines: lis
 
 
 def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> str:
-    """A server root in *folder* with the file at the URL path *at*; the path of its configuration."""
+    """Build a server root in *directory* with the file at the URL path *at*; return the path of its
+    configuration.
+    """
     place = Path(directory, "htdocs", at.strip("/"))
     place.mkdir(parents=True, exist_ok=True)
     (place / ".htaccess").write_bytes(htaccess.read_bytes())
@@ -132,7 +140,7 @@ def _make_server_root(htaccess: Path, at: str, directory: str, dialect: str) -> 
 
 
 class Recorder:
-    """A stand-in runtime that keeps what the rules did and forgets it before each request."""
+    """Runtime that records what the rules did; cleared before each request."""
 
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
@@ -142,9 +150,9 @@ class Recorder:
         return getattr(self._runtime, name)
 
 
-# Asking ---------------------------------------------------------------------------------------------------------------------------------------------
+# requests -----------------------------------------------------------------------------------------
 def run_case(serving: Any, case: RewriteCase) -> CaseResult:
-    """Ask one case and compare."""
+    """Request one case and compare."""
     from whimbrel.engine.request import Connection
     from whimbrel.testing.client import TestClient
 
@@ -181,16 +189,16 @@ def _differences(outcome: CaseResult, host: str) -> list[str]:
 
 
 def _absolute(url: str, host: str) -> str:
-    """The URL without scheme and host where these are the server's own: tables name such targets by their path."""
+    """Return the URL without scheme and host if these are the server's own, as tables name it."""
     for own_prefix in (f"http://{host}", f"https://{host}"):
         if url.startswith(f"{own_prefix}/"):
             return url[len(own_prefix) :]
     return url
 
 
-# Telling --------------------------------------------------------------------------------------------------------------------------------------------
+# report -------------------------------------------------------------------------------------------
 def _rules(serving: Any) -> list[str]:
-    """The places of the rules that the cases could have used, in their order."""
+    """Return the locations of the rules that the cases could have used, in order."""
     from whimbrel.modules.mappers.mod_rewrite.settings import RewriteServerConfig
     from whimbrel.modules.mappers.mod_rewrite.trace import reached_rules
 
@@ -220,9 +228,8 @@ def _print_report(outcomes: list[CaseResult], rules: list[str], verbose: bool) -
 def _print_steps(outcome: CaseResult) -> None:
     for step in outcome.steps:
         for condition in step.conditions:
-            typer.echo(
-                f"    condition '{condition.subject}' {condition.pattern}: {'holds' if condition.holds else 'fails'}"
-            )
+            result = "holds" if condition.holds else "fails"
+            typer.echo(f"    condition '{condition.subject}' {condition.pattern}: {result}")
         typer.echo(
             f"    {_place(step.place)}: '{step.pattern}' fits '{step.subject}'"
             + (f" -> {step.result}" if step.applied else ", not applied")
@@ -230,7 +237,9 @@ def _print_steps(outcome: CaseResult) -> None:
 
 
 def overlaps(outcomes: list[CaseResult]) -> set[tuple[str, str]]:
-    """Pairs of rules (as places) of which the first ended the matter for a URL that the second fits too, and the second was never applied."""
+    """Return pairs of rules of which the first ended processing of a URL that the second matches, and the
+    second was never applied.
+    """
     used = {_place(step.place) for outcome in outcomes for step in outcome.steps if step.applied}
     pairs: set[tuple[str, str]] = set()
     for outcome in outcomes:

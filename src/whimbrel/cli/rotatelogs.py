@@ -1,7 +1,8 @@
-"""whimbrel rotatelogs: what is piped to it goes into a file, and into another one when it is time or the file is large enough.
+"""whimbrel rotatelogs: write standard input to a file, and to a new one by time or size.
 
-Manual: programs/rotatelogs.html.  Exit statuses: 1 wrong use, 2 a file can't be opened, 3 standard input can't be read, 4 standard output can't be
-written, 5 waiting for input failed; at the end of input 0, and 3 with 2.2.
+Manual: programs/rotatelogs.html. Exit statuses: 1 wrong usage, 2 a file cannot be opened, 3 standard input
+cannot be read, 4 standard output cannot be written, 5 waiting for input failed. At the end of input: 0, and 3
+with 2.2.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.utilities import usage
-from whimbrel.utilities.options import Exit, UsageError, UtilityProgram, parse, start, write_stderr
+from whimbrel.utilities.options import Exit, UtilityProgram, parse, start, write_stderr
 from whimbrel.utilities.rotation import Rotation, RotationSchedule
+from whimbrel.utilities.usage_error import UsageError
 
 _UNITS: Final = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BUFFER: Final = 65536
 
 
 def main() -> None:
-    """The console script."""
+    """Entry point of whimbrel-rotatelogs."""
     start(run, "rotatelogs")
 
 
 def run(program: UtilityProgram) -> int:
-    """Write standard input away until it ends; the exit status.  Raises Exit."""
+    """Write standard input until it ends; return the exit status. Raises Exit."""
     schedule = _schedule(program)
     if schedule.verbose:
         _describe(schedule)
@@ -44,7 +46,7 @@ def run(program: UtilityProgram) -> int:
 
 
 def _read(schedule: RotationSchedule, rotation: Rotation) -> bytes | None:
-    """The next bytes: empty when the wait for them was over, None at the end of input.  Raises OSError."""
+    """Return the next bytes: b"" after a timeout, None at the end of input. Raises OSError."""
     if schedule.empty and schedule.seconds:
         wait = rotation.seconds_left()
         if wait <= 0 or not select.select([0], [], [], wait)[0]:
@@ -116,7 +118,7 @@ def _usage(program: UtilityProgram) -> str:
 
 
 def _operand(operand_values: _Operands, word: str, last: bool, local: bool) -> str:
-    """Take up a time, a size or an offset; what is wrong with it, or nothing."""
+    """Store a time, a size or an offset; return an error message, or nothing."""
     unit = next((letter for letter in _UNITS if letter in word), "")
     if unit:
         if operand_values.size:
@@ -133,13 +135,13 @@ def _operand(operand_values: _Operands, word: str, last: bool, local: bool) -> s
 
 
 def _number(word: str) -> int:
-    """atoi(3): what stands at the start, in 32 bits."""
+    """Return atoi(3) of the text in 32 bits."""
     match = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", word)
     return _int(int(match.group(1))) if match else 0
 
 
 def _int(value: int) -> int:
-    """What 32 bits keep of a number: 2G is a negative size, at which nothing is ever rotated."""
+    """Return a number truncated to 32 bits: 2G becomes a negative size, at which nothing is rotated."""
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 

@@ -1,4 +1,6 @@
-"""`whimbrel serve`: run a configuration in the foreground and say what is different from what it was written for."""
+"""`whimbrel serve`: run a configuration in the foreground, and print what changed since the version that it
+was written for.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,24 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def serve(
-    file: Annotated[Path, typer.Option("-f", help="The configuration file.")] = Path("conf/httpd.conf"),
+    file: Annotated[
+        Path, typer.Option("-f", help="Read FILE as the main file. Example: -f conf/a.conf")
+    ] = Path("conf/httpd.conf"),
     root: Annotated[
-        Path | None, typer.Option("-d", help="The server root; else the folder above conf/.")
+        Path | None,
+        typer.Option("-d", help="Use this server root. Default: the parent of conf/. Example: -d ."),
     ] = None,
-    defines: Annotated[list[str] | None, typer.Option("-D", help="Define a name for <IfDefine>.")] = None,
-    before: Annotated[
-        list[str] | None, typer.Option("-C", help="A directive to read before the file.")
-    ] = None,
-    after: Annotated[list[str] | None, typer.Option("-c", help="A directive to read after the file.")] = None,
+    defines: Annotated[list[str] | None, typer.Option("-D", help="Define NAME for <IfDefine>.")] = None,
+    before: Annotated[list[str] | None, typer.Option("-C", help="Read DIRECTIVE before the file.")] = None,
+    after: Annotated[list[str] | None, typer.Option("-c", help="Read DIRECTIVE after the file.")] = None,
     dialect: Annotated[
-        str, typer.Option(help="Answer as 2.4, as 2.2, or as the upgrade guide words it (guide).")
+        str, typer.Option(help="Answer as 2.4, 2.2 or guide (the upgrade guide). Example: --dialect 2.2")
     ] = "2.4",
     envvars: Annotated[
-        Path | None, typer.Option(help="Shell variables to read first; of a Debian folder its own envvars.")
+        Path | None, typer.Option(help="Read shell variables from FILE first. Default: Debian's envvars.")
     ] = None,
 ) -> None:
-    """Serve a configuration of httpd 2.4 or 2.2, in the foreground; Ctrl-C ends it."""
+    """Serve a configuration of httpd 2.4 or 2.2 in the foreground. Ctrl-C ends it."""
     if dialect not in COMPATIBLE:
         raise typer.BadParameter("the dialect must be 2.2, 2.4 or guide", param_hint="--dialect")
     arguments = Arguments("whimbrel serve")
@@ -44,7 +47,9 @@ def serve(
 
 
 def root_and_file(file: Path, root: Path | None) -> tuple[str, str]:
-    """The server root and the file, absolute: a relative file lies below *root* where one is given, else below the working directory."""
+    """Return server root and file, absolute: a relative file is below *root*, else below the working
+    directory.
+    """
     if root is None:
         absolute = Path(os.path.abspath(file))
         directory = absolute.parent
@@ -54,13 +59,13 @@ def root_and_file(file: Path, root: Path | None) -> tuple[str, str]:
 
 
 def run(arguments: Arguments) -> int:
-    """Read, tell, serve; the exit status."""
+    """Read the configuration, print the notes, serve; return the exit status."""
     from rich.console import Console
 
     from whimbrel.base.errors import ConfigError, StartError
     from whimbrel.base.latin1 import from_system
     from whimbrel.cli import serve_banner
-    from whimbrel.cli.bootstrap import ConfigLoader, print_error
+    from whimbrel.cli.config_loader import ConfigLoader, print_error
     from whimbrel.cli.version_text import built
     from whimbrel.server.master.master import Master, StartOptions
 

@@ -1,4 +1,4 @@
-"""What `whimbrel serve` tells: what 2.4 makes of old directives, what reading noticed, and URLs to try."""
+"""Notes of `whimbrel serve`: old directives and what 2.4 does with them, messages, URLs to try."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whimbrel.config.messages import format_message
 from whimbrel.config.model import Listener, SectionKind, Server, all_nodes
 
 COMPAT: Final = "still does what it did, by mod_access_compat; 2.4 has Require for it"
-# What 2.4 makes of the names of 2.2 that it still reads.
+# Old names that 2.4 still reads, and their meaning there.
 OLD_NAMES: Final = {
     "order": COMPAT,
     "allow": COMPAT,
@@ -32,11 +32,11 @@ OLD_NAMES: Final = {
     "rewritelog": "is LogLevel rewrite:trace3",
     "rewriteloglevel": "is LogLevel rewrite:trace1 to trace8",
 }
-_COVERED_CODES: Final = ("AH00117", "AH00548")  # messages that say the same as the table
+_COVERED_CODES: Final = ("AH00117", "AH00548")  # messages that repeat a line of the table
 
 
 def changes(configuration: Configuration) -> list[str]:
-    """One line for each old directive that the configuration uses, in the order of their first use."""
+    """Return one line for each old directive of the configuration, in the order of first use."""
     if not configuration.dialect.messages_24:
         return []
     places_by_name: dict[str, list[str]] = {}
@@ -55,7 +55,7 @@ def changes(configuration: Configuration) -> list[str]:
 
 
 def messages(configuration: Configuration) -> list[str]:
-    """What reading noticed beyond that, in httpd's words."""
+    """Return the other messages of reading, in httpd's words."""
     shown_codes = () if not configuration.dialect.messages_24 else _COVERED_CODES
     shown = [
         m
@@ -64,9 +64,8 @@ def messages(configuration: Configuration) -> list[str]:
     ]
     out = [format_message(m, configuration.dialect) for m in shown]
     if os.getuid() != 0 and configuration.spec.user:
-        out.append(
-            f"User {configuration.spec.user} and Group {configuration.spec.group} have no effect: you are not root"
-        )
+        spec = configuration.spec
+        out.append(f"User {spec.user} and Group {spec.group} have no effect: you are not root")
     return out
 
 
@@ -91,7 +90,7 @@ def print_banner(console: Console, configuration: Configuration) -> None:
 
 
 def print_urls(console: Console, configuration: Configuration) -> None:
-    """Print three URLs; the last words of a start."""
+    """Print three URLs at the end of a start."""
     log = configuration.spec.error_log
     if log is not None and not log.piped and not log.syslog:
         console.print(f"Errors go to {escape(to_system(log.target))}.")
@@ -102,7 +101,9 @@ def print_urls(console: Console, configuration: Configuration) -> None:
 
 
 def urls(configuration: Configuration) -> list[str]:
-    """URLs that this configuration answers, the most telling first: a front page, a folder with rules of its own, another host, then the rest."""
+    """Return URLs that this configuration answers: a front page, a directory with its own section, another
+    host, then the rest.
+    """
     listeners = configuration.spec.listeners
     if not listeners:
         return []
@@ -131,20 +132,20 @@ def _port(listener: Listener) -> str:
 
 
 def _host(server: Server, listener: Listener) -> str:
-    """A name that reaches *listener* from this machine."""
+    """Return a name that reaches *listener* from this machine."""
     if listener.address in ("", "0.0.0.0", "::", "127.0.0.1", "::1"):
         return "localhost"
     return f"[{listener.address}]" if ":" in listener.address else listener.address
 
 
 def _local_name(server: Server) -> str:
-    """A name of a virtual host, one that every machine resolves if there is one."""
+    """Return a name of a virtual host, one that every machine resolves if there is one."""
     names = [server.name, *server.names]
     return next((n for n in names if n.endswith(".localhost")), server.name)
 
 
 def _paths(server: Server) -> Iterator[str]:
-    """Paths below the front page that have sections of their own."""
+    """Return paths below the front page that have their own sections."""
     root = server.config(CoreServerConfig).document_root.rstrip("/") + "/"
     for section in server.directories:
         if section.kind is SectionKind.DIRECTORY and section.regex is None and not section.fnmatch:

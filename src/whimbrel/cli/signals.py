@@ -1,4 +1,4 @@
-"""-k, and everything between a configuration that is fine and a server that runs.  Manual: programs/httpd.html, stopping.html."""
+"""-k, and the start of a server whose configuration is valid. Manual: programs/httpd.html, stopping.html."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import PostConfigError, StartError
 from whimbrel.base.latin1 import from_system
 from whimbrel.cli import version_text
-from whimbrel.cli.bootstrap import ConfigLoader
+from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.server.master import pidfile
@@ -31,7 +31,9 @@ _SIGNAL_NUMBERS = {
 
 
 def signal_running(configuration: Configuration, word: str) -> int | None:
-    """Do what -k *word* says ("" for none) to the server whose PidFile this is; None when one has to be started.  Raises StartError."""
+    """Signal the server of this PidFile as -k *word* requests ("" for none); return the exit status, None to
+    start one. Raises StartError.
+    """
     dialect = configuration.dialect
     path = configuration.spec.pid_file
     shown = configuration.main.config(MpmConfig).pid_file or path
@@ -66,27 +68,29 @@ def signal_running(configuration: Configuration, word: str) -> int | None:
     if word in ("restart", "graceful"):
         sys.stdout.write(
             "httpd not running, trying to start\n" * 2
-        )  # httpd comes by here twice, and so do scripts that read it
+        )  # httpd prints this line twice, and scripts match it
         sys.stdout.flush()
     return None
 
 
 def _wait_for_end(number: int) -> None:
-    """httpd doesn't wait; a moment is enough for most and makes stop-and-start scripts safe."""
+    """Wait up to half a second for the end of a process. httpd does not wait; scripts that stop and start are
+    safer so.
+    """
     end = time.monotonic() + 0.5
     while pidfile.alive(number) and time.monotonic() < end:
         time.sleep(0.02)
 
 
 def start(loader: ConfigLoader, configuration: Configuration) -> int:
-    """Start the server; in the background this returns when the PidFile is there.  Raises StartError."""
+    """Start the server. In the background this returns when the PidFile exists. Raises StartError."""
     loader.require_implemented()
     arguments = loader.arguments
     shown = " ".join(map(from_system, arguments.log_words))
     early = _open_sockets(configuration)
     from whimbrel.server.master.master import Master, StartOptions
 
-    starters: list[int] = []  # the pipe behind which the starting process waits
+    starters: list[int] = []  # the pipe on which the starting process waits
     options = StartOptions(
         loader.reload,
         shown,
@@ -109,7 +113,10 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
 
 
 def _open_sockets(configuration: Configuration) -> Sockets:
-    """The listening sockets, opened before all of the server is imported: clients may come from here on, and wait a moment.  Raises StartError."""
+    """Open the listening sockets before the server is imported: clients may connect from here on.
+
+    Raises StartError.
+    """
     from whimbrel.server.master import privileges, sockets, systemd
 
     if configuration.loaded("systemd_module") and (given := systemd.listen_fds(os.environ)):
@@ -121,7 +128,7 @@ def _open_sockets(configuration: Configuration) -> Sockets:
 
 
 def report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
-    """Say in the log, which is opened for that, why a module could not begin; the exit status.  Raises StartError."""
+    """Open the error log and log why a post_config step failed; return the exit status. Raises StartError."""
     configuration = loader.configuration
     if configuration is None or signal_running(configuration, loader.arguments.signal) is not None:
         return 0
@@ -138,10 +145,10 @@ def _one_process(defines: list[str]) -> bool:
 
 
 def _detach() -> int:
-    """Go on in a process and session of its own, in the directory /.
+    """Continue in a new process and session, in the directory /.
 
-    The first process ends when a byte comes from the descriptor that this returns, or as the second one ends.  The logs are opened afterwards, so
-    that log programs are children of the server, which restarts them.
+    The first process ends when a byte arrives on the descriptor that this returns, or with the second
+    process. The logs are opened afterwards, so log programs are children of the server, which restarts them.
     """
     ready_in, ready_out = os.pipe()
     pid = os.fork()

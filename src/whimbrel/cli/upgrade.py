@@ -1,7 +1,7 @@
-"""`whimbrel upgrade`: carry a configuration of httpd 2.2 to 2.4.
+"""`whimbrel upgrade`: rewrite a configuration of httpd 2.2 for 2.4.
 
-Exit codes: 0 nothing to do, or done; 1 the diff that was shown has changes to make; 2 wrong use or unreadable input; 3 done, or nothing to
-change, but something needs review.
+Exit codes: 0 nothing to do, or done; 1 the diff has changes to make; 2 wrong usage or unreadable input; 3
+done, or nothing to change, but a finding needs review.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from whimbrel.base.latin1 import to_bytes
 from whimbrel.cli.options import (
+    EPILOG,
+    EXIT_FINDINGS,
+    EXIT_OK,
+    EXIT_REVIEW,
+    EXIT_USAGE,
     After,
     AsServer,
     Before,
     BuiltIn,
+    Color,
+    ColorMode,
     Conf,
     Defines,
     Envvars,
@@ -28,43 +34,35 @@ from whimbrel.cli.options import (
     Root,
     Select,
     Target,
-    UsageError,
+    encoded,
+    is_colored,
     release,
     sources,
 )
+from whimbrel.utilities.usage_error import UsageError
 
 if TYPE_CHECKING:
     from whimbrel.upgrade.check.fixpoint import UpgradeResult
-    from whimbrel.upgrade.model import Rule, UpgradeOptions
+    from whimbrel.upgrade.model import UpgradeOptions
+    from whimbrel.upgrade.rule import Rule
     from whimbrel.upgrade.source.reading import Sources
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-EXIT_OK, EXIT_CHANGES, EXIT_USAGE, EXIT_REVIEW = 0, 1, 2, 3
-
 
 class AccessStyle(StrEnum):
-    """--style."""
+    """Values of --style."""
 
     native = "native"
     compat = "compat"
 
 
-class Color(StrEnum):
-    """--color."""
-
-    auto = "auto"
-    always = "always"
-    never = "never"
-
-
-EPILOG: Final = "The options -d -f -C -c -D are httpd's; files and folders do instead."
 Write = Annotated[
     bool,
     typer.Option(
         "--write",
-        help="Change the files in place; the old ones become FILE.whimbrel-2.2~, below .whimbrel-2.2/ where an Include "
-        "would read them. Default: show a diff. Example: --write -d /etc/httpd",
+        help="Change the files in place, with backups FILE.whimbrel-2.2~ (below .whimbrel-2.2/ where an "
+        "Include would read them). Default: print a diff. Example: --write -d /etc/httpd",
     ),
 ]
 Out = Annotated[
@@ -72,14 +70,14 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Write the upgraded files to DIR. Default: show a diff. Example: --out /tmp/new",
+        help="Write the upgraded files to DIR. Default: print a diff. Example: --out /tmp/new",
     ),
 ]
 Interactive = Annotated[
     bool,
     typer.Option(
         "--interactive",
-        help="Show each change, ask, write what was chosen. Default: off. Example: --interactive",
+        help="Confirm each change, then write. Default: off. Example: --interactive",
     ),
 ]
 Undo = Annotated[
@@ -98,25 +96,23 @@ StyleOption = Annotated[
 ]
 Also22 = Annotated[
     bool,
-    typer.Option("--also-2.2", help="Keep the result fit for 2.2. Default: off. Example: --also-2.2"),
+    typer.Option("--also-2.2", help="Write a result that 2.2 reads too. Default: off. Example: --also-2.2"),
 ]
 Exact = Annotated[
     bool,
     typer.Option(
         "--exact",
-        help="Write what 2.2 did where the upgrade guide differs. Default: off. Example: --exact",
+        help="Write the behaviour of 2.2 where the upgrade guide differs. Default: off. Example: --exact",
     ),
 ]
 UnsafeFlags = Annotated[
     bool,
     typer.Option(
         "--unsafe-flags",
-        help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. Default: report only. "
+        help="Add UnsafeAllow3F and UnsafePrefixStat to rewrite rules, which reopen what 2.4.60 closed. "
+        "Default: report only. "
         "Example: --unsafe-flags --target 2.4.62",
     ),
-]
-Coloring = Annotated[
-    Color, typer.Option(help="Color the diff. Default: auto, on a terminal. Example: --color never")
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print findings and diffs as JSON. Default: off. Example: --json")
@@ -145,10 +141,10 @@ def upgrade(
     unsafe_flags: UnsafeFlags = False,
     select: Select = "",
     ignore: Ignore = "",
-    color: Coloring = Color.auto,
+    color: Color = ColorMode.auto,
     json: Json = False,
 ) -> None:
-    """Carry a configuration from 2.2 to 2.4.  Without --write or --out a diff is shown and nothing is changed."""
+    """Rewrite a configuration of 2.2 for 2.4. Without --write or --out, print a diff and change nothing."""
     from whimbrel.upgrade.apply.transaction import WriteError
     from whimbrel.upgrade.check.fixpoint import RuleError
     from whimbrel.upgrade.model import Style, UpgradeOptions
@@ -179,11 +175,11 @@ def upgrade(
 
 
 def _write_stderr(text: str) -> None:
-    os.write(2, to_bytes(text) + b"\n" if all(ord(c) < 256 for c in text) else text.encode() + b"\n")
+    os.write(2, encoded(text) + b"\n")
 
 
 def _rules(select: str, ignore: str) -> list[Rule]:
-    """The rules that are wanted; BadUse for a number that no rule has."""
+    """Return the selected rules; raises UsageError for an unknown number."""
     from whimbrel.upgrade.rules import all_rules
 
     rules = all_rules()
@@ -212,14 +208,14 @@ def _recover(directory: str) -> None:
 
 
 def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive: bool) -> UpgradeResult:
-    """Read and upgrade; BadUse where not one file can be read."""
+    """Read and upgrade; raises UsageError if no file can be read."""
     import gc
 
     from whimbrel.cli.progress import ProgressBar
     from whimbrel.upgrade.check.fixpoint import upgrade as passes
     from whimbrel.upgrade.source.reading import read_config_tree
 
-    gc.disable()  # an estate is a million objects that stay
+    gc.disable()  # a configuration tree is a million live objects
     with ProgressBar() as bar:
         tree = read_config_tree(what, options, progress=bar.on_file)
         if not tree.files:
@@ -236,9 +232,9 @@ def _run(what: Sources, options: UpgradeOptions, rules: list[Rule], interactive:
 
 
 def _write_result(
-    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: Color, json: bool
+    result: UpgradeResult, directory: str, write: bool, out: Path | None, color: ColorMode, json: bool
 ) -> int:
-    """Write or show; the exit status."""
+    """Write or print the result; return the exit status."""
     from whimbrel.cli import upgrade_output as output
 
     if write and result.files:
@@ -252,10 +248,10 @@ def _write_result(
     if json:
         output.write_json(result, directory, done)
     elif not done:
-        output.show_diff(result, directory, color.value)
+        output.show_diff(result, directory, colored=is_colored(color))
     output.print_summary(result, directory, done, sys.stdout if done and not json else sys.stderr)
     if result.files and not done:
-        return EXIT_CHANGES
+        return EXIT_FINDINGS
     return EXIT_REVIEW if result.needs_review else EXIT_OK
 
 

@@ -1,4 +1,4 @@
-"""What `whimbrel upgrade` prints: diffs, the summary, JSON, a copy of the tree."""
+"""Output of `whimbrel upgrade`: diffs, summary, JSON, a copy of the tree."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from whimbrel.base.latin1 import to_bytes, to_system, to_text
-from whimbrel.cli.options import UsageError
+from whimbrel.cli.options import encoded
 from whimbrel.report.entries import entry_of
-from whimbrel.report.model import ReportEntry, groups, new_lines, places
+from whimbrel.report.formats.text import action_lines
+from whimbrel.report.model import groups
 from whimbrel.upgrade.check.fixpoint import UpgradeResult
 from whimbrel.upgrade.edits.diff import display_path, unified_diff
 from whimbrel.upgrade.model import Finding
 from whimbrel.upgrade.source.line_map import LineMap
 from whimbrel.upgrade.source.reading import described as inputs
+from whimbrel.utilities.usage_error import UsageError
 
 _COLORS: Final = {b"-": b"\x1b[31m", b"+": b"\x1b[32m", b"@": b"\x1b[36m", b"d": b"\x1b[1m"}
 
 
 def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
-    """A unified diff for each file that changes, by its path."""
+    """Return a unified diff for each changed file, by its path."""
     diff_by_path = {}
     for path, new_bytes in result.files.items():
         old_bytes = result.tree.files[path].document.bytes
@@ -35,11 +36,8 @@ def diffs(result: UpgradeResult, directory: str) -> dict[str, bytes]:
     return diff_by_path
 
 
-def show_diff(result: UpgradeResult, directory: str, color: str) -> None:
-    """All diffs on standard output."""
-    colored = color == "always" or (
-        color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    )
+def show_diff(result: UpgradeResult, directory: str, *, colored: bool) -> None:
+    """Print all diffs on standard output."""
     sys.stdout.flush()
     for diff in diffs(result, directory).values():
         sys.stdout.buffer.write(b"".join(map(_colored, diff.splitlines(keepends=True))) if colored else diff)
@@ -53,8 +51,8 @@ def _colored(line: bytes) -> bytes:
 
 
 def print_summary(result: UpgradeResult, directory: str, is_written: bool, stream: TextIO) -> None:
-    """What the input was taken for, each finding that needs review (equal ones once), the decisions to take,
-    the other changes by rule.
+    """Print the kind of input, findings that need review (equal ones once), decisions, and other changes by
+    rule.
     """
     lines = list(inputs(result.tree))
     entries = [
@@ -62,19 +60,20 @@ def print_summary(result: UpgradeResult, directory: str, is_written: bool, strea
         for finding in result.findings
         if finding.needs_review or finding.decision
     ]
-    lines += [line for group in groups(entries) for line in _described(group)]
+    lines += [line for group in groups(entries) for line in action_lines(group)]
     applied = [finding for finding in result.findings if finding.edits]
     counts = Counter(finding.rule for finding in applied)
     if counts:
         counted_rules = [f"{rule} {count} times" if count > 1 else rule for rule, count in counts.items()]
         lines.append(f"{'changed' if is_written else 'to change'}: {', '.join(counted_rules)}")
     reading = len(result.tree.files)
+    changed = f"{len(result.files)} {'changed' if is_written else 'to change'}"
     lines.append(
-        f"{reading} file{'s' * (reading != 1)} read, {len(result.files)} {'changed' if is_written else 'to change'}, "
+        f"{reading} file{'s' * (reading != 1)} read, {changed}, "
         f"{len(applied)} change{'s' * (len(applied) != 1)}, {_review(len(result.needs_review))}"
     )
     stream.flush()
-    stream.buffer.write(b"".join(_bytes(line) + b"\n" for line in lines))
+    stream.buffer.write(b"".join(encoded(line) + b"\n" for line in lines))
     stream.flush()
 
 
@@ -86,41 +85,13 @@ def _review(count: int) -> str:
     )
 
 
-def _bytes(line: str) -> bytes:
-    """Places are one character per byte; texts of rules are ASCII or Latin-1 from the configuration."""
-    try:
-        return to_bytes(line)
-    except UnicodeEncodeError:
-        return line.encode()
-
-
 def finding_lines(finding: Finding, directory: str) -> list[str]:
-    """A finding in lines of text."""
-    return list(_described([entry_of(finding, directory)]))
-
-
-def _described(group: list[ReportEntry]) -> Iterator[str]:
-    """One finding, or several that differ by their place alone."""
-    entry = group[0]
-    place = (
-        f"{entry.path}:{entry.line}: {entry.rule}"
-        if len(group) == 1
-        else f"{entry.rule} in {len(group)} places"
-    )
-    what = "needs review" if entry.needs_review else "decision to take" if entry.decision else "note"
-    yield f"{place}: {what}{' (changed)' if entry.is_fixable else ''}: {entry.message} [{entry.risk.value}]"
-    if entry.advice:
-        yield f"    advice: {entry.advice}"
-    if entry.decision:
-        yield f"    decide: {entry.decision}"
-    yield from (f"    {line}" for line in new_lines(entry))
-    if len(group) > 1:
-        yield from (f"    {line}" for line in places(group))
-    yield from (f"    {line}" for line in entry.evidence.splitlines())
+    """Return a finding as lines of text."""
+    return list(action_lines([entry_of(finding, directory)]))
 
 
 def write_json(result: UpgradeResult, directory: str, is_written: bool) -> None:
-    """One JSON document on standard output; bytes beyond ASCII stand as Latin-1."""
+    """Print one JSON document; bytes beyond ASCII are decoded as Latin-1."""
     json.dump(
         {
             "done": is_written,
@@ -159,9 +130,10 @@ def _as_json(finding: Finding, directory: str) -> dict[str, Any]:
 
 
 def copy_tree(result: UpgradeResult, directory: str, to: Path) -> None:
-    """Every file that was read, upgraded, in a folder that doesn't exist or is empty; raises BadUse.
+    """Write every file that was read, upgraded, to a directory that is new or empty; raises UsageError.
 
-    Files of *folder* keep their relative paths, others come below their absolute ones.  Links that stay inside remain links.
+    Files of *directory* keep their relative paths, others are written below their absolute paths. Links that
+    stay inside remain links.
     """
     try:
         to.mkdir(parents=True, exist_ok=True)

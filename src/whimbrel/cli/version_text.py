@@ -1,6 +1,6 @@
-"""What whimbrel-httpd prints about itself.  No imports: -v, -V, -l and -h answer at once.
+"""Texts of -v, -V, -l and -h. No imports: these options must start in milliseconds.
 
-`BUILT_IN` is checked against the table of modules by a test, since reading that table would take time.
+A test compares `BUILT_IN` with the table of modules, which takes time to read.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ _OPTIONS_22 = """\
 
 
 def usage(program: str, dialect: str) -> str:
-    """The text of -h; the lines below the first stand as far in as in the recorded servers, whatever the program's name."""
+    """Return the text of -h, indented as the recorded servers print it, whatever the program's name."""
     begin = _OPTIONS_HEAD % ("" if dialect == "2.2" else " [-X]")
     if dialect == "2.2":
         begin = begin.replace("\n" + " " * 25, "\n" + " " * 31).replace(" " * 25 + "[-C", " " * 31 + "[-C", 1)
@@ -128,12 +128,13 @@ def usage(program: str, dialect: str) -> str:
 
 
 def version(dialect: str) -> str:
-    """The text of -v."""
-    return f"Server version: Whimbrel/{VERSION} (Apache/{COMPATIBLE[dialect]} compatible)\nServer built:   {built()}\n"
+    """Return the text of -v."""
+    name = f"Whimbrel/{VERSION} (Apache/{COMPATIBLE[dialect]} compatible)"
+    return f"Server version: {name}\nServer built:   {built()}\n"
 
 
 def built() -> str:
-    """The time of this installation, as httpd shows the time of its compilation."""
+    """Return the time of this installation, in the form of httpd's build time."""
     import os
     import time
 
@@ -142,7 +143,7 @@ def built() -> str:
 
 
 def settings(dialect: str, root: str, file: str) -> str:
-    """The text of -V."""
+    """Return the text of -V."""
     return (
         version(dialect)
         + f"""\
@@ -166,5 +167,5 @@ Server compiled with....
 
 
 def modules() -> str:
-    """The text of -l."""
+    """Return the text of -l."""
     return "Compiled in modules:\n" + "".join(f"  {name}\n" for name in (*CORE_MODULES, *BUILT_IN))

@@ -1,6 +1,7 @@
-"""Baselines: findings that are known and accepted, so that a check shows only what is new.
+"""Baselines: accepted findings, which a later check leaves out.
 
-A finding is known by its rule, its file and the text of its line, however far the line has moved; as many times as it was written down.
+The key of a finding is its rule, its file and the text of its line, so a moved line still matches. Equal
+findings match as often as the baseline counts them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ BaselineKey = tuple[str, str, str]
 
 
 class BadBaseline(Exception):
-    """A file that is no baseline."""
+    """File that is not a baseline."""
 
 
 def save(report: Report, path: Path) -> None:
@@ -30,7 +31,7 @@ def save(report: Report, path: Path) -> None:
 
 
 def load(path: Path) -> Counter[BaselineKey]:
-    """How often each finding is known; raises BadBaseline and OSError."""
+    """Return the count of each finding; raises BadBaseline and OSError."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["whimbrel-baseline"] != 1:
@@ -43,7 +44,7 @@ def load(path: Path) -> Counter[BaselineKey]:
 
 
 def remove_baselined(report: Report, baseline: Counter[BaselineKey]) -> None:
-    """Take the entries that are *known* out of *report*."""
+    """Remove the entries of *baseline* from *report*."""
     remaining, new_entries = Counter(baseline), []
     for entry in report.entries:
         if remaining[_key(entry)] > 0:

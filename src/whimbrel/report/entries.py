@@ -8,7 +8,7 @@ from whimbrel.upgrade.model import Finding
 
 
 def entry_of(finding: Finding, directory: str = "", text: str = "") -> ReportEntry:
-    """*finding* with its paths as seen from *directory*; *text* is its source line."""
+    """Return *finding* as an entry with paths relative to *directory*; *text* is its source line."""
     via = finding.place.included_from
     return ReportEntry(
         finding.rule,

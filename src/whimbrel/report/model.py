@@ -1,4 +1,4 @@
-"""The model that every face shows: entries with their place, and counts."""
+"""Model of a report: entries with locations, and counts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
-from whimbrel.upgrade.model import Risk
-
-READ_ERROR = "READ"
-"""What stands for the number of a rule in entries about what couldn't be read."""
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One finding as it is shown.
+    """One finding of a report. Texts and paths have one character per byte.
 
-    *path* is as the user knows it (relative to the folder that was asked for where it lies in there), *line* counts from 1 and is 0 for a whole
-    file; *via* is the Include line that led there, or "".  *text* is the source line without white space around it.  All have one character per byte.
-    *is_fixable*: `whimbrel upgrade` has an edit for it; *new* are the lines that it writes.
+    Attributes:
+        path: relative to the directory of the command line if it lies in there
+        line: from 1; 0 for a whole file
+        via: the Include line that led there, or ""
+        text: the source line without white space around it
+        is_fixable: True if `whimbrel upgrade` has an edit for it
+        new: the lines that the edit writes
     """
 
     rule: str
@@ -38,7 +39,7 @@ class ReportEntry:
 
     @property
     def is_note(self) -> bool:
-        """Nothing to do: told, but no reason for a pipeline to stop."""
+        """Return True if there is nothing to do; a note does not change the exit code."""
         return self.risk is Risk.COSMETIC and not self.is_fixable
 
     @property
@@ -47,9 +48,7 @@ class ReportEntry:
 
     @property
     def mark(self) -> str:
-        """What is left to do, in words: one statement for what an upgrade changes and what a person must
-        check.
-        """
+        """Return what is left to do: one phrase for an applied change and a required review."""
         if self.is_fixable:
             return "changed by upgrade, needs review" if self.needs_review else "fixed by upgrade"
         return "needs review" if self.needs_review else ""
@@ -61,19 +60,23 @@ class ReportEntry:
 
 @dataclass(slots=True)
 class Report:
-    """What was read and found.  *inputs* say what the input was taken for, *files* are the shown paths of all
-    files that were read, *titles* what the rules are called, by number.
+    """Result of a check.
+
+    Attributes:
+        inputs: what the input was taken for
+        files: paths of all files that were read
+        titles: titles of the rules, by number
     """
 
     files: list[str] = field(default_factory=list)
     entries: list[ReportEntry] = field(default_factory=list)
     lines: int = 0
     titles: dict[str, str] = field(default_factory=dict)
-    baselined: int = 0  # entries that a baseline has taken away
+    baselined: int = 0  # entries that a baseline has removed
     inputs: list[str] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
-        """Take what *other* found as well, each finding once."""
+        """Add the entries of *other*, each finding once."""
         seen = set(self.entries)
         self.files += [path for path in dict.fromkeys(other.files) if path not in set(self.files)]
         self.entries += [entry for entry in other.entries if entry not in seen]
@@ -84,7 +87,7 @@ class Report:
 
     @property
     def findings(self) -> list[ReportEntry]:
-        """The entries that something has to be done about."""
+        """Return the entries that require action."""
         return [entry for entry in self.entries if not entry.is_note]
 
     @property
@@ -92,7 +95,7 @@ class Report:
         return [entry for entry in self.entries if entry.rule == READ_ERROR]
 
     def by_risk(self) -> dict[Risk, int]:
-        """How many entries have each risk, the worst first, those without any left out."""
+        """Count the entries by risk, the worst first, without zero counts."""
         counts = Counter(entry.risk for entry in self.entries)
         return {risk: counts[risk] for risk in Risk if counts[risk]}
 
@@ -101,20 +104,21 @@ class Report:
 
 
 def title_of(report: Report, number: str) -> str:
-    """What the rule *number* is called."""
+    """Return the title of the rule *number*."""
     return "What could not be read" if number == READ_ERROR else report.titles.get(number, number)
 
 
 def count_noun(number: int, singular: str, plural: str = "") -> str:
-    """``1 file``, ``2 files``."""
+    """Return ``1 file``, ``2 files``."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def summary(report: Report) -> list[str]:
-    """The counts in lines of text."""
+    """Return the counts as lines of text."""
     notes = sum(entry.is_note for entry in report.entries)
     lines = [
-        f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: {count_noun(len(report.findings), 'finding')}"
+        f"{count_noun(report.lines, 'line')} in {count_noun(len(report.files), 'file')}: "
+        f"{count_noun(len(report.findings), 'finding')}"
         f", {count_noun(notes, 'note')}"
     ]
     lines += [f"  {risk.value}: {count}" for risk, count in report.by_risk().items()]
@@ -129,7 +133,8 @@ def summary(report: Report) -> list[str]:
         lines.append(f"  {count_noun(decisions, 'decision')} to take")
     if report.unread:
         lines.append(
-            f"  {count_noun(len(report.unread), 'piece')} of text could not be read: nothing is known about what stands there"
+            f"  {count_noun(len(report.unread), 'piece')} of text could not be read: "
+            "nothing is known about what stands there"
         )
     if report.baselined:
         lines.append(f"  {count_noun(report.baselined, 'finding')} of the baseline not shown")
@@ -137,7 +142,7 @@ def summary(report: Report) -> list[str]:
 
 
 def groups(entries: Iterable[ReportEntry]) -> list[list[ReportEntry]]:
-    """The entries that differ by their place alone, together; by risk, then in the order of *entries*."""
+    """Group the entries that differ by their location only; by risk, then in the order of *entries*."""
     found: dict[tuple[object, ...], list[ReportEntry]] = {}
     for entry in entries:
         found.setdefault(
@@ -160,7 +165,7 @@ MAX_NEW_LINES: Final = 8
 
 
 def new_lines(entry: ReportEntry) -> Iterator[str]:
-    """The text that an upgrade writes, shortened to what a report can show."""
+    """Return the text that an upgrade writes, shortened for a report."""
     for number, line in enumerate(entry.new[:MAX_NEW_LINES]):
         yield f"{'new:' if not number else '    '} {line}"
     if len(entry.new) > MAX_NEW_LINES:
@@ -171,7 +176,7 @@ MAX_PLACES: Final = 24
 
 
 def places(group: list[ReportEntry]) -> Iterator[str]:
-    """The places of a group in lines of text, those of one file together."""
+    """Return the locations of a group as lines of text, those of one file together."""
     by_file: dict[str, list[int]] = {}
     for entry in group:
         by_file.setdefault(entry.path, []).append(entry.line)
@@ -185,5 +190,5 @@ def places(group: list[ReportEntry]) -> Iterator[str]:
 
 
 def sorted_entries(entries: Iterable[ReportEntry]) -> list[ReportEntry]:
-    """By path, line and rule."""
+    """Sort by path, line and rule."""
     return sorted(entries, key=lambda entry: entry.sort_key)

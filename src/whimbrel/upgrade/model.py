@@ -6,16 +6,17 @@ files as they were read, and edits that make sense only together form one group 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.syntax.edits import Edit
 
-if TYPE_CHECKING:
-    from whimbrel.upgrade.source.config_tree import ConfigTree
+READ_ERROR: Final = "READ"
+"""The number of findings about text that could not be read; no rule has it."""
+NO_FIXPOINT: Final = "PASS"
+"""The number of the finding about rules whose edits undo each other; no rule has it."""
 
 
 class Risk(Enum):
@@ -113,21 +114,3 @@ class UpgradeOptions:
     exact: bool = False
     target: int = NEWEST
     unsafe_flags: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One change of 2.2 to 2.4.
-
-    *number* is its row; *name* is short and in lower case with hyphens, and with the number names its document,
-    ``documents/NUMBER-NAME.md``.  *title* is one line.  *check* gives its findings in the order of the files.  *order* groups the passes: rules of a
-    lower order have their edits applied before those of a higher one look (LoadModule lines are worked out last).  *also* are further rows that
-    it covers, whose numbers its findings may carry.
-    """
-
-    number: str
-    name: str
-    title: str
-    check: Callable[[ConfigTree], Iterator[Finding]] = field(repr=False)
-    order: int = 0
-    also: tuple[str, ...] = ()

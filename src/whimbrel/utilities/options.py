@@ -14,14 +14,7 @@ from collections.abc import Callable
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
-
-
-class UsageError(Exception):
-    """A bad option; *message* is APR's, without the program's name."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
+from whimbrel.utilities.usage_error import UsageError
 
 
 class Exit(Exception):

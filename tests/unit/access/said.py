@@ -15,8 +15,9 @@ from whimbrel.access.atoms import (
     UserIn,
 )
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import AccessDecision, Space
+from whimbrel.access.decision import AccessDecision
 from whimbrel.access.layers import AccessLayer, lines_of_tree
+from whimbrel.access.space import Space
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.tree import parse

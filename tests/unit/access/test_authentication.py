@@ -7,7 +7,8 @@ from tests.support.statuses import ALLOWED, CHALLENGED
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
 from whimbrel.access.atoms import HasCredentials, KnownUser, PasswordValid
-from whimbrel.access.decision import Space, Undecided
+from whimbrel.access.decision import Undecided
+from whimbrel.access.space import Space
 
 VERSIONS = ("2.2", "2.4")
 ALIAS = "<AuthnProviderAlias file second>\nAuthUserFile more\n</AuthnProviderAlias>\n"

@@ -14,7 +14,7 @@ from whimbrel.access.atoms import (
     address_set,
 )
 from whimbrel.access.clients import ClientCredentials, ExampleClient, find_client
-from whimbrel.access.decision import Space
+from whimbrel.access.space import Space
 from whimbrel.base.net import parse_written
 
 

@@ -12,7 +12,8 @@ from tests.unit.access.witness import Report, watching
 
 from whimbrel.access.clients import ClientCredentials, ExampleClient
 from whimbrel.access.decide import decide
-from whimbrel.access.decision import AccessVerdict, Counterexample, Space
+from whimbrel.access.decision import AccessVerdict, Counterexample
+from whimbrel.access.space import Space
 from whimbrel.base.dialect import DIALECTS
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.testing.fake_runtime import FakeRuntime

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.unit.access.said import AREA, said
 
 from whimbrel.access.atoms import EnvironmentSet
-from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
+from whimbrel.access.decision import AccessDecision, AccessVerdict
+from whimbrel.access.space import Space
 
 
 def test_the_counterexample_says_who_and_what() -> None:

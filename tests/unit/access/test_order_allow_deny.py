@@ -6,7 +6,7 @@ import pytest
 from tests.support.statuses import ALLOWED, DENIED
 from tests.unit.access.said import answer, said
 
-from whimbrel.access.decision import Space
+from whimbrel.access.space import Space
 
 VERSIONS = ("2.2", "2.4")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from whimbrel.access.atoms import EnvironmentSet
-from whimbrel.access.decision import Space
 from whimbrel.access.outcomes import choose_outcomes, constant, first, if_else
+from whimbrel.access.space import Space
 
 
 def test_hooks_are_asked_until_one_decides() -> None:

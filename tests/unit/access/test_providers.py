@@ -6,7 +6,7 @@ from tests.support.statuses import ALLOWED, DENIED
 from tests.unit.access.said import AREA, MODULES, answer, said, world
 
 from whimbrel.access.atoms import IsServerAddress, Opaque
-from whimbrel.access.decision import Space
+from whimbrel.access.space import Space
 
 ALIASES = (
     '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n'

@@ -26,8 +26,9 @@ from whimbrel.access.atoms import (
     UserIn,
 )
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import AccessDecision, AccessVerdict, Space
+from whimbrel.access.decision import AccessDecision, AccessVerdict
 from whimbrel.access.layers import ALIASES, AccessLayer, AccessLine, lines_of_nodes
+from whimbrel.access.space import Space
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.net import numeric_address
 from whimbrel.config import htaccess, model

@@ -1,4 +1,4 @@
-"""whimbrel ctl: words and exit codes as apache2ctl 2.4.71 has them."""
+"""whimbrel ctl: actions and exit codes of apache2ctl 2.4.71."""
 
 from __future__ import annotations
 
@@ -83,8 +83,10 @@ def test_status_that_cannot_be_fetched() -> None:
 
 
 PAGE = (
-    "<html><head><title>T</title></head><body><h1>Apache Server Status for a&amp;b</h1>\n<dl><dt>Server uptime:  1 second</dt></dl>"
-    "<pre>W__</pre>\n<p>Scoreboard Key:<br />\n</p>\n<table><tr><td>1</td><td>2</td></tr></table></body></html>\n"
+    "<html><head><title>T</title></head><body><h1>Apache Server Status for a&amp;b</h1>\n"
+    "<dl><dt>Server uptime:  1 second</dt></dl>"
+    "<pre>W__</pre>\n<p>Scoreboard Key:<br />\n</p>\n"
+    "<table><tr><td>1</td><td>2</td></tr></table></body></html>\n"
 )
 
 

@@ -1,4 +1,4 @@
-"""whimbrel check as a command: exit codes, shapes, baselines, single files."""
+"""whimbrel check as a command: exit codes, formats, baselines, single files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""whimbrel htdbm does what httpd's htdbm does: recorded cases, and what they can't show."""
+"""whimbrel htdbm equals httpd's htdbm: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 

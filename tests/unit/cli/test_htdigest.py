@@ -1,4 +1,4 @@
-"""whimbrel htdigest does what httpd's htdigest does: recorded cases, and what they can't show."""
+"""whimbrel htdigest equals httpd's htdigest: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 

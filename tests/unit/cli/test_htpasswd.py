@@ -1,4 +1,4 @@
-"""whimbrel htpasswd does what httpd's htpasswd does: recorded cases, and what they can't show."""
+"""whimbrel htpasswd equals httpd's htpasswd: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 

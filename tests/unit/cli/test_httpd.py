@@ -1,4 +1,4 @@
-"""The command line of whimbrel-httpd: letters, texts, speed of what must be fast.  Expected texts are httpd's own."""
+"""Command line of whimbrel-httpd: options, texts, imports. Expected texts are httpd's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import paths, version_text
-from whimbrel.cli.arguments import UsageError, parse
+from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
+from whimbrel.utilities.usage_error import UsageError
 
 
 def test_letters_may_stand_together_and_values_apart() -> None:
@@ -73,7 +74,7 @@ def test_names_that_ask_for_a_dump_start_nothing(words: list[str], checks: bool)
 
 
 def site(root: Path, conf: str, *more: str) -> subprocess.CompletedProcess[str]:
-    """What a command line says about a configuration that includes conf/a.conf."""
+    """Return the output for a configuration that includes conf/a.conf."""
     for name in ("conf", "logs", "htdocs"):
         (root / name).mkdir()
     (root / "conf/a.conf").write_text("UseCanonicalName Off\n")
@@ -173,7 +174,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_built_in_module_is_listed() -> None:
-    """-l is a fixed list, for speed: it must say what the table of modules says."""
+    """-l prints a fixed list, for speed; it must equal the table of modules."""
     rows = {row.file: row for row in catalogue("2.4").modules}
     wanted = {
         rows[name].source
@@ -185,8 +186,9 @@ def test_every_built_in_module_is_listed() -> None:
 
 
 @pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])
-def test_what_is_asked_often_imports_nothing(letter: str) -> None:
-    """Test suites call these hundreds of times: nothing of the standard library beyond what Python itself has loaded, nothing heavy of ours."""
+def test_frequent_options_import_nothing(letter: str) -> None:
+    """Test suites call these options hundreds of times, so they import nothing beyond what Python has loaded.
+    """
     code = (
         "import sys; b = set(sys.modules); from whimbrel.cli.httpd import run; "
         f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)"

@@ -1,4 +1,4 @@
-"""whimbrel httxt2dbm does what httpd's httxt2dbm does: recorded cases, and what they can't show."""
+"""whimbrel httxt2dbm equals httpd's httxt2dbm: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 

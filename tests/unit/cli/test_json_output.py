@@ -1,4 +1,4 @@
-"""--json: the same facts as httpd's texts, in one document."""
+"""--json: the facts of httpd's texts in one document."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Include conf/more.conf
 """
 
 
-def ask(folder: Path, text: str, *words: str) -> tuple[int, Any]:
-    """The status and the document of whimbrel-httpd in a server root with this configuration."""
+def check(folder: Path, text: str, *words: str) -> tuple[int, Any]:
+    """Return the status and the document of whimbrel-httpd in a server root with this configuration."""
     (folder / "conf").mkdir()
     (folder / "logs").mkdir()
     (folder / "conf/httpd.conf").write_text(text)
@@ -36,7 +36,7 @@ def ask(folder: Path, text: str, *words: str) -> tuple[int, Any]:
 
 
 def test_virtual_hosts_and_run_settings(tmp_path: Path) -> None:
-    status, found = ask(tmp_path, MAIN, "-S")
+    status, found = check(tmp_path, MAIN, "-S")
     assert (status, found["ok"]) == (0, True)
     (chain,) = found["virtual_hosts"]
     assert (chain["address"], chain["port"]) == ("*", 80)
@@ -52,7 +52,7 @@ def test_virtual_hosts_and_run_settings(tmp_path: Path) -> None:
 
 
 def test_modules_includes_and_directives(tmp_path: Path) -> None:
-    status, found = ask(tmp_path, MAIN, "-M", "-D", "DUMP_INCLUDES", "-D", "DUMP_CONFIG")
+    status, found = check(tmp_path, MAIN, "-M", "-D", "DUMP_INCLUDES", "-D", "DUMP_CONFIG")
     assert status == 0
     linkage = {module["name"]: module["linkage"] for module in found["modules"]}
     assert (linkage["core_module"], linkage["mpm_event_module"]) == ("static", "shared")
@@ -70,7 +70,7 @@ def test_modules_includes_and_directives(tmp_path: Path) -> None:
 
 
 def test_an_error_is_a_document_too(tmp_path: Path) -> None:
-    status, found = ask(tmp_path, MAIN.replace("conf/more.conf", "conf/more.conf\nKeepAlive maybe"), "-t")
+    status, found = check(tmp_path, MAIN.replace("conf/more.conf", "conf/more.conf\nKeepAlive maybe"), "-t")
     assert (status, found["ok"]) == (1, False)
     assert found["error"]["reason"] == "KeepAlive must be On or Off"
     assert (found["error"]["file"], found["error"]["line"], found["error"]["code"]) == (
@@ -81,4 +81,4 @@ def test_an_error_is_a_document_too(tmp_path: Path) -> None:
 
 
 def test_what_the_program_is(tmp_path: Path) -> None:
-    assert ask(tmp_path, MAIN, "-V")[1]["compatible_with"] == "2.4.71"
+    assert check(tmp_path, MAIN, "-V")[1]["compatible_with"] == "2.4.71"

@@ -1,4 +1,4 @@
-"""whimbrel logresolve does what httpd's logresolve does: recorded cases, and what they can't show."""
+"""whimbrel logresolve equals httpd's logresolve: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ def test_as_recorded(case: Case, tmp_path: Path) -> None:
 
 
 def test_the_old_one(tmp_path: Path) -> None:
-    log = "127.0.0.1 - - a\nname.example - - x\n300.1.1.1 - - bad\n\n127.0.0.1\n::1 - - v6\n  127.0.0.1 lead\n127.0.0.1x y\n"
+    log = (
+        "127.0.0.1 - - a\nname.example - - x\n300.1.1.1 - - bad\n\n127.0.0.1\n"
+        "::1 - - v6\n  127.0.0.1 lead\n127.0.0.1x y\n"
+    )
     code, out, _ = call(tmp_path, ["logresolve", "--dialect", "2.2", "-s", "st"], log)
     assert (code, out) == (
         0,
-        "localhost - - a\nname.example - - x\n300.1.1.1 - - bad\nlocalhost\n::1 - - v6\n  127.0.0.1 lead\n127.0.0.1x y\n",
+        "localhost - - a\nname.example - - x\n300.1.1.1 - - bad\nlocalhost\n"
+        "::1 - - v6\n  127.0.0.1 lead\n127.0.0.1x y\n",
     )
     assert (tmp_path / "st").read_text() == (
-        "logresolve Statistics:\nEntries: 7\n    With name   : 5\n    Resolves    : 2\nCache hits      : 1\nCache size      : 1\n"
+        "logresolve Statistics:\nEntries: 7\n    With name   : 5\n    Resolves    : 2\n"
+        "Cache hits      : 1\nCache size      : 1\n"
         "Cache buckets   :     IP number * hostname\n  128        127.0.0.1 - localhost\n"
     )
 

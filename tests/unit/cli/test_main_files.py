@@ -1,4 +1,4 @@
-"""Which files are whole servers, and which directory their ServerRoot stands for."""
+"""Detection of main files and of their ServerRoot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bar shows what is being done on a terminal, and nothing anywhere else."""
+"""The progress bar appears on a terminal only."""
 
 from __future__ import annotations
 

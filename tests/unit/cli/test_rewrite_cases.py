@@ -1,4 +1,4 @@
-"""Tables of both kinds; the CSV is laid out as a public project's."""
+"""Tables of both kinds; the CSV has the layout of a public project."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def test_lines() -> None:
 
 def test_csv() -> None:
     text = (
-        '"request_url", "request_header_accept", "request_header_user-agent", "response_url", "response_header_content-type", '
-        '"response_statuscode"\n# c\n"https://h.test/a?b", "text/html", "", "https://x/y", "text/html", "303"\n"/z", "", ""\n'
+        '"request_url", "request_header_accept", "request_header_user-agent", '
+        '"response_url", "response_header_content-type", '
+        '"response_statuscode"\n# c\n'
+        '"https://h.test/a?b", "text/html", "", "https://x/y", "text/html", "303"\n"/z", "", ""\n'
     )
     assert read_cases(text) == [
         RewriteCase(3, "/a?b", 303, "https://x/y", "h.test", (("accept", "text/html"),)),

@@ -1,4 +1,4 @@
-"""whimbrel rewrite-test: what it finds and how it ends."""
+"""whimbrel rewrite-test: findings and exit codes."""
 
 from __future__ import annotations
 

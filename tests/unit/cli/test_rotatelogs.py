@@ -1,4 +1,4 @@
-"""whimbrel rotatelogs does what httpd's rotatelogs does: recorded cases, and what they can't show."""
+"""whimbrel rotatelogs equals httpd's rotatelogs: recorded cases, and what they cannot show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `whimbrel serve` says about a configuration."""
+"""Notes of `whimbrel serve` on a configuration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def read(tmp_path: Path) -> Read:
 def test_old_names_are_told_once_with_their_first_place(read: Read) -> None:
     found = changes(
         read(
-            "Listen 80\nMaxClients 5\n<Location /x>\nOrder deny,allow\nOrder allow,deny\n</Location>\nTimeout 5\n"
+            "Listen 80\nMaxClients 5\n"
+            "<Location /x>\nOrder deny,allow\nOrder allow,deny\n</Location>\nTimeout 5\n"
         )
     )
     assert [line.partition(" ")[0] for line in found] == ["MaxClients", "Order"]

@@ -1,4 +1,4 @@
-"""`whimbrel upgrade`: what it prints, what it writes, how it ends.  C07 stands for all rules."""
+"""`whimbrel upgrade`: output, files, exit codes. C07 stands for all rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHIMBREL = [sys.executable, "-c", "from whimbrel.cli.main import main; main()", 
 
 
 def upgrade(*arguments: str, cwd: Path, typed: str = "") -> tuple[int, bytes, str]:
-    """Exit status, standard output, standard error."""
+    """Return exit status, standard output, standard error."""
     done = subprocess.run(
         [*WHIMBREL, *arguments], cwd=cwd, capture_output=True, input=typed.encode(), timeout=60, check=False
     )
@@ -35,7 +35,8 @@ def test_a_diff_and_nothing_written(site: Path) -> None:
     status, out, err = upgrade("-d", str(site), cwd=site)
     assert status == 1
     assert out == (
-        b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
+        b"diff --git a/conf/httpd.conf b/conf/httpd.conf\n"
+        b"--- a/conf/httpd.conf\n+++ b/conf/httpd.conf\n@@ -1,2 +1,2 @@\n"
         b" Listen 80\r\n-MaxRequestsPerChild  10\r\n+MaxConnectionsPerChild  10\r\n"
     )
     assert "1 file read, 1 to change, 1 change, nothing to look at by hand" in err
@@ -146,8 +147,8 @@ def test_wrong_use(arguments: list[str], site: Path) -> None:
     assert (site / MAIN).read_bytes() == OLD
 
 
-def test_a_file_that_cannot_be_replaced_is_told_and_all_stay(site: Path) -> None:
-    """The folder of the journal is gone for writing: a file stands where a folder should be made."""
+def test_a_file_that_cannot_be_replaced_is_reported_and_all_stay(site: Path) -> None:
+    """The directory of the journal cannot be created: a file stands in its place."""
     (site / ".whimbrel-upgrade.json").mkdir()
     status, _out, err = upgrade("--write", "-d", str(site), cwd=site)
     assert status == 2

@@ -1,8 +1,9 @@
-"""Cases of httpd's utilities, recorded from 2.4.71's own: utilities/*.json; how they are run and compared.
+"""Cases of httpd's utilities, recorded from those of 2.4.71: utilities/*.json; how they run and are compared.
 
-A case has argv, stdin, files (name -> text, [text, mode], "@link target" or a folder's name with a slash), umask, tz, and what the real tool made
-of it: rc, out, err and after (the files: [mode, text]).  @USAGE@ is the usage text; hashes with a random salt are @A@ (apr1), @Bnn@ (bcrypt),
-@Sn...@ (sha-crypt) and @C@ (crypt); @E@ is a time.
+A case has argv, stdin, files (name -> text, [text, mode], "@link target", or a directory's name with a
+slash), umask, tz, and the recorded result: rc, out, err and after (the files: [mode, text]). @USAGE@ is the
+usage text. Hashes with a random salt are @A@ (apr1), @Bnn@ (bcrypt), @Sn...@ (sha-crypt) and @C@ (crypt); @E@
+is a time.
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ MASKS = (
 
 
 def cases(name: str) -> list[Case]:
-    """The recorded cases of a utility."""
+    """Return the recorded cases of a utility."""
     found: list[Case] = json.loads((HERE / f"{name}.json").read_text())
     return found
 
 
 def title(case: Case) -> str:
-    """A test's name."""
+    """Return the name of a test."""
     return " ".join(word[:12] for word in case["argv"])
 
 
 def masked(text: str) -> str:
-    """*text* without what is another at each run."""
+    """Return *text* without the parts that change from run to run."""
     for pattern, replacement in MASKS:
         text = re.sub(pattern, replacement, text)
     return text
 
 
 def build(folder: Path, files: dict[str, Any]) -> None:
-    """The files of a case."""
+    """Write the files of a case."""
     for name, value in files.items():
         path = folder / name
         if name.endswith("/"):
@@ -66,7 +67,7 @@ def build(folder: Path, files: dict[str, Any]) -> None:
 def call(
     folder: Path, argv: list[str], stdin: str = "", umask: int = 0o022, tz: str = "UTC"
 ) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error of a utility, away from any terminal."""
+    """Return exit status, standard output and standard error of a utility without a terminal."""
     done = subprocess.run(
         [sys.executable, "-c", START, *argv],
         cwd=folder,
@@ -82,7 +83,7 @@ def call(
 
 
 def state(folder: Path) -> dict[str, Any]:
-    """The files below *folder*, as a case's `after` has them."""
+    """Return the files below *folder* in the form of a case's `after`."""
     found: dict[str, Any] = {}
     for path in sorted(folder.rglob("*")):
         name = masked(str(path.relative_to(folder)))

@@ -1,13 +1,15 @@
-"""A report as tests show it."""
+"""A report for tests."""
 
 from __future__ import annotations
 
-from whimbrel.report.model import READ_ERROR, Report, ReportEntry
-from whimbrel.upgrade.model import Risk
+from whimbrel.report.model import Report, ReportEntry
+from whimbrel.upgrade.model import READ_ERROR, Risk
 
 
 def report() -> Report:
-    """Three files: one with a finding and a note, one that can't be read in part, one without anything."""
+    """Return a report on three files: one with a finding and a note, one partly unreadable, one without
+    findings.
+    """
     return Report(
         ["conf/httpd.conf", "conf/a,b.conf", "clean.conf"],
         [

@@ -1,4 +1,4 @@
-"""What is known is not shown again, however far it has moved."""
+"""A finding of the baseline is not reported again, even if its line has moved."""
 
 from __future__ import annotations
 

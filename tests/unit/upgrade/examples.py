@@ -9,8 +9,9 @@ from pathlib import Path
 
 from whimbrel.base.latin1 import from_system
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import READ_ERROR, UpgradeResult, upgrade
-from whimbrel.upgrade.model import NEWEST, Rule, Style, UpgradeOptions
+from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
+from whimbrel.upgrade.model import NEWEST, READ_ERROR, Style, UpgradeOptions
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"

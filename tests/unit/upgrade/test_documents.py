@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.unit.upgrade.examples import (
 
 import whimbrel.upgrade
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.reading import read_config_tree
 
@@ -34,8 +35,18 @@ EXAMPLES = [
 ]
 
 
-def test_documents_and_rules_name_each_other() -> None:
+def test_each_rule_has_one_document_and_each_document_one_rule() -> None:
+    assert len(all_rules()) == len(RULES)
     assert sorted(RULES) == FILES
+    numbers = [name.partition("-")[0] for name in FILES]
+    assert len(set(numbers)) == len(numbers), "two documents of one number"
+
+
+def test_the_file_of_a_rule_has_its_number_and_name() -> None:
+    files = sorted(
+        path.stem for path in FOLDER.parent.glob("rules/*/*.py") if re.match(r"[crx]\d\d", path.stem)
+    )
+    assert files == sorted(f"{rule.number.lower()}_{rule.name.replace('-', '_')}" for rule in all_rules())
 
 
 @pytest.mark.parametrize("name", FILES)

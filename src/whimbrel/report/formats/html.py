@@ -1,4 +1,4 @@
-"""The face for a browser: one page that needs nothing else."""
+"""HTML page of a report, self-contained."""
 
 from __future__ import annotations
 
@@ -26,20 +26,26 @@ CLASSES: Final = {
     Risk.COSMETIC: "cosmetic",
 }
 STYLE: Final = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #1d2329; background: #fff }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
+color: #1d2329; background: #fff }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; font-family: ui-monospace, monospace }
 table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-top: 1px solid #d5dbe1 }
-td.line, td.rule { white-space: nowrap; font-family: ui-monospace, monospace } code, pre { font-family: ui-monospace, monospace; background: #f3f5f7 }
-pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-space: nowrap; font-weight: 600 } .advice { color: #4a5560 }
-.breaks, .opens { color: #a3141b } .closes { color: #a34a00 } .changes { color: #7a5c00 } .cosmetic { color: #2b6580 }
-@media (prefers-color-scheme: dark) { body { background: #14181c; color: #dfe5ea } code, pre { background: #20262c } th, td { border-color: #38414a }
-.advice { color: #a9b4be } .breaks, .opens { color: #ff8a8a } .closes { color: #ffb070 } .changes { color: #e6c95c } .cosmetic { color: #86c5e0 } }
+td.line, td.rule { white-space: nowrap; font-family: ui-monospace, monospace }
+code, pre { font-family: ui-monospace, monospace; background: #f3f5f7 }
+pre { margin: .2rem 0; padding: .2rem .4rem; overflow-x: auto } .risk { white-space: nowrap;
+font-weight: 600 } .advice { color: #4a5560 }
+.breaks, .opens { color: #a3141b } .closes { color: #a34a00 } .changes { color: #7a5c00 }
+.cosmetic { color: #2b6580 }
+@media (prefers-color-scheme: dark) { body { background: #14181c; color: #dfe5ea }
+code, pre { background: #20262c } th, td { border-color: #38414a }
+.advice { color: #a9b4be } .breaks, .opens { color: #ff8a8a } .closes { color: #ffb070 }
+.changes { color: #e6c95c } .cosmetic { color: #86c5e0 } }
 """
 
 
 def render(report: Report) -> str:
-    """The counts, then a table for each file that has entries."""
+    """Return the counts, then a table for each file that has entries."""
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -67,14 +73,17 @@ def render(report: Report) -> str:
 def _file(report: Report, path: str, entries: list[ReportEntry]) -> Iterator[str]:
     yield f"<h2>{escape(path)}</h2>"
     yield "<table>"
-    yield '<thead><tr><th scope="col">Line</th><th scope="col">Row</th><th scope="col">Risk</th><th scope="col">What</th></tr></thead><tbody>'
+    columns = "".join(f'<th scope="col">{name}</th>' for name in ("Line", "Row", "Risk", "What"))
+    yield f"<thead><tr>{columns}</tr></thead><tbody>"
     for entry in entries:
         yield "".join(_row(report, entry))
     yield "</tbody></table>"
 
 
 def _row(report: Report, entry: ReportEntry) -> Iterator[str]:
-    yield f'<tr><td class="line">{entry.line or ""}</td><td class="rule" title="{escape(title_of(report, entry.rule))}">{escape(entry.rule)}</td>'
+    title = escape(title_of(report, entry.rule))
+    yield f'<tr><td class="line">{entry.line or ""}</td>'
+    yield f'<td class="rule" title="{title}">{escape(entry.rule)}</td>'
     marks = f"<br>{entry.mark}" if entry.mark else ""
     yield f'<td class="risk {CLASSES[entry.risk]}">{entry.risk.value}{marks}</td><td>{escape(entry.message)}'
     yield f'<div class="advice">{escape(entry.advice)}</div>' if entry.advice else ""

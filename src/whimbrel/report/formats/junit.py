@@ -1,4 +1,4 @@
-"""The faces for pipelines: annotations of GitHub's workflow commands, and JUnit's XML."""
+"""JUnit XML of a report."""
 
 from __future__ import annotations
 
@@ -6,41 +6,16 @@ from itertools import groupby
 from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
-from whimbrel.report.model import Report, ReportEntry, sorted_entries, summary, title_of
-from whimbrel.upgrade.model import Risk
+from whimbrel.report.model import Report, ReportEntry, sorted_entries
 
-COMMANDS: Final = {
-    Risk.BREAKS: "error",
-    Risk.OPENS: "error",
-    Risk.CLOSES: "error",
-    Risk.CHANGES: "warning",
-    Risk.COSMETIC: "notice",
-}
 _FORBIDDEN: Final = {code: "?" for code in [*range(32), 0x7F] if code not in (9, 10, 13)}
 
 
-def github(report: Report) -> str:
-    """One workflow command for each entry, then the counts as plain lines."""
-    lines = [_command(entry, title_of(report, entry.rule)) for entry in report.entries]
-    return "\n".join([*lines, *report.inputs, *summary(report)]) + "\n"
+def render(report: Report) -> str:
+    """Return a test suite for each file.
 
-
-def _command(entry: ReportEntry, title: str) -> str:
-    place = [f"file={_property(entry.path)}"] + ([f"line={entry.line}"] if entry.line else [])
-    text = f"{entry.message}: {entry.advice}" if entry.advice else entry.message
-    return f"::{COMMANDS[entry.risk]} {','.join(place)},title={_property(f'{entry.rule} {title}')}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def junit(report: Report) -> str:
-    """A test suite for each file; a finding is a failed test, a note a passed one with output, a file without entries one passed test."""
+    A finding is a failed test, a note a passed test with output, a file without entries one passed test.
+    """
     entries_by_path = {
         path: list(group)
         for path, group in groupby(sorted_entries(report.entries), key=lambda entry: entry.path)
@@ -62,7 +37,8 @@ def _suite(path: str, entries: list[ReportEntry]) -> str:
     cases = [_case(entry) for entry in entries] or [
         f"  <testcase name={_attribute('no findings')} classname={_attribute(path)}/>"
     ]
-    head = f'<testsuite name={_attribute(path)} tests="{len(cases)}" failures="{failures}" errors="0" skipped="0">'
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
+    head = f"<testsuite name={_attribute(path)} {counts}>"
     return "\n".join([head, *cases, "</testsuite>"])
 
 
@@ -75,8 +51,10 @@ def _case(entry: ReportEntry) -> str:
             for line in (f"{entry.path}:{entry.line}: {entry.message}", entry.advice, entry.evidence)
             if line
         )
-        inner = f"<failure type={_attribute(entry.risk.value)} message={_attribute(entry.message)}>{_text(body)}</failure>"
-    return f'  <testcase name={name} classname={_attribute(entry.path)} file={_attribute(entry.path)} line="{entry.line}">{inner}</testcase>'
+        kind = f"type={_attribute(entry.risk.value)} message={_attribute(entry.message)}"
+        inner = f"<failure {kind}>{_text(body)}</failure>"
+    path = _attribute(entry.path)
+    return f'  <testcase name={name} classname={path} file={path} line="{entry.line}">{inner}</testcase>'
 
 
 def _text(text: str) -> str:

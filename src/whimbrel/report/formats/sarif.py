@@ -1,4 +1,4 @@
-"""The faces for programs: JSON of our own and SARIF 2.1.0 (OASIS)."""
+"""SARIF 2.1.0 (OASIS) of a report."""
 
 from __future__ import annotations
 
@@ -21,46 +21,8 @@ LEVELS: Final = {
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def as_json(report: Report) -> str:
-    """One object; bytes beyond ASCII stand as Latin-1."""
-    return (
-        json.dumps(
-            {
-                "input": report.inputs,
-                "files": report.files,
-                "lines": report.lines,
-                "baselined": report.baselined,
-                "risks": {risk.value: count for risk, count in report.by_risk().items()},
-                "rules": report.by_rule(),
-                "findings": [_as_json(entry) for entry in report.entries],
-            },
-            indent=1,
-        )
-        + "\n"
-    )
-
-
-def _as_json(entry: ReportEntry) -> dict[str, Any]:
-    return {
-        "rule": entry.rule,
-        "file": entry.path,
-        "line": entry.line,
-        "included_from": entry.via or None,
-        "message": entry.message,
-        "advice": entry.advice,
-        "risk": entry.risk.value,
-        "note": entry.is_note,
-        "needs_review": entry.needs_review,
-        "fixable": entry.is_fixable,
-        "evidence": entry.evidence,
-        "text": entry.text,
-        "new": list(entry.new),
-        "decision": entry.decision,
-    }
-
-
-def sarif(report: Report) -> str:
-    """One run; rules are listed once, results point at them."""
+def render(report: Report) -> str:
+    """Return one run: rules are listed once, results refer to them by index."""
     rules = sorted({entry.rule for entry in report.entries})
     driver = {
         "name": "whimbrel",
@@ -101,11 +63,11 @@ def _result(entry: ReportEntry, rule: int) -> dict[str, Any]:
 
 
 def fingerprint(entry: ReportEntry) -> str:
-    """What stays when lines above come and go: rule, file and the text of the line."""
+    """Return a key that line numbers do not change: rule, file and the text of the line."""
     return f"{entry.rule}:{entry.path}:{entry.text}"
 
 
 def uri(path: str) -> str:
-    """*path* as a relative or file: reference."""
+    """Return *path* as a relative or file: URI reference."""
     quoted = quote(to_bytes(path), safe="/~")
     return f"file://{quoted}" if path.startswith("/") else quoted

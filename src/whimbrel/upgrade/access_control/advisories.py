@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from whimbrel.access.chains import admitted_overrides
+from whimbrel.access.sections import Override, absolute_path
 from whimbrel.base.dialect import V22
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.config.model import SectionKind
 from whimbrel.directives.spec import Context
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access
-from whimbrel.upgrade.access_control.chains import admitted_overrides
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
@@ -22,10 +23,9 @@ from whimbrel.upgrade.access_control.effective import (
     split_args,
 )
 from whimbrel.upgrade.access_control.replacement import Lines
-from whimbrel.upgrade.access_control.sections import AccessSection, absolute_path, open_branches
+from whimbrel.upgrade.access_control.sections import AccessSection, open_branches
 from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.overrides import Override
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
@@ -102,7 +102,7 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         entries = [
             word.lower()
-            for one in flatten_directives(analysis.solver.lines[section])
+            for one in flatten_directives(analysis.decisions.lines[section])
             if one.name == "allow"
             for word in split_args(one.args)[1:]
         ]
@@ -158,7 +158,7 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         if any(
             word.lower().startswith("env=")
-            for one in flatten_directives(analysis.solver.lines[section])
+            for one in flatten_directives(analysis.decisions.lines[section])
             if one.name in ("allow", "deny")
             for word in split_args(one.args)
         ):
@@ -188,7 +188,7 @@ def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
 def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
     """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""
     analysis = analyze_access(tree)
-    overrides = admitted_overrides(tree, analysis.inventory)
+    overrides = admitted_overrides(tree.root, analysis.inventory)
     by_lines = tree.has("loadmodule")  # else everything may be compiled in
     for section in analysis.inventory.sections:
         if section.kind is SectionKind.HTACCESS and section in overrides:
@@ -201,7 +201,7 @@ def _htaccess_finding(
     analysis: AccessAnalysis, section: AccessSection, override: Override, *, by_lines: bool
 ) -> Finding | None:
     bits = int(Context.OR_ALL) if override is None else sum(int(_BITS[name]) for name in override)
-    loaded = analysis.solver.decisions.environment_22.settings(V22).configuration.modules
+    loaded = analysis.decisions.cache.environment_22.settings(V22).configuration.modules
     catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
     refused_24: Statement | None = None
     for line in _all_statements(section.file.statements):

@@ -6,26 +6,23 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from whimbrel.access.chains import Bounds, find_chains
 from whimbrel.access.decision import Counterexample
+from whimbrel.access.sections import absolute_path
 from whimbrel.base.dialect import V24
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.execute import is_directory
 from whimbrel.config.model import SectionKind
 from whimbrel.upgrade.access_control import native
-from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, find_chains
+from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions
 from whimbrel.upgrade.access_control.conditional_edits import of_conditional
 from whimbrel.upgrade.access_control.edits import rendered, section_edits
 from whimbrel.upgrade.access_control.effective import flatten_directives
 from whimbrel.upgrade.access_control.fragment_context import password_area, surrounded, unmapped
 from whimbrel.upgrade.access_control.native import ALIAS, ERROR_500
 from whimbrel.upgrade.access_control.replacement import FILES, Repetition, Replacement, directory_of
-from whimbrel.upgrade.access_control.sections import (
-    AccessSection,
-    SectionInventory,
-    absolute_path,
-    find_sections,
-)
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory, find_sections
 from whimbrel.upgrade.access_control.shared_lines import disagreeing
 from whimbrel.upgrade.access_control.solver import SectionPlan, Solver
 from whimbrel.upgrade.access_control.unchanged_sections import SHARED, SPLIT, Left, left
@@ -48,10 +45,10 @@ class AccessAnalysis:
     has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
     """
 
-    inventory: SectionInventory
-    every: list[SectionChain]
-    chains: list[SectionChain]
-    solver: Solver
+    inventory: Inventory
+    every: list[Chain]
+    chains: list[Chain]
+    decisions: ChainDecisions
     plans: dict[AccessSection, SectionPlan]
     bounds: Bounds
     variants: Variants
@@ -66,7 +63,7 @@ class AccessAnalysis:
         self, tree: ConfigTree, section: AccessSection, replacement: Replacement | None = None
     ) -> tuple[FileEdit, ...]:
         """What makes the section's text say that, or *form*."""
-        if section in self.solver.failing_sections:
+        if section in self.decisions.failing_sections:
             return ()
         if section.choices or section.loses_lines:
             if replacement is None and not section.loses_lines and self._is_unchanged(section):
@@ -74,35 +71,35 @@ class AccessAnalysis:
             return of_conditional(
                 section,
                 replacement or self.plans[section].replacement,
-                self.solver.removed_names,
+                self.decisions.removed_names,
                 also_22=tree.options.also_22,
             )
         return section_edits(
             section,
             replacement or self.plans[section].replacement,
-            self.solver.unchanged_lines[section],
-            self.solver.removed_names,
+            self.decisions.unchanged_lines[section],
+            self.decisions.removed_names,
             also_22=tree.options.also_22,
         )
 
     def _is_unchanged(self, unit: AccessSection) -> bool:
         """Return True if the section has its own lines under each combination of its conditions."""
         first = self.equivalents.get(unit, (unit,))[0]
-        own = self.solver.control_lines
-        gone = any(line.name in self.solver.removed_names for line in self.solver.lines[unit])
+        own = self.decisions.control_lines
+        gone = any(line.name in self.decisions.removed_names for line in self.decisions.lines[unit])
         return not gone and all(
             self.solved[one].replacement == Replacement(own[one])
             for one in self.variants.of[first].values()
             if one in self.solved
         )
 
-    def chains_ending_at(self, section: AccessSection) -> list[SectionChain]:
+    def chains_ending_at(self, section: AccessSection) -> list[Chain]:
         """The chains that end with the section, for each combination of its conditions."""
         first, equivalent = self.equivalents.get(section, (section, None))
         first_chains = [
             chain
             for variant in self.variants.of[first].values()
-            for chain in self.solver.chains_by_end.get(variant, ())
+            for chain in self.decisions.chains_by_end.get(variant, ())
         ]
         return first_chains if equivalent is None else [chain_of(equivalent, chain) for chain in first_chains]
 
@@ -117,17 +114,17 @@ class AccessAnalysis:
                 (
                     example
                     for chain in self.chains_ending_at(section)
-                    if (example := self.solver.differs(chain, replacements)[1]) is not None
+                    if (example := self.decisions.differs(chain, replacements)[1]) is not None
                 ),
                 None,
             )
         return self._examples[first]
 
-    def served_by_22(self, unit: AccessSection) -> tuple[SectionChain, str] | None:
+    def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
         """A chain that ends with a guard, and a client whom 2.2 let in there."""
-        decisions = self.solver.decisions
+        decisions = self.decisions.cache
         for chain in self.chains_ending_at(unit):
-            before = self.solver.before_22(chain)
+            before = self.decisions.before_22(chain)
             if (
                 before is not None
                 and (example := decisions.difference(before, decisions.forbidden(V24.name))) is not None
@@ -138,7 +135,10 @@ class AccessAnalysis:
     def lone_reason(self, unit: AccessSection) -> str:
         """The lines of 2.4 that decide what the section's own lines did, for messages."""
         form = next(
-            iter(native.propose([self.solver.lines[unit]], native.AuthzContext(self.solver.modules_22))), ()
+            iter(
+                native.propose([self.decisions.lines[unit]], native.AuthzContext(self.decisions.modules_22))
+            ),
+            (),
         )
         return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
 
@@ -179,10 +179,10 @@ class AccessAnalysis:
         return (first.insert_before(text),) if first is not None else ()
 
 
-def chain_of(equivalent: EquivalentHost, chain: SectionChain) -> SectionChain:
+def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:
     """A chain of the first host as its twin has it."""
     sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
-    return SectionChain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
+    return Chain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
 
 
 def outermost(statement: Statement) -> Statement:
@@ -192,7 +192,7 @@ def outermost(statement: Statement) -> Statement:
     return statement
 
 
-def _first_section(found: SectionInventory) -> Statement | None:
+def _first_section(found: Inventory) -> Statement | None:
     """What holds the first section about access outside of .htaccess files."""
     return min(
         (
@@ -241,7 +241,7 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
 
 
 def _settled(
-    tree: ConfigTree, found: SectionInventory, twins: dict[Statement, EquivalentHost]
+    tree: ConfigTree, found: Inventory, twins: dict[Statement, EquivalentHost]
 ) -> AccessAnalysis | None:
     """What becomes of all sections; where conditions divide a section's answers, and no form is right for all of them, it is divided, then left."""
     like = {
@@ -250,7 +250,7 @@ def _settled(
         for first, own in equivalent.sections.items()
     }
     bounds = Bounds()
-    every = unmapped(tree, found, find_chains(tree, found, bounds, excluded=twins), bounds)
+    every = unmapped(tree, found, find_chains(tree.root, found, bounds, twins, tree.report_progress), bounds)
     first_of = {own: first for own, (first, _) in like.items()}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
@@ -289,8 +289,8 @@ def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
 
 def _analyze(
     tree: ConfigTree,
-    inventory: SectionInventory,
-    all_chains: list[SectionChain],
+    inventory: Inventory,
+    all_chains: list[Chain],
     staying: Left,
     split: set[AccessSection],
     first_by_section: dict[AccessSection, tuple[AccessSection, EquivalentHost]],
@@ -306,25 +306,27 @@ def _analyze(
     )
     area = password_area()
     known = [*inventory.sections, *(unit for unit in variants.units if variants.base[unit] is not unit), area]
-    solver = Solver(
+    decisions = ChainDecisions(
         known,
         [area, *variants.units],
         surrounded(tree, variants.chains, area),
         tree.modules,
         tree.root,
         _readable(tree),
-        compat_first=tree.options.style is Style.COMPAT,
         area=area,
-        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
-        step=tree.report_progress,
     )
-    solved = solver.solve()
+    solved = Solver(
+        decisions,
+        compat_first=tree.options.style is Style.COMPAT,
+        has_alias=tree.context is InputContext.SERVER and _first_section(inventory) is not None,
+        report_progress=tree.report_progress,
+    ).solve()
     plans = {unit: _joined(variants, unit, solved) for unit in units if unit.lines}
     return AccessAnalysis(
         inventory,
         all_chains,
         variants.chains,
-        solver,
+        decisions,
         plans,
         bounds,
         variants,
@@ -404,6 +406,6 @@ def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionP
 
 
 def _equivalent_chains(
-    equivalent: EquivalentHost, chains: list[tuple[SectionChain, Counterexample | None]]
-) -> list[tuple[SectionChain, Counterexample | None]]:
+    equivalent: EquivalentHost, chains: list[tuple[Chain, Counterexample | None]]
+) -> list[tuple[Chain, Counterexample | None]]:
     return [(chain_of(equivalent, chain), example) for chain, example in chains]

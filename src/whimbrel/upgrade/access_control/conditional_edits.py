@@ -8,13 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from whimbrel.access.layers import AccessLine
-from whimbrel.upgrade.access_control.conditions import (
-    TRANSPARENT,
-    Literal,
-    is_lost,
-    literal_of_line,
-    literals,
-)
 from whimbrel.upgrade.access_control.edits import differences, flat, guarded, repeated
 from whimbrel.upgrade.access_control.effective import CONTROL
 from whimbrel.upgrade.access_control.replacement import Replacement
@@ -25,6 +18,13 @@ from whimbrel.upgrade.access_control.sections import (
     open_branches,
 )
 from whimbrel.upgrade.model import FileEdit
+from whimbrel.upgrade.source.conditions import (
+    TRANSPARENT,
+    Literal,
+    is_lost,
+    literal_of_line,
+    literals,
+)
 from whimbrel.upgrade.source.config_tree import Statement
 
 Path = frozenset[Literal]

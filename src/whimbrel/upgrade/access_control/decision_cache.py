@@ -11,9 +11,10 @@ from typing import Final
 
 from whimbrel.access.atoms import Opaque
 from whimbrel.access.decide import AccessEnvironment, decide
-from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample, Space, Undecided
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample, Undecided
 from whimbrel.access.environment import BrokenHtaccess
 from whimbrel.access.layers import AccessLayer, AccessLine
+from whimbrel.access.space import Space
 from whimbrel.base.dialect import V22, V24, Dialect
 from whimbrel.base.errors import ConfigError
 from whimbrel.config.model import SectionKind

@@ -16,7 +16,6 @@ from whimbrel.upgrade.access_control.analysis import (
     analyze_access,
     persistent_cache,
 )
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.effective import (
     OTHER_METHODS,
     RECORD,
@@ -29,7 +28,7 @@ from whimbrel.upgrade.access_control.fragment_context import is_loose
 from whimbrel.upgrade.access_control.guards import is_guard
 from whimbrel.upgrade.access_control.native import ERROR_500
 from whimbrel.upgrade.access_control.replacement import Lines, Replacement
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 from whimbrel.upgrade.access_control.solver import SectionPlan
 from whimbrel.upgrade.access_control.trees import all_of, to_lines
 from whimbrel.upgrade.access_control.unchanged_sections import NEIGHBOUR
@@ -81,10 +80,10 @@ def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -
 
 def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> str:
     """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
-    lines = analysis.solver.lines[unit]
+    lines = analysis.decisions.lines[unit]
     if has_directive(lines, RECORD | {"satisfy"}):
         return "C17"
-    if any(line.name in analysis.solver.removed_names for line in lines):
+    if any(line.name in analysis.decisions.removed_names for line in lines):
         return "C16"
     return "C21" if has_directive(lines, {"require"}) and reason != NEIGHBOUR else ""
 
@@ -129,7 +128,7 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
 
 def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
     """The number of the rule that tells what happens to the section."""
-    lines, plan = analysis.solver.lines[section], analysis.plans[section]
+    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     requires = [directive.args for directive in flatten_directives(lines) if directive.name == "require"]
     if has_directive(lines, RECORD | {"satisfy"}):
         return _rule_of_lists(tree, analysis, section)
@@ -139,7 +138,7 @@ def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessS
         return "X08"
     if any(directive.args.startswith("dbm-") for directive in flatten_directives(plan.control)):
         return "C18"
-    if any(line.name in analysis.solver.removed_names for line in lines):
+    if any(line.name in analysis.decisions.removed_names for line in lines):
         return "C16"
     after = [directive.args for directive in flatten_directives(plan.control) if directive.name == "require"]
     if sorted(_normalized(text) for text in after) == sorted(_normalized(text) for text in requires):
@@ -148,7 +147,7 @@ def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessS
 
 
 def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    lines, plan = analysis.solver.lines[section], analysis.plans[section]
+    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     if _is_refused(lines):
         return "X10"
     if guide_replacement(analysis, section) is not None:
@@ -156,7 +155,7 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
     if (
         tree.options.style is Style.NATIVE
         and has_directive(plan.control, RECORD | {"satisfy"})
-        and section not in analysis.solver.failing_sections
+        and section not in analysis.decisions.failing_sections
     ):
         return "C17" if is_loose(tree, section) else "C20"
     if not has_directive(lines, {"satisfy"}) and _inherits_satisfy_any(analysis, section):
@@ -167,7 +166,7 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
 def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> bool:
     """Whether an outer section's Satisfy Any holds in the section."""
     states = (
-        merge_effective([analysis.solver.lines[u] for u in chain.sections])
+        merge_effective([analysis.decisions.lines[u] for u in chain.sections])
         for chain in analysis.chains_ending_at(section)[:3]
     )
     return any(rules.satisfy == "any" for state in states for rules in state.values())
@@ -179,7 +178,7 @@ def _normalized(text: str) -> str:
 
 def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines | None:
     """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
-    lines = analysis.solver.control_lines[section]
+    lines = analysis.decisions.control_lines[section]
     if section.choices or sorted(line.name for line in lines) != [
         "allow",
         "deny",
@@ -199,7 +198,7 @@ def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines
         or state.satisfy == "any"
     ):
         return None
-    around = native.AuthzContext(analysis.solver.modules_22)
+    around = native.AuthzContext(analysis.decisions.modules_22)
     by_host = native.host_tree(EffectiveRules("allow,deny", entries))
     return to_lines(all_of([by_host, next(native.user_tree(state.requires, around))]))
 
@@ -224,11 +223,11 @@ def section_finding(
     if guide is not None:
         return _guide_finding(tree, analysis, section, guide)
     edits = analysis.edits(tree, section)
-    if number == "X10" and _is_refused(analysis.solver.lines[section]):
+    if number == "X10" and _is_refused(analysis.decisions.lines[section]):
         return _refused_by_both(section, edits)
     if (
         plan.failing
-        and section in analysis.solver.failing_sections
+        and section in analysis.decisions.failing_sections
         and section.file.path in refused_files(tree)
     ):
         return None  # X22 tells of the whole file
@@ -394,18 +393,18 @@ def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
     return f"\n(with the addresses and names of the section {where}, which is like this one)"
 
 
-def _evidence(chain: SectionChain, example: str) -> str:
+def _evidence(chain: Chain, example: str) -> str:
     where = (chain.url or chain.path) + (f" ({chain.given})" if chain.given else "")
     return f"{where}: {example}" if example else f"{where}: 2.4 would not start"
 
 
 def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
-    lines, plan = analysis.solver.lines[section], analysis.plans[section]
+    lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
             return "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections otherwise than 2.2 did"
         return "Order, Allow, Deny and Satisfy are Require in 2.4"
-    if any(line.name in analysis.solver.removed_names for line in lines):
+    if any(line.name in analysis.decisions.removed_names for line in lines):
         return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
     text = "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
     return text + "".join(

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Final
 
+from whimbrel.access.chains import Bounds
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.lines import V22_LINES
 from whimbrel.syntax.tree import parse
-from whimbrel.upgrade.access_control.chains import Bounds, SectionChain
-from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, Inventory
 from whimbrel.upgrade.model import InputContext
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
 
@@ -35,7 +35,10 @@ _MAX_PAIRS: Final = 2000
 def password_area() -> AccessSection:
     """A section that no file holds: it asks for a password, in the same words for both versions."""
     return AccessSection(
-        SectionKind.DIRECTORY, SourceFile("", parse(b"", V22_LINES)), pattern="/", _access_lines=_PASSWORD
+        kind=SectionKind.DIRECTORY,
+        file=SourceFile("", parse(b"", V22_LINES)),
+        pattern="/",
+        _access_lines=_PASSWORD,
     )
 
 
@@ -45,21 +48,21 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
 
 
 def unmapped(
-    tree: ConfigTree, found: SectionInventory, chains: list[SectionChain], bounds: Bounds
-) -> list[SectionChain]:
+    tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bounds
+) -> list[Chain]:
     """Return *chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file.
 
     Any URL may lead to a directory of a fragment, and any file name may exist in it: such chains are certain.
     """
     chains = [*_with_any_name(tree, chains, bounds)]
-    by_file: dict[tuple[SourceFile, Statement | None], tuple[list[SectionChain], list[SectionChain]]] = {}
+    by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
         if is_loose(tree, last) and not last.in_htaccess and found.server_key(last.server) not in found.roots:
             kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
-    more: dict[tuple[AccessSection, ...], SectionChain] = {}
+    more: dict[tuple[AccessSection, ...], Chain] = {}
     for directories, locations in by_file.values():
         if len(directories) * len(locations) > _MAX_PAIRS:
             bounds.exceeded["not every <Location> of a fragment was tried with every directory"] = None
@@ -74,7 +77,7 @@ def unmapped(
     )
 
 
-def _with_any_name(tree: ConfigTree, chains: list[SectionChain], bounds: Bounds) -> Iterator[SectionChain]:
+def _with_any_name(tree: ConfigTree, chains: list[Chain], bounds: Bounds) -> Iterator[Chain]:
     """Yield *chains*; those in which a <Files> section meets a directory of the same fragment are certain."""
     left = _MAX_PAIRS
     for chain in chains:
@@ -88,7 +91,7 @@ def _with_any_name(tree: ConfigTree, chains: list[SectionChain], bounds: Bounds)
             yield chain
 
 
-def surrounded(tree: ConfigTree, chains: Iterable[SectionChain], area: AccessSection) -> list[SectionChain]:
+def surrounded(tree: ConfigTree, chains: Iterable[Chain], area: AccessSection) -> list[Chain]:
     """*chains*, and those of fragments once more below *area*; sure ones first."""
     found = list(chains)
     for chain in list(found):

@@ -13,11 +13,10 @@ from whimbrel.access.layers import AccessLayer
 from whimbrel.base.dialect import V24
 from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.upgrade.access_control.analysis import AccessAnalysis, analyze_access, persistent_cache
-from whimbrel.upgrade.access_control.chains import SectionChain
 from whimbrel.upgrade.access_control.effective import RECORD, has_directive
 from whimbrel.upgrade.access_control.findings import key_of
 from whimbrel.upgrade.access_control.replacement import Lines
-from whimbrel.upgrade.access_control.sections import AccessSection, to_access_lines
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, to_access_lines
 from whimbrel.upgrade.access_control.unchanged_sections import is_ambiguous, is_of_22
 from whimbrel.upgrade.model import Finding, Risk
 from whimbrel.upgrade.source.config_tree import ConfigTree
@@ -71,7 +70,7 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessS
             )
 
 
-def _other_words(chain: SectionChain) -> AccessSection | None:
+def _other_words(chain: Chain) -> AccessSection | None:
     """An outer section in the words of the other version than those of the last one."""
     last = _new(chain.last)
     if has_directive(last, RECORD) and not has_directive(last, {"require"}):
@@ -98,7 +97,7 @@ def _layer(unit: AccessSection) -> AccessLayer:
 
 def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
     """Return True if 2.4 refuses everybody."""
-    decisions = analysis.solver.decisions
+    decisions = analysis.decisions.cache
     after: AccessDecision | None = decisions.decision(
         V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers]
     )

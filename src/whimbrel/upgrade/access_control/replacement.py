@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.model import SectionKind
-from whimbrel.upgrade.access_control.chains import SectionChain
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
 
 Lines = tuple[AccessLine, ...]
 FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
@@ -62,7 +62,7 @@ def can_hold(holder: AccessSection, unit: AccessSection) -> bool:
     return unit.kind not in FILES or unit.server is None or unit.server is holder.server
 
 
-def holders(section: AccessSection, chain: SectionChain) -> list[AccessSection]:
+def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
     """The sections and files of *chain* whose folders tell it from others, shallow ones first."""
     own_directory = directory_of(section.outer) if section.outer is not None else ""
     by_directory: dict[str, AccessSection] = {}
@@ -79,7 +79,7 @@ def holders(section: AccessSection, chain: SectionChain) -> list[AccessSection]:
     return list(by_directory.values())
 
 
-def prefix_of(section: AccessSection, holder: AccessSection, chain: SectionChain) -> str | None:
+def prefix_of(section: AccessSection, holder: AccessSection, chain: Chain) -> str | None:
     """The holder's folder as *unit*'s pattern sees it: a path or a URL path, without a slash at its end; None where it can't be told."""
     directory = directory_of(holder)
     if section.kind in FILES:
@@ -110,7 +110,7 @@ _NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatc
 
 
 def merge_order(
-    chain: SectionChain, replacements: Mapping[AccessSection, Replacement]
+    chain: Chain, replacements: Mapping[AccessSection, Replacement]
 ) -> Iterator[tuple[AccessSection, Lines, bool]]:
     """The sections of a chain with their lines in the order of merging, repetitions included (told by True)."""
     index = {section: at for at, section in enumerate(chain.sections)}
@@ -138,12 +138,28 @@ def merge_order(
 
 
 def group_by_directory(
-    section: AccessSection, chains: Sequence[SectionChain]
-) -> list[tuple[AccessSection | None, list[SectionChain]]]:
+    section: AccessSection, chains: Sequence[Chain]
+) -> list[tuple[AccessSection | None, list[Chain]]]:
     """The chains by the deepest folder that tells them apart, shallow ones first."""
-    groups: dict[str, tuple[AccessSection | None, list[SectionChain]]] = {}
+    groups: dict[str, tuple[AccessSection | None, list[Chain]]] = {}
     for chain in chains:
         deepest = max(holders(section, chain), key=lambda u: len(directory_of(u)), default=None)
         key = directory_of(deepest) if deepest is not None else ""
         groups.setdefault(key, (deepest, []))[1].append(chain)
     return [groups[key] for key in sorted(groups, key=len)]
+
+
+@contextmanager
+def with_replacement(
+    replacements: dict[AccessSection, Replacement], section: AccessSection, replacement: Replacement
+) -> Iterator[None]:
+    """*forms* with that of one section for a while: a copy would cost as much as there are sections."""
+    previous = replacements.get(section)
+    replacements[section] = replacement
+    try:
+        yield
+    finally:
+        if previous is None:
+            del replacements[section]
+        else:
+            replacements[section] = previous

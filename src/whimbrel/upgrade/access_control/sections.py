@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whimbrel.access.chains import SectionChain
 from whimbrel.access.layers import AccessLayer, AccessLine, is_access_directive
+from whimbrel.access.sections import Override, RequestSection, SectionInventory, absolute_path
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.fnmatch import compile_fnmatch
 from whimbrel.base.lazy_dataclasses import dataclass, field, replace
-from whimbrel.base.regex import Regex, RegexError, compile_regex, without_end
+from whimbrel.base.regex import RegexError, compile_regex, without_end
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.conditions import (
+from whimbrel.upgrade.source.conditions import (
     TRANSPARENT,
     Condition,
     Literal,
@@ -24,6 +24,7 @@ from whimbrel.upgrade.access_control.conditions import (
     literals,
 )
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, SourceFile, Statement
+from whimbrel.upgrade.source.overrides import merge_overrides
 
 _KINDS: Final = {
     "<directory": SectionKind.DIRECTORY,
@@ -42,34 +43,50 @@ _MATCHES: Final = frozenset(
 )
 
 
-@dataclass(slots=True, eq=False)
-class AccessSection:
-    """One section (or .htaccess file) that can take part in a request; compared by identity.
+@dataclass(slots=True, eq=False, kw_only=True)
+class AccessSection(RequestSection):
+    """One section or .htaccess file with its lines about access and its statements in the source.
 
-    *statement* is the section's, None for a .htaccess file; *lines* are the statements directly in it that matter for access, conditional
-    branches opened; *branch* are those that 2.4 alone executes; *overrides* are its AllowOverride lines.  *pattern* as httpd keeps it: a directory
-    ends in ``/``; *folder* is that of a .htaccess file (with a slash at its end).  *outer* is the section or file that a <Files> stands in.
-    *server* is its <VirtualHost>.  *proxy*: a <Proxy> section.  *conditions* are those of the branches around it, within its server, of which the
-    text doesn't say whether they are taken; *choices* are those of the branches in it.  *unsettled* says why the section must stay as it is.
+    Attributes:
+        file: the file that the section stands in; the .htaccess file itself.
+        statement: the section; None for a .htaccess file.
+        conditions: the open conditions of the branches around the section, within its server.
+        unsettled: the reason why the section must keep its text.
+        lines: the statements about access directly in the section, those of open branches included.
+        lines_24_only: the statements about access that 2.4 alone executes.
+        override_lines: the AllowOverride lines of the section.
     """
 
-    kind: SectionKind
     file: SourceFile
     statement: Statement | None = None
-    pattern: str = ""
-    regex: Regex | None = None
-    fnmatch: bool = False
-    directory: str = ""
     outer: AccessSection | None = None
     server: Statement | None = None
-    is_proxy: bool = False
-    is_malformed: bool = False
     conditions: tuple[Literal, ...] = ()
     unsettled: str = ""
     lines: list[Statement] = field(default_factory=list)
     lines_24_only: list[Statement] = field(default_factory=list)
-    overrides: list[Statement] = field(default_factory=list)
+    override_lines: list[Statement] = field(default_factory=list)
     _access_lines: tuple[AccessLine, ...] | None = field(default=None, repr=False)
+
+    @property
+    def in_main_server(self) -> bool:
+        """Return True if the section belongs to every server."""
+        return self.in_htaccess or self.server is None
+
+    @property
+    def has_lines(self) -> bool:
+        """Return True if the section has lines about access."""
+        return bool(self.lines)
+
+    @property
+    def has_proxy_pass(self) -> bool:
+        """Return True if a ProxyPass line stands in the section."""
+        children = self.statement.children if self.statement is not None else ()
+        return any(child.name == "proxypass" for child in children)
+
+    def merge_override(self, override: Override) -> Override:
+        """Return *override* with the AllowOverride lines of the section merged."""
+        return merge_overrides(override, self.override_lines)
 
     @property
     def access_lines(self) -> tuple[AccessLine, ...]:
@@ -138,11 +155,6 @@ class AccessSection:
         )
 
     @property
-    def components(self) -> int:
-        """The order of directories."""
-        return 0 if self.pattern == "/" else self.pattern.count("/")
-
-    @property
     def is_upgraded(self) -> bool:
         """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
         return bool(self.lines_24_only) or any(is_24_only(line) for line in self.access_lines)
@@ -162,27 +174,6 @@ class AccessSection:
         return AccessLayer(
             self.access_lines if lines is None else lines, self.kind, self.in_htaccess, self.place
         )
-
-    def matches(self, text: str) -> bool:
-        """Whether the pattern fits *text*: a folder with its slash, a whole path, a file name or a URL path, as the kind wants."""
-        if self.is_malformed:
-            return False
-        if self.regex is not None:
-            return self.regex.search(text) is not None
-        if self.fnmatch:
-            return (
-                compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text)
-                is not None
-            )
-        if self.kind is SectionKind.LOCATION:
-            return _below(self.pattern, text)
-        return self.pattern == text
-
-
-def _below(prefix: str, url: str) -> bool:
-    return url.startswith(prefix) and (
-        prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/"
-    )
 
 
 _WORDS_24: Final = frozenset(
@@ -283,39 +274,19 @@ def _statements_24_only(statements: Iterable[Statement]) -> Iterator[Statement]:
             yield statement
 
 
-@dataclass(slots=True)
-class SectionInventory:
-    """All sections of an estate in reading order, and the names and folders that each server maps."""
-
-    sections: list[AccessSection] = field(default_factory=list)
-    servers: list[Statement] = field(default_factory=list)
-    roots: dict[int, str] = field(default_factory=dict)
-    aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-    _groups: dict[int, list[AccessSection]] = field(default_factory=dict, repr=False)
-
-    def server_key(self, server: Statement | None) -> int:
-        """What *roots* and *aliases* are keyed by; 0 is the main server."""
-        return 0 if server is None else id(server)
-
-    def of_server(self, server: Statement | None) -> tuple[list[AccessSection], list[AccessSection]]:
-        """The sections that every server has, .htaccess files among them, and those that are *server*'s alone."""
-        if not self._groups:
-            self._groups[0] = [
-                section for section in self.sections if section.in_htaccess or section.server is None
-            ]
-            for section in self.sections:
-                if section.server is not None and not section.in_htaccess:
-                    self._groups.setdefault(id(section.server), []).append(section)
-        return self._groups[0], [] if server is None else self._groups.get(id(server), [])
+Inventory = SectionInventory[AccessSection, Statement]
+Chain = SectionChain[AccessSection]
 
 
-def find_sections(tree: ConfigTree) -> SectionInventory:
+def find_sections(tree: ConfigTree) -> Inventory:
     """Walk the estate once."""
-    inventory = SectionInventory()
+    inventory: Inventory = SectionInventory()
     _walk(tree, inventory, tree.statements, None, None)
     for file in tree.files.values():
         if file.role is Role.HTACCESS:
-            section = AccessSection(SectionKind.HTACCESS, file, directory=file.directory.rstrip("/") + "/")
+            section = AccessSection(
+                kind=SectionKind.HTACCESS, file=file, directory=file.directory.rstrip("/") + "/"
+            )
             inventory.sections.append(section)
             _walk(tree, inventory, file.statements, None, section)
         elif file.role is Role.FRAGMENT:
@@ -325,7 +296,7 @@ def find_sections(tree: ConfigTree) -> SectionInventory:
 
 def _walk(
     tree: ConfigTree,
-    inventory: SectionInventory,
+    inventory: Inventory,
     statements: Iterable[Statement],
     server: Statement | None,
     section: AccessSection | None,
@@ -349,13 +320,13 @@ def _walk(
         elif section is not None and is_access_statement(statement):
             section.lines.append(statement)
         elif section is not None and name in ("allowoverride", "allowoverridelist"):
-            section.overrides.append(statement)
+            section.override_lines.append(statement)
         elif section is None:
             _record_mapping(tree, inventory, statement, server)
 
 
 def _record_mapping(
-    tree: ConfigTree, inventory: SectionInventory, statement: Statement, server: Statement | None
+    tree: ConfigTree, inventory: Inventory, statement: Statement, server: Statement | None
 ) -> None:
     words = statement.words()
     key = inventory.server_key(server)
@@ -365,20 +336,6 @@ def _record_mapping(
         inventory.aliases.setdefault(key, []).append(
             (words[0], absolute_path(tree.root, words[1], keep_slash=True))
         )
-
-
-def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
-    """*path* under the server root, without dots; *keep* a slash at its end."""
-    joined = path if path.startswith("/") else os.path.join(root or "/", path)
-    clean = re.sub(r"/+", "/", os.path.normpath(joined))
-    return clean + "/" if keep_slash and path.endswith("/") and clean != "/" else clean
-
-
-def ancestors(directory: str) -> Iterator[str]:
-    """The folders on the way to *folder*, from the root on, each with its slash."""
-    at = 0
-    while (at := directory.find("/", at) + 1) > 0:
-        yield directory[:at]
 
 
 def _section(
@@ -392,10 +349,10 @@ def _section(
     if by_regex and never_matches_end(tree, statement):
         pattern = without_end(pattern)
     section = AccessSection(
-        kind,
-        statement.file,
-        statement,
-        pattern,
+        kind=kind,
+        file=statement.file,
+        statement=statement,
+        pattern=pattern,
         outer=outer,
         server=server,
         is_proxy=statement.name in _PROXIES,

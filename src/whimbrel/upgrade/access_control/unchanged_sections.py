@@ -13,11 +13,10 @@ from typing import Final
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.tree import Node, Section
-from whimbrel.upgrade.access_control.chains import SectionChain
-from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, is_open, is_unclear
 from whimbrel.upgrade.access_control.effective import CONTROL, RECORD, has_directive
-from whimbrel.upgrade.access_control.sections import AccessSection, is_access_statement, open_branches
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, is_access_statement, open_branches
 from whimbrel.upgrade.access_control.variants import crowded
+from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, is_open, is_unclear
 from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile, Statement
 from whimbrel.upgrade.source.templates import TEMPLATE
 
@@ -45,7 +44,7 @@ Left = dict[AccessSection, str]
 def left(
     tree: ConfigTree,
     units: Sequence[AccessSection],
-    chains: Sequence[SectionChain],
+    chains: Sequence[Chain],
     like: Mapping[AccessSection, AccessSection],
     failed: Left,
 ) -> Left:
@@ -82,7 +81,7 @@ def left(
 
 def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
     """The .htaccess files, and the sections in them, in directories whose AllowOverride stands under an open condition."""
-    areas = [unit for unit in units if any(is_open(line) for line in unit.overrides)]
+    areas = [unit for unit in units if any(is_open(line) for line in unit.override_lines)]
     for unit in units if areas else ():
         file = unit if unit.outer is None else unit.outer
         if (
@@ -98,7 +97,7 @@ def _may_hold(area: AccessSection, directory: str) -> bool:
     return not is_plain or directory.startswith(area.pattern)
 
 
-def _neighbours(start: Iterable[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
+def _neighbours(start: Iterable[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
     """*start* and all sections that meet one of the result."""
     found = set(start)
     before = -1
@@ -110,7 +109,7 @@ def _neighbours(start: Iterable[AccessSection], chains: Sequence[SectionChain]) 
     return found
 
 
-def _behind(start: set[AccessSection], chains: Sequence[SectionChain]) -> set[AccessSection]:
+def _behind(start: set[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
     """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
     found = set(start)
     before = -1

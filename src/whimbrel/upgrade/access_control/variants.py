@@ -11,10 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.access_control.chains import SectionChain
-from whimbrel.upgrade.access_control.conditions import MAX_CONDITIONS, Condition, Literal
 from whimbrel.upgrade.access_control.replacement import Lines, Repetition, Replacement
-from whimbrel.upgrade.access_control.sections import AccessSection
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.source.conditions import MAX_CONDITIONS, Condition, Literal
 
 Key = tuple[tuple[Condition, bool], ...]
 
@@ -32,7 +31,7 @@ class Variants:
     def __init__(
         self,
         units: Sequence[AccessSection],
-        chains: Sequence[SectionChain],
+        chains: Sequence[Chain],
         split: Collection[AccessSection] = (),
     ) -> None:
         """*split*: the sections that may become something else for each combination of the conditions of sections around them."""
@@ -72,7 +71,7 @@ class Variants:
     def _restricted(self, unit: AccessSection, values: dict[Condition, bool]) -> Key:
         return tuple((condition, values[condition]) for condition in self._depends[unit])
 
-    def _chains(self, chain: SectionChain) -> Iterator[SectionChain]:
+    def _chains(self, chain: Chain) -> Iterator[Chain]:
         """The chain for each combination of the conditions that its sections depend on."""
         conditions = list(
             dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit])
@@ -93,9 +92,7 @@ class Variants:
             )
             speaking = tuple(variant for variant in units.values() if variant.access_lines)
             if speaking:
-                yield SectionChain(
-                    speaking, chain.url, chain.path, chain.is_certain, overrides, _given(values)
-                )
+                yield Chain(speaking, chain.url, chain.path, chain.is_certain, overrides, _given(values))
 
     # back -------------------------------------------------------------------------------------------
     def joined(self, unit: AccessSection, form_of: Callable[[AccessSection], Replacement]) -> Replacement:
@@ -113,9 +110,9 @@ class Variants:
         return Replacement(control, tuple(repeats))
 
 
-def _distinct(chains: Iterable[SectionChain]) -> list[SectionChain]:
+def _distinct(chains: Iterable[Chain]) -> list[Chain]:
     """One chain for each sequence of sections, sure ones first."""
-    best: dict[tuple[object, object], SectionChain] = {}
+    best: dict[tuple[object, object], Chain] = {}
     for chain in chains:
         known = best.get((chain.sections, chain.overrides))
         if known is None or (chain.is_certain and not known.is_certain):
@@ -179,7 +176,7 @@ def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[C
     return own
 
 
-def crowded(units: Iterable[AccessSection], chains: Iterable[SectionChain]) -> frozenset[AccessSection]:
+def crowded(units: Iterable[AccessSection], chains: Iterable[Chain]) -> frozenset[AccessSection]:
     """The sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
     own = own_conditions(units)
     return frozenset(
@@ -198,7 +195,7 @@ def _outer(unit: AccessSection) -> Iterator[AccessSection]:
 
 
 def _dependencies(
-    units: Sequence[AccessSection], chains: Sequence[SectionChain], split: Collection[AccessSection]
+    units: Sequence[AccessSection], chains: Sequence[Chain], split: Collection[AccessSection]
 ) -> dict[AccessSection, tuple[Condition, ...]]:
     own = own_conditions(units)
     found = {unit: dict(conditions) for unit, conditions in own.items()}

@@ -18,12 +18,13 @@ from whimbrel.access.atoms import HostIn, address_set
 from whimbrel.access.clients import addresses, hosts
 from whimbrel.access.layers import AccessLine
 from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.access.sections import absolute_path, ancestors
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.net import InvalidNetwork, Network, parse_network
 from whimbrel.config.model import SectionKind
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
+from whimbrel.upgrade.access_control.sections import AccessSection, Inventory
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 _PATHS: Final = frozenset(
@@ -97,7 +98,7 @@ class _HostProfile:
 class VhostEquivalence:
     """The hosts of an estate by what they have in common."""
 
-    def __init__(self, tree: ConfigTree, inventory: SectionInventory) -> None:
+    def __init__(self, tree: ConfigTree, inventory: Inventory) -> None:
         self.tree, self.inventory = tree, inventory
         shared, _ = inventory.of_server(None)
         lines = [line for section in shared for line in _flatten(section.access_lines)]
@@ -201,7 +202,7 @@ class VhostEquivalence:
             else section.pattern
         )
         outer = index[section.outer] if section.outer is not None else -1
-        overrides = tuple((line.name, line.args) for line in section.overrides)
+        overrides = tuple((line.name, line.args) for line in section.override_lines)
         texts = self._lines(section.access_lines, profile.names)
         conditions = (section.conditions, section.branches, section.loses_lines)
         return (

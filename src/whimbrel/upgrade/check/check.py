@@ -12,9 +12,10 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.config.options import LoadOptions
-from whimbrel.upgrade.check.fixpoint import READ_ERROR, upgrade
-from whimbrel.upgrade.model import Finding, Rule, UpgradeOptions
-from whimbrel.upgrade.rules import all_rules, messages
+from whimbrel.upgrade.check.fixpoint import upgrade
+from whimbrel.upgrade.model import READ_ERROR, Finding, UpgradeOptions
+from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules import all_rules, rules_of
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReportProgress, no_progress
 from whimbrel.upgrade.source.reading import Progress, Sources, described, read_config_tree
 from whimbrel.upgrade.source.suppressions import is_suppressed
@@ -86,15 +87,15 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
     A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
     settled.
     """
-    rules = wanted.rules()
+    rules, of_messages = wanted.rules(), rules_of("messages")
     found = [
         finding
         for rule in rules
-        if rule in messages.RULES
+        if rule in of_messages
         for finding in rule.check(tree)
         if not is_suppressed(finding, tree)
     ]
-    found += upgrade(tree, [rule for rule in rules if rule not in messages.RULES]).findings
+    found += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
     unique = {
         (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.selects(f.rule)
     }

@@ -16,7 +16,8 @@ from whimbrel.base.lazy_dataclasses import dataclass, field, replace
 from whimbrel.syntax.edits import Edit, Group, apply
 from whimbrel.upgrade.edits.conflicts import EditSelection, resolve_conflicts, to_manual, why_by_hand
 from whimbrel.upgrade.edits.diff import added_lines
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.line_map import LineEdits, LineMap
@@ -24,10 +25,6 @@ from whimbrel.upgrade.source.suppressions import is_suppressed
 
 MAX_SWEEPS: Final = 8
 MAX_ROUNDS: Final = 8
-READ_ERROR: Final = "READ"
-"""What stands for the number of a rule in findings about what couldn't be read."""
-NO_FIXPOINT: Final = "PASS"
-"""The same for edits that never come to an end."""
 
 DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
 """Asked before edits are made: the finding, maybe with other edits, or None to leave the text as it is."""

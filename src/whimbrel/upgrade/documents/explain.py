@@ -16,7 +16,7 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.catalogue import catalogue
 from whimbrel.catalogue.load import WHERE, DirectiveEntry, ModuleEntry
-from whimbrel.upgrade.model import Rule
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules import all_rules
 from whimbrel.upgrade.rules.modules.third_party import fate
 
@@ -116,7 +116,7 @@ def codes() -> dict[str, MessageCode]:
 
 @cache
 def message_patterns() -> tuple[MessagePattern, ...]:
-    """Return the patterns of messages.tsv in the order of the file."""
+    """Return the patterns of messages without AH code."""
     return tuple(
         MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2]))
         for line in _lines("messages.tsv")

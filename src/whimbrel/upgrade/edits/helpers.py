@@ -1,31 +1,19 @@
-"""Edits that several rules need: a line that goes, a line for the whole server; and whether a configuration is one of 2.4."""
+"""Edits that several rules share: replace, remove or insert lines, guarded by version where the result must serve 2.2 too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Edit
+from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import FileEdit
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import is_branch, main_statements
 
 GUARD_24: Final = "<IfModule mod_authz_core.c>"
 GUARD_22: Final = "<IfModule !mod_authz_core.c>"
-THIRD_PARTY_22: Final = frozenset(
-    {
-        "macro_module",
-        "proxy_html_module",
-        "xml2enc_module",
-        "lua_module",
-        "sed_module",
-        "proxy_fcgi_module",
-        "auth_form_module",
-        "remoteip_module",
-    }
-)
-"""Modules of 2.4 that were there for 2.2 too, from elsewhere: they show no version."""
-BRANCH_SECTIONS: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
+GUARD_END: Final = "</IfModule>"
 
 
 def replace_statement(tree: ConfigTree, line: Statement, lines: Iterable[str] = ()) -> tuple[FileEdit, ...]:
@@ -43,52 +31,6 @@ def source_lines(line: Statement) -> list[str]:
     data = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1")
     lines = [text.rstrip("\r") for text in data.rstrip("\r\n").split("\n")]
     return [lines[0].lstrip(" \t"), *lines[1:]]
-
-
-def is_24_config(tree: ConfigTree) -> bool:
-    """Whether the configuration loads modules that only 2.4 has: what it doesn't say means 2.4's defaults already."""
-    cached = tree.cache.get("is new")
-    if cached is None:
-        cached = tree.cache["is new"] = any(
-            _loads_24_module(line)
-            for line in tree.named("loadmodule", include_inactive=True)
-            if line.in_24 is not False
-        )
-    return bool(cached)
-
-
-def _loads_24_module(line: Statement) -> bool:
-    words = line.words()
-    if not words or words[0] in THIRD_PARTY_22:
-        return False
-    return catalogue("2.2").module(words[0]) is None and catalogue("2.4").module(words[0]) is not None
-
-
-def top_level(tree: ConfigTree) -> Iterator[Statement]:
-    """The statements of the configuration's files that stand in no section, Includes followed, in reading order."""
-    return _flatten(tree.statements)
-
-
-def _flatten(statements: Iterable[Statement]) -> Iterator[Statement]:
-    for statement in statements:
-        yield statement
-        if not statement.is_section:
-            yield from _flatten(statement.children)
-
-
-def is_branch(statement: Statement) -> bool:
-    """Whether it is a section that decides what is read, not where it holds."""
-    return statement.name in BRANCH_SECTIONS
-
-
-def main_statements(tree: ConfigTree) -> list[Statement]:
-    """The outermost statements of the main file alone."""
-    main_files = [
-        file
-        for file in tree.files.values()
-        if file.role is Role.MAIN and any(s.parent is None for s in file.statements)
-    ]
-    return [s for s in tree.statements if s.file is main_files[0]] if main_files else []
 
 
 def insert_for_server(tree: ConfigTree, lines: list[str]) -> tuple[Statement, FileEdit] | None:
@@ -118,6 +60,57 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
     return edit if not start else FileEdit(edit.path, Edit(start, start, edit.edit.text))
 
 
-def is_server_level(line: Statement) -> bool:
-    """Whether *line* stands at the level of the server, outside of virtual hosts and of sections that hold for some requests."""
-    return line.file.role is Role.MAIN and all(map(is_branch, line.enclosing()))
+def quote_arg(word: str) -> str:
+    """*word* as an argument, in quotes where it needs them; what getword makes of it is *word*."""
+    if word and not any(c in word for c in " \t\"'\\"):
+        return word
+    out = []
+    for at, c in enumerate(word):
+        follows = word[at + 1 : at + 2]
+        out.append("\\" + c if c == '"' or (c == "\\" and follows in ("\\", '"', "")) else c)
+    return '"' + "".join(out) + '"'
+
+
+def is_quotable(word: str) -> bool:
+    """Whether `quoted` has a form for *word* that httpd reads as the same."""
+    return getword(quote_arg(word))[0] == word
+
+
+def remove_line(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
+    """Take *line* away, or keep it for 2.2 alone."""
+    return replace_guarded(tree, line, ())
+
+
+def change_args(tree: ConfigTree, line: Statement, args: str) -> tuple[FileEdit, ...]:
+    """Give *line* other arguments; with the wish for both versions, 2.2 keeps the old ones."""
+    return (
+        replace_guarded(tree, line, [f"{line.node.name} {args}"])
+        if tree.options.also_22
+        else (line.replace_args(args),)
+    )
+
+
+def replace_guarded(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+    """Put *lines* in the place of *line*; with the wish for both versions, 2.2 keeps the old one."""
+    wanted = list(lines)
+    if not tree.options.also_22:
+        return (line.replace(wanted) if wanted else line.remove(),)
+    return line.insert_before([GUARD_22]), line.insert_after([GUARD_END, *_guarded_24(wanted)])
+
+
+def insert_below(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+    """Put *lines*, which only 2.4 takes, below *line*."""
+    return (line.insert_after(_with_guard(tree, lines)),)
+
+
+def insert_above(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
+    """Put *lines*, which only 2.4 takes, above *line*."""
+    return (line.insert_before(_with_guard(tree, lines)),)
+
+
+def _with_guard(tree: ConfigTree, lines: Iterable[str]) -> list[str]:
+    return _guarded_24(list(lines)) if tree.options.also_22 else list(lines)
+
+
+def _guarded_24(lines: list[str]) -> list[str]:
+    return [GUARD_24, *(f"    {line}" for line in lines), GUARD_END] if lines else []

@@ -9,9 +9,10 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import ModuleEntry, catalogue
-from whimbrel.upgrade.edits.helpers import insert_above_comment, is_branch, main_statements, top_level
+from whimbrel.upgrade.edits.helpers import insert_above_comment
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import is_branch, main_statements, top_level
 
 BUILT_IN: Final = frozenset(
     {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}

@@ -11,6 +11,7 @@ from typing import Final
 from whimbrel.base.errors import SourceLocation
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.built_in_modules import CONFIGURE_OPTION
 
 RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}
 """Modules that configure calls otherwise."""
@@ -72,7 +73,6 @@ DEFAULT: Final = frozenset(
 )
 """Modules that 2.4 builds, as files to load, unless told otherwise ("most")."""
 OFF_BY_DEFAULT: Final = frozenset({"asis", "imagemap", "cgi"})
-OPTION: Final = re.compile(r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
     """The script for 2.4.  Options that 2.4 doesn't know are taken out, those of other names renamed; all else stays byte for byte."""
     lines, findings, names = [], [], set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
-        match = None if line.lstrip().startswith("#") else OPTION.search(line)
+        match = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
         if match is None:
             lines.append(line)
             continue

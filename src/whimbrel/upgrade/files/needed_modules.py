@@ -14,8 +14,8 @@ from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.catalogue import ModuleEntry, catalogue
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.edits.load_module import LoadModuleLines, load_module_lines
-from whimbrel.upgrade.files.built_in_modules import is_windows
 from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 
 ALWAYS_LOADED: Final = frozenset({"core_module", "so_module", "http_module", "watchdog_module"})

@@ -1,17 +1,33 @@
 """Upgrade rules by area: one file for each row of the table of changes, named by its number.
 
-Public: all_rules().  A rule is a `Rule` with a check function that yields findings in the order of the files.
+Public: all_rules(), rules_of(area).  Both find the files of the areas; a rule is the `RULE` of its file, and no list names it.
 Each rule has a document in upgrade/documents/ whose examples are its tests.
 Must not import: check, apply, cli; another rule only for its tables.
 """
 
 from __future__ import annotations
 
-from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.rules import access, content, core, messages, modules, process, proxy, rewriting, tls
+import re
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Final
+
+from whimbrel.upgrade.rule import Rule
+
+_RULE_FILE: Final = re.compile(r"[crx]\d\d_")
 
 
+@cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule in the order of the numbers, C before R before X."""
-    areas = (access, content, core, messages, modules, process, proxy, rewriting, tls)
-    return tuple(sorted((rule for area in areas for rule in area.RULES), key=lambda rule: rule.number))
+    """Return every rule in the order of the numbers, C before R before X."""
+    areas = (module.name for module in iter_modules(__path__) if module.ispkg)
+    return tuple(sorted((rule for area in areas for rule in rules_of(area)), key=lambda rule: rule.number))
+
+
+@cache
+def rules_of(area: str) -> tuple[Rule, ...]:
+    """Return the rules of one sub-package, such as ``access``, in the order of the numbers."""
+    package = import_module(f"{__name__}.{area}")
+    names = sorted(module.name for module in iter_modules(package.__path__))
+    return tuple(import_module(f"{package.__name__}.{name}").RULE for name in names if _RULE_FILE.match(name))

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from whimbrel.upgrade.edits.rule_helpers import (
-    branches_of,
-    has_same_scope,
-    insert_above,
-    insert_below,
-    lines_for_24,
-    reading_order,
-    remove_line,
-    replace_guarded,
-)
+from whimbrel.upgrade.edits.helpers import insert_above, insert_below, remove_line, replace_guarded
 from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import branches_of, has_same_scope, lines_for_24, reading_order
 
 MAX_TRACE_LEVEL = 8
 """The highest trace level."""

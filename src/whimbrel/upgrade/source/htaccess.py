@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.access_control.conditions import is_open
+from whimbrel.upgrade.source.conditions import is_open
 from whimbrel.upgrade.source.config_tree import ConfigTree, ReadError, Role, Statement
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
 

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Final
 
-from whimbrel.upgrade.access_control.conditions import TRANSPARENT
+from whimbrel.access.sections import Override
+from whimbrel.upgrade.source.conditions import TRANSPARENT
 from whimbrel.upgrade.source.config_tree import Statement
-
-Override = frozenset[str] | None
-"""The classes in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride anywhere."""
 
 ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"})
 
@@ -43,11 +41,6 @@ def _classes(words: list[str]) -> frozenset[str]:
         elif low in ALL:
             classes.add(low)
     return frozenset(classes)
-
-
-def is_htaccess_ignored(override: Override) -> bool:
-    """Whether .htaccess files are not read."""
-    return override is not None and not override
 
 
 def admits(override: Override, kind: str) -> bool:

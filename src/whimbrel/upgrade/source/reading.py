@@ -23,6 +23,7 @@ from whimbrel.syntax.tree import Directive, Document, Malformed, Node, Section, 
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
 from whimbrel.upgrade.source.branches import Branches, Maybe, maybe_and
+from whimbrel.upgrade.source.built_in_modules import built_in_modules
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, ReadError, Role, SourceFile, Statement
 from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
@@ -143,8 +144,6 @@ def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> Confi
     """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is
     read again where there are any.
     """
-    from whimbrel.upgrade.files.built_in_modules import built_in_modules  # it needs the statements
-
     found = built_in_modules(reading.tree, sources.built_in)
     if not found.modules:
         reading.tree.built_in = found

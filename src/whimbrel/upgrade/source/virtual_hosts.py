@@ -17,8 +17,8 @@ from whimbrel.config.addresses import virtual_addresses
 from whimbrel.config.model import ANY, Address, Server
 from whimbrel.config.vhosts import VirtualHostTable
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.edits.helpers import is_branch
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import is_branch
 
 DEFINE_NAME: Final = "NamedHosts"
 """The -D name that brings back the virtual hosts that 2.2 never asked."""

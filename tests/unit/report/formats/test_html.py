@@ -1,4 +1,4 @@
-"""The page."""
+"""HTML page of a report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ VOID = {"meta", "br"}
 
 
 class Balance(HTMLParser):
-    """Elements that are open, what refers elsewhere, and all text."""
+    """Parser that records open elements, references to other documents, and all text."""
 
     def __init__(self) -> None:
         super().__init__()

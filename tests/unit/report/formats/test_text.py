@@ -1,4 +1,4 @@
-"""The face for people."""
+"""Text of a report."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.access_control.analysis import analyze_access
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.model import Style, UpgradeOptions
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 
@@ -78,7 +78,7 @@ def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path
     made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     forms = {unit: written.replacement for unit, written in made.plans.items()}
     assert made.chains
-    assert not [chain for chain in made.chains if made.solver.differs(chain, forms)[0]]
+    assert not [chain for chain in made.chains if made.decisions.differs(chain, forms)[0]]
     first = text_after(tmp_path, conf)
     assert text_after(tmp_path, first) == first
 
@@ -95,7 +95,7 @@ def test_a_file_that_2_2_refuses_stays_as_it_is(tmp_path: Path) -> None:
     read = read_config_tree(
         Sources(options=LoadOptions(server_root=from_system(str(tmp_path)))), UpgradeOptions()
     )
-    assert not upgrade(read, RULES).files
+    assert not upgrade(read, rules_of("access")).files
 
 
 def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
     files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
     made = analyze_access(estate(tmp_path, files))
     assert {len(chain.sections) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
-    assert not [chain for chain in made.chains if made.solver.differs(chain, made.variant_forms)[0]]
+    assert not [chain for chain in made.chains if made.decisions.differs(chain, made.variant_forms)[0]]
     after = text_after(tmp_path, conf)
     assert after.endswith("<Location /status>\nAuthMerging And\nRequire ip 10\n</Location>\n")
     assert "Require user qa" not in after.partition("</IfDefine>")[2]
@@ -141,7 +141,7 @@ def test_quotes_around_a_name_of_a_directory_say_nothing(tmp_path: Path) -> None
 
 
 def said(root: Path, conf: str) -> list[tuple[str, bool]]:
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}), RULES)
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}), rules_of("access"))
     return [(finding.message, finding.needs_review) for finding in result.findings]
 
 

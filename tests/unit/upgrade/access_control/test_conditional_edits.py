@@ -64,7 +64,7 @@ def test_a_branch_that_says_the_same_in_both_cases_goes(tmp_path: Path) -> None:
     conf = "<Location /a>\nOrder deny,allow\n<IfDefine X>\nAllow from 10\n</IfDefine>\nDeny from all\nAllow from 10\n</Location>\n"
     assert text_after(tmp_path, conf).count("If") in (0, 4)
     result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
-    assert not [chain for chain in result.chains if result.solver.differs(chain, result.variant_forms)[0]]
+    assert not [chain for chain in result.chains if result.decisions.differs(chain, result.variant_forms)[0]]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,6 @@ def test_every_combination_decides_as_before_and_a_second_time_changes_nothing(
     result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert any(chain.given for chain in result.chains)
     assert not result.left
-    assert not [chain for chain in result.chains if result.solver.differs(chain, result.variant_forms)[0]]
+    assert not [chain for chain in result.chains if result.decisions.differs(chain, result.variant_forms)[0]]
     first = text_after(tmp_path, conf)
     assert text_after(tmp_path, first) == first

@@ -7,14 +7,14 @@ from pathlib import Path
 from tests.unit.upgrade.estates import fragments
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 
 USER = "AuthType Basic\nAuthName x\nAuthUserFile /etc/users\nRequire valid-user\n"
 
 
 def after(root: Path, name: str, text: str) -> tuple[str, list[bool]]:
     """The text after an upgrade of the file alone, and of each finding whether it needs review."""
-    result = upgrade(fragments(root, {name: text}), RULES)
+    result = upgrade(fragments(root, {name: text}), rules_of("access"))
     return next(iter(result.files.values()), text.encode()).decode(), [
         finding.needs_review for finding in result.findings
     ]

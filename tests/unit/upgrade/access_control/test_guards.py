@@ -9,7 +9,7 @@ from tests.unit.upgrade.access_texts import MODULES, USER
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 
 MAIN = (
     "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
@@ -27,7 +27,7 @@ def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
             tmp_path,
             {"conf/httpd.conf": MODULES + MAIN, "htdocs/in/.htaccess": inner, "htdocs/in/.htpasswd": "a:b\n"},
         ),
-        RULES,
+        rules_of("access"),
     )
     text = found.files[str(tmp_path / "conf/httpd.conf")].decode()
     assert text.endswith('<Files ~ "^\\.ht">\nRequire all denied\n</Files>\n')

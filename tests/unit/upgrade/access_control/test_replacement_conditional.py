@@ -9,7 +9,7 @@ from tests.unit.upgrade.access_texts import MODULES, marks
 from tests.unit.upgrade.estates import estate
 
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.rules.access import RULES
+from whimbrel.upgrade.rules import rules_of
 
 ALICE = "AuthType Basic\nAuthName a\nAuthUserFile conf/users\nRequire user alice\n"
 BOB = "AuthType Basic\nAuthName a\nAuthUserFile conf/users\nRequire user bob\n"
@@ -30,7 +30,7 @@ def served(root: Path, conf: str) -> str:
 
 def upgraded(root: Path, conf: str) -> str:
     """The new text of the main file."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + served(root, conf)}), RULES)
+    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + served(root, conf)}), rules_of("access"))
     return result.files[f"{root}/conf/httpd.conf"].decode()
 
 

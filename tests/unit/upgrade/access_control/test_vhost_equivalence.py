@@ -186,7 +186,9 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
         for unit, form in together.replacements.items()
     }
     assert len(alone.chains) > len(together.chains)
-    assert not [chain for chain in alone.chains if chain.is_certain and alone.solver.differs(chain, forms)[0]]
+    assert not [
+        chain for chain in alone.chains if chain.is_certain and alone.decisions.differs(chain, forms)[0]
+    ]
 
 
 def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.check.fixpoint import NO_FIXPOINT, READ_ERROR, RuleError, upgrade
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.check.fixpoint import RuleError, upgrade
+from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 MAIN = "conf/httpd.conf"

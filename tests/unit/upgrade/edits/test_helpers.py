@@ -11,17 +11,12 @@ from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.edits.helpers import (
     insert_above_comment,
     insert_for_server,
-    is_24_config,
-    is_server_level,
-    main_statements,
     replace_statement,
     source_lines,
-    top_level,
 )
 from whimbrel.upgrade.model import FileEdit, UpgradeOptions
 from whimbrel.upgrade.source.config_tree import ConfigTree
-
-NEW = "LoadModule authz_core_module modules/mod_authz_core.so\n"
+from whimbrel.upgrade.source.queries import main_statements
 
 
 def after(found: ConfigTree, *edits: FileEdit) -> str:
@@ -52,21 +47,6 @@ def test_a_line_of_several_lines_keeps_them(tmp_path: Path) -> None:
     assert source_lines(next(found.named("old"))) == ["Old \\", "    w"]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        (NEW, True),
-        ("LoadModule alias_module modules/mod_alias.so\n", False),
-        ("", False),
-        ("LoadModule php5_module modules/libphp5.so\n", False),
-        (f"<IfVersion >= 2.4>\n{NEW}</IfVersion>\n", True),
-        (f"<IfVersion < 2.4>\n{NEW}</IfVersion>\n", False),
-    ],
-)
-def test_what_loads_new_modules_is_new(tmp_path: Path, text: str, wanted: bool) -> None:
-    assert is_24_config(estate(tmp_path, {"conf/httpd.conf": text})) is wanted
-
-
 def test_lines_for_the_server_stand_before_its_sections(tmp_path: Path) -> None:
     found = estate(
         tmp_path,
@@ -90,29 +70,6 @@ def test_fragments_have_no_server(tmp_path: Path) -> None:
     found = fragments(tmp_path, {"conf/site.conf": "A x\n"})
     assert insert_for_server(found, ["New"]) is None
     assert main_statements(found) == []
-
-
-def test_the_level_of_the_server(tmp_path: Path) -> None:
-    found = estate(
-        tmp_path,
-        {
-            "conf/httpd.conf": "A x\n<IfModule y>\nB\n</IfModule>\n<VirtualHost *>\nC\n</VirtualHost>\nInclude conf/more\n",
-            "conf/more": "D\n",
-        },
-    )
-    assert {name: is_server_level(next(found.named(name, include_inactive=True))) for name in "abcd"} == {
-        "a": True,
-        "b": True,
-        "c": False,
-        "d": True,
-    }
-    assert [statement.name for statement in top_level(found)] == [
-        "a",
-        "<ifmodule",
-        "<virtualhost",
-        "include",
-        "d",
-    ]
 
 
 @pytest.mark.parametrize(

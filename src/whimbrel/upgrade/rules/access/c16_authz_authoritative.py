@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.findings import findings_of_rule
-from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.access_control.findings import findings_of_rule
 from whimbrel.upgrade.access_control.half_migrated import half_migrated
-from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

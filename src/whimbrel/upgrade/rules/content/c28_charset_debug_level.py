@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.content.debug_level import findings
 from whimbrel.upgrade.source.config_tree import ConfigTree
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.upgrade.files.davlock import LockDatabase, recognize
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import lines_for_24, remove_line, server_of
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import remove_line
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 TRACE: Final = 7
 LEVELS: Final = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import change_args, is_quotable, quote_arg
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import change_args, is_quotable, quote_arg
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 SAFE_NAME: Final = re.compile(r"[\w-]+\Z", re.ASCII)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import change_args, is_module_missing, quote_arg, remove_line
-from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import change_args, quote_arg, remove_line
+from whimbrel.upgrade.model import Finding, InputContext, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.htaccess import accepts_directive
+from whimbrel.upgrade.source.queries import is_module_missing
 
 FILTERS: Final = {
     "deflate": (

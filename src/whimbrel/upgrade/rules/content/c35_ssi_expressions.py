@@ -1,155 +1,18 @@
-"""C35 and C49: `#if expr` has another language; SSILegacyExprParser keeps the old one.
-
-Documents: documents/C35-ssi-expressions.md, documents/C49-ssi-error-documents.md
-"""
+"""C35: `#if expr` has another language; SSILegacyExprParser selects the language of 2.2.  Document: documents/C35-ssi-expressions.md"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import (
-    at_server_level,
-    has_same_scope,
-    insert_below,
-    is_module_missing,
-    lines_for_24,
-    scope_of,
-    server_of,
-)
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
-from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
-from whimbrel.upgrade.source.htaccess import accepts_directive
-
-LEGACY: Final = "SSILegacyExprParser On"
-EVERYWHERE: Final = ("<Directory />", f"    {LEGACY}", "</Directory>")
-SOURCES: Final = (
-    "addoutputfilter",
-    "setoutputfilter",
-    "addoutputfilterbytype",
-    "addhandler",
-    "sethandler",
-    "addtype",
-    "xbithack",
-    "filterprovider",
-)
-
-
-def parses(line: Statement) -> bool:
-    """Whether *line* sends files through mod_include."""
-    words = [word.lower() for word in line.words()]
-    if not words:
-        return False
-    if line.name == "xbithack":
-        return words[0] in ("on", "full")
-    if line.name in ("addhandler", "sethandler", "addtype"):
-        return words[0] in ("server-parsed", "text/x-server-parsed-html")
-    return (
-        "includes" in words[line.name == "filterprovider" :][0].split(";")
-        if len(words) > (line.name == "filterprovider")
-        else False
-    )
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rule import Rule
+from whimbrel.upgrade.rules.content.ssi import findings_of_conditions
+from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """One line for each place that has SSI; where the whole server has it, one for all."""
-    return (finding for finding in _findings(tree) if finding.rule == "C35")
-
-
-def check_errors(tree: ConfigTree) -> Iterator[Finding]:
-    """The same for the folders of error documents."""
-    return (finding for finding in _findings(tree) if finding.rule == "C49")
-
-
-def _findings(tree: ConfigTree) -> Iterator[Finding]:
-    sources = [line for line in tree.named(*SOURCES) if parses(line)]
-    main = [line for line in sources if at_server_level(line) and server_of(line) is None]
-    if main:
-        if not _has_legacy_parser(tree, None):
-            yield _finding("C35", main[0], insert_below(tree, main[0], EVERYWHERE), Safety.SAFE)
-        return
-    errors = set(_error_directories(tree))
-    done: list[Statement] = []
-    for line in sources:
-        if any(has_same_scope(line, other) for other in done):
-            continue
-        done.append(line)
-        yield from _place_findings(tree, line, errors)
-
-
-def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iterator[Finding]:
-    if line.file.role is Role.FRAGMENT and scope_of(line) is None:
-        yield _finding("C35", line, (), Safety.MANUAL)
-    elif at_server_level(line):
-        if not _has_legacy_parser(tree, server_of(line)):
-            yield _finding("C35", line, insert_below(tree, line, EVERYWHERE), Safety.SAFE)
-    elif not any(has_same_scope(line, other) for other in lines_for_24(tree, "ssilegacyexprparser")):
-        scope = scope_of(line)
-        directory = (
-            scope.args.strip().strip('"').rstrip("/")
-            if scope is not None and scope.name == "<directory"
-            else ""
-        )
-        rule = "C49" if directory in errors else "C35"
-        unsure = rule == "C49" or line.file.role is Role.HTACCESS
-        if line.file.role is Role.HTACCESS and is_module_missing(tree, "include_module"):
-            return  # nothing parses there
-        if accepts_directive(tree, line, "limit"):
-            yield _finding(
-                rule, line, insert_below(tree, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE
-            )
-        else:
-            yield _finding(rule, line, (), Safety.MANUAL)
-
-
-def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:
-    advice = f"{LEGACY}, or rewrite the conditions"
-    if rule == "C49":
-        advice = f"{LEGACY} for error documents that came with 2.2; take the line away for those of 2.4"
-    elif line.file.role is Role.HTACCESS:
-        advice = f"{LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
-    return Finding(
-        rule,
-        line.place,
-        "SSI conditions (#if expr) are read by another parser in 2.4",
-        advice,
-        Risk.CHANGES,
-        safety,
-        edits,
-    )
-
-
-def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
-    """Whether the whole *server*, or the main one, has the old parser already."""
-    for line in lines_for_24(tree, "ssilegacyexprparser"):
-        scope = scope_of(line)
-        if (
-            scope is not None
-            and scope.name == "<directory"
-            and scope.args.strip().strip('"') == "/"
-            and server_of(line) in (server, None)
-        ):
-            return True
-    return False
-
-
-def _error_directories(tree: ConfigTree) -> Iterator[str]:
-    """The folders that the configuration serves its error documents from."""
-    urls = [
-        words[1]
-        for line in tree.named("errordocument")
-        if len(words := line.words()) > 1 and words[1].startswith("/")
-    ]
-    for line in tree.named("alias"):
-        words = line.words()
-        if len(words) == 2 and any(url.startswith(words[0].rstrip("/") + "/") for url in urls):
-            yield words[1].rstrip("/")
+    """Yield a finding for each place with SSI that holds no error documents."""
+    yield from findings_of_conditions(tree, "C35")
 
 
 RULE = Rule("C35", "ssi-expressions", "SSI conditions have another language", check)
-ERRORS = Rule(
-    "C49",
-    "ssi-error-documents",
-    "Error documents in several languages need the old SSI conditions",
-    check_errors,
-)

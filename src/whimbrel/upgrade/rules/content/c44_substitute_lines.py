@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.rule_helpers import has_same_scope, insert_below, lines_for_24, scope_of
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_below
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
 from whimbrel.upgrade.source.htaccess import accepts_directive
+from whimbrel.upgrade.source.queries import has_same_scope, lines_for_24, scope_of
 
 WANTED = "SubstituteMaxLineLength 1g"
 

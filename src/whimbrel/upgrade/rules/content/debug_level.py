@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.rule_helpers import change_args, quote_arg
+from whimbrel.upgrade.edits.helpers import change_args, quote_arg
 from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
 from whimbrel.upgrade.rules.log_levels import add_log_level, replace_with_log_level
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_for_server
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
 
 WORDS = "INode MTime Size"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """A server without FileETag of its own; in .htaccess files and fragments the default comes from the server."""
-    if is_24_config(tree) or any(map(is_server_level, tree.named("fileetag"))):
+    if is_24_config(tree) or any(map(is_in_main_server, tree.named("fileetag"))):
         return
     place = insert_for_server(tree, [f"FileETag {WORDS}"])
     if place is not None:

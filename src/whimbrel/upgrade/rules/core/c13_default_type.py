@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level, replace_statement
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_for_server, replace_statement
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
 
 
 def line_for(kind: str) -> str:
@@ -22,7 +24,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         kind = "".join(line.words()[:1])
         if kind.lower() != "none":
             yield _finding(tree, line, kind, is_only_type=len(kinds) == 1)
-    if tree.options.exact and not is_24_config(tree) and not any(map(is_server_level, lines)):
+    if tree.options.exact and not is_24_config(tree) and not any(map(is_in_main_server, lines)):
         yield from _unset_default(tree)
 
 
@@ -52,7 +54,9 @@ def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool
 
 
 def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
-    if any("expr=-z %{CONTENT_TYPE}" in line.args for line in tree.named("header") if is_server_level(line)):
+    if any(
+        "expr=-z %{CONTENT_TYPE}" in line.args for line in tree.named("header") if is_in_main_server(line)
+    ):
         return
     place = insert_for_server(tree, [line_for("text/plain")])
     if place is not None and place[0].file.role is Role.MAIN:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.edits.helpers import is_24_config, main_statements, replace_statement
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import replace_statement
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import is_24_config, main_statements
 from whimbrel.upgrade.source.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
 DIFFERENT: Final = (

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 SINCE: Final = 39

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from whimbrel.config.execute import root_relative
 from whimbrel.syntax.words import getword
-from whimbrel.upgrade.edits.helpers import insert_for_server, is_24_config, is_server_level, main_statements
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_for_server
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -16,7 +18,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     if is_24_config(tree) or not main_statements(tree):
         return
     plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
-    if any(map(is_server_level, plain)):
+    if any(map(is_in_main_server, plain)):
         return
     covered = [path for line in plain for path in _directories(line)]
     uncovered = [

@@ -10,7 +10,8 @@ from whimbrel.config.execute import root_relative
 from whimbrel.config.includes import has_wildcards
 from whimbrel.syntax.words import getword
 from whimbrel.upgrade.edits.helpers import replace_statement
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from whimbrel.catalogue import DirectiveEntry, catalogue
 from whimbrel.upgrade.edits.helpers import replace_statement
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.core.x01_mixed_options import NAMES
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 

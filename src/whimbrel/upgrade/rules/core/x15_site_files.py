@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.base.errors import SourceLocation
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")

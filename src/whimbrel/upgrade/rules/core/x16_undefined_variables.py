@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.model import Finding, InputContext, Risk, Rule
+from whimbrel.upgrade.model import Finding, InputContext, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})

@@ -1,8 +1,6 @@
-"""Messages and symptoms of an upgrade."""
+"""Upgrade rules about messages: what 2.4 logs when it reads the text of 2.2, and log formats.
 
-from __future__ import annotations
-
-from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.rules.messages import c50_start_up_messages, c51_symptoms, c52_log_formats
-
-RULES: tuple[Rule, ...] = (c50_start_up_messages.RULE, c51_symptoms.RULE, c52_log_formats.RULE)
+Public: the `RULE` of each file; upgrade.rules.rules_of("messages") finds them.
+They read the text as it is: upgrade.check runs them before any edit.
+Must not import: check, apply, cli; other areas of rules.
+"""

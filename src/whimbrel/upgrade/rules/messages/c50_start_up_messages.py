@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.edits.load_module import load_module_lines
-from whimbrel.upgrade.edits.rule_helpers import is_module_missing
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import is_module_missing
 
 INVALID: Final = (
     "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.helpers import is_24_config
-from whimbrel.upgrade.edits.rule_helpers import lines_for_24
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import is_24_config, lines_for_24
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import replace
-from whimbrel.upgrade.edits.helpers import is_24_config, main_statements
 from whimbrel.upgrade.files.config_nice import translate
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:

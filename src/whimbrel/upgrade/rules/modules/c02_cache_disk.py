@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

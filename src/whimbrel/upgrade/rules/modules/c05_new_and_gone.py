@@ -8,7 +8,8 @@ from typing import Final
 from whimbrel.upgrade.edits.helpers import replace_statement
 from whimbrel.upgrade.edits.load_module import load_module_lines
 from whimbrel.upgrade.files.needed_modules import missing_module_findings
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import root_relative
 from whimbrel.upgrade.files.password_file import examine
-from whimbrel.upgrade.model import Finding, Rule
+from whimbrel.upgrade.model import Finding
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

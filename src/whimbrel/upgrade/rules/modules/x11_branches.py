@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.c05_new_and_gone import GONE
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.upgrade.edits.helpers import replace_statement
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 MODULES: Final = re.compile(

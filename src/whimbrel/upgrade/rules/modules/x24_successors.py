@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.edits.helpers import THIRD_PARTY_22, is_24_config
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.modules.third_party import fate
 from whimbrel.upgrade.rules.modules.x19_remote_address import MODULES as REMOTE
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_24_config
 
 OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
 """Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""

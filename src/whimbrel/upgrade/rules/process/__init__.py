@@ -1,28 +1,6 @@
-"""Processes, connections, user and locks."""
+"""Upgrade rules about processes: MPM limits, user and locks, keep-alive, piped logs, old names of directives.
 
-from __future__ import annotations
-
-from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.rules.process import (
-    c07_max_requests_per_child,
-    c08_max_clients,
-    c12_keep_alive,
-    c15_mutexes,
-    c45_unixd,
-    c47_piped_logs,
-    c53_older_than_22,
-    c54_old_names,
-    x23_log_level,
-)
-
-RULES: tuple[Rule, ...] = (
-    c07_max_requests_per_child.RULE,
-    c08_max_clients.RULE,
-    c12_keep_alive.RULE,
-    c15_mutexes.RULE,
-    c45_unixd.RULE,
-    c47_piped_logs.RULE,
-    c53_older_than_22.RULE,
-    c54_old_names.RULE,
-    x23_log_level.RULE,
-)
+Public: the `RULE` of each file; upgrade.rules.rules_of("process") finds them.
+The rules share the edits of upgrade.edits and the queries of upgrade.source.queries.
+Must not import: check, apply, cli; other areas of rules.
+"""

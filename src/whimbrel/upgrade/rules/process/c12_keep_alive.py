@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 

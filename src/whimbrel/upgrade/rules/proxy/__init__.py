@@ -1,18 +1,6 @@
-"""Proxies, balancers and caches."""
+"""Upgrade rules about proxies and caches: balancers, SCGI, mod_cache and mod_mem_cache.
 
-from __future__ import annotations
-
-from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.rules.proxy import (
-    c26_session_identifiers,
-    c27_cache_forward_proxy,
-    c37_scgi_path_info,
-    x07_cache_in_memory,
-)
-
-RULES: tuple[Rule, ...] = (
-    c26_session_identifiers.RULE,
-    c27_cache_forward_proxy.RULE,
-    c37_scgi_path_info.RULE,
-    x07_cache_in_memory.RULE,
-)
+Public: the `RULE` of each file; upgrade.rules.rules_of("proxy") finds them.
+The rules share the edits of upgrade.edits and the queries of upgrade.source.queries.
+Must not import: check, apply, cli; other areas of rules.
+"""

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import (
-    BRANCH_SECTIONS,
-    has_same_scope,
-    insert_above,
-    lines_for_24,
-    server_of,
-)
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_above
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import BRANCH_SECTIONS, has_same_scope, lines_for_24, server_of
 
 WANTED: Final = "SetEnvIf Request_URI ^ proxy-scgi-pathinfo=1"
 VARIABLE: Final = "proxy-scgi-pathinfo"

@@ -1,18 +1,6 @@
-"""Rewritten URLs: differences beyond the table of changes, under numbers of their own."""
+"""Upgrade rules about mod_rewrite and mod_alias: unsafe URLs, patterns, redirects.
 
-from __future__ import annotations
-
-from whimbrel.upgrade.model import Rule
-from whimbrel.upgrade.rules.rewriting import (
-    r01_unsafe_urls,
-    r02_redirect_queries,
-    r03_compared_case,
-    r04_no_slash,
-)
-
-RULES: tuple[Rule, ...] = (
-    r01_unsafe_urls.RULE,
-    r02_redirect_queries.RULE,
-    r03_compared_case.RULE,
-    r04_no_slash.RULE,
-)
+Public: the `RULE` of each file; upgrade.rules.rules_of("rewriting") finds them.
+lines and patterns read RewriteRule and RewriteCond for all of them.
+Must not import: check, apply, cli; other areas of rules.
+"""

@@ -10,9 +10,9 @@ from typing import Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.mappers.mod_rewrite.args import Line, split_flags, split_line
 from whimbrel.syntax import spans
-from whimbrel.upgrade.edits.rule_helpers import reading_order
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import reading_order
 
 BLANK: Final = " "
 MARK: Final = "?"

@@ -8,8 +8,9 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.modules.mappers.mod_rewrite.args import split_flags
-from whimbrel.upgrade.edits.rule_helpers import at_server_level, change_args, replace_guarded
-from whimbrel.upgrade.model import FileEdit, Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import change_args, replace_guarded
+from whimbrel.upgrade.model import FileEdit, Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.rewriting.lines import (
     BLANK,
     MARK,
@@ -21,6 +22,7 @@ from whimbrel.upgrade.rules.rewriting.lines import (
     with_flags,
 )
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import has_server_context
 
 REFERENCES: Final = ("$", "%")
 REQUEST: Final = "the_request"
@@ -227,7 +229,7 @@ def _prefix(rule: RewriteLine) -> RequiredFlags | None:
     """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
     if (
         rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough")
-        or not at_server_level(rule.line)
+        or not has_server_context(rule.line)
         or rule.redirects
     ):
         return None

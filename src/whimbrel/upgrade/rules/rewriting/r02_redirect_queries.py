@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.modules.mappers.mod_rewrite.args import Line, split_flags
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.rewriting.lines import MARK, RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 from whimbrel.upgrade.source.config_tree import ConfigTree

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whimbrel.modules.mappers.mod_rewrite.args import split_flags, split_line
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.rewriting.lines import without_flags
 from whimbrel.upgrade.source.config_tree import ConfigTree
 

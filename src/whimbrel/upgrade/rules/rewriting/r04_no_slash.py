@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import at_server_level
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.rules.rewriting.lines import RewriteLine, rewrite_rules
 from whimbrel.upgrade.rules.rewriting.patterns import group_text
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import has_server_context
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -20,7 +21,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for rule in rewrite_rules(tree):
         if (
             rule.substitutes
-            and at_server_level(rule.line)
+            and has_server_context(rule.line)
             and not rule.redirects
             and not rule.has("p", "proxy")
             and _may_lack(rule)

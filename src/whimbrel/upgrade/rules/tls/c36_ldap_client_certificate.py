@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.rule_helpers import at_server_level, replace_guarded, scope_of, server_of
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import replace_guarded
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import has_server_context, scope_of, server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Every line in a server or virtual host; those of one server go into one section."""
-    lines = [line for line in tree.named("ldaptrustedclientcert") if at_server_level(line)]
+    lines = [line for line in tree.named("ldaptrustedclientcert") if has_server_context(line)]
     for line in lines:
         wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]
         yield Finding(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import insert_below, lines_for_24, server_of
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_below
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
+from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 MODE: Final = "chain no_crl_for_cert_ok"
 """What 2.2 did: certificates of the whole chain, and one for which there is no list is good."""

@@ -6,15 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import (
-    at_server_level,
-    change_args,
-    insert_below,
-    lines_for_24,
-    server_of,
-)
-from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import change_args, insert_below
+from whimbrel.upgrade.model import FileEdit, Finding, InputContext, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import has_server_context, lines_for_24, server_of
 
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
 LEGACY: Final = "LegacyDNStringFormat"
@@ -37,7 +33,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         options_24 = [
             line
             for line in lines_for_24(tree, "ssloptions")
-            if at_server_level(line) and server_of(line) in (server, None)
+            if has_server_context(line) and server_of(line) in (server, None)
         ]
         server_options = [line for line in options_24 if server_of(line) is server]
         if any(_legacy(line) for line in (server_options or options_24)) or any(

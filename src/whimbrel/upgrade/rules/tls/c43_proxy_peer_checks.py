@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from whimbrel.upgrade.edits.rule_helpers import insert_below, lines_for_24, server_of
-from whimbrel.upgrade.model import Finding, Risk, Rule, Safety
+from whimbrel.upgrade.edits.helpers import insert_below
+from whimbrel.upgrade.model import Finding, Risk, Safety
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
+from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 NAMES: Final = ("SSLProxyCheckPeerName", "SSLProxyCheckPeerCN")
 """Either of them Off switches the check of the name off."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whimbrel.upgrade.edits.rule_helpers import at_server_level, scope_of
-from whimbrel.upgrade.model import Finding, Risk, Rule
+from whimbrel.upgrade.model import Finding, Risk
+from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 from whimbrel.upgrade.source.htaccess import accepts_directive
+from whimbrel.upgrade.source.queries import has_server_context, scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
     for line in tree.named("sslcacertificatefile", "sslcacertificatepath"):
         is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
-        if is_top_level or at_server_level(line) or not accepts_directive(tree, line, "authconfig"):
+        if is_top_level or has_server_context(line) or not accepts_directive(tree, line, "authconfig"):
             continue
         harm = "answers 500" if line.file.role is Role.HTACCESS else "does not start"
         yield Finding(

@@ -1,4 +1,6 @@
-"""The measurements of a run: every site's servers side by side, case after case, at full load and then at half of it."""
+"""The measurements of a run: all servers of a site in turn, case after case, at full load, then at half of
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,15 @@ Rates = dict[str, dict[str, float]]
 
 @dataclass
 class Plan:
-    """What is to be done: *cases* on *servers* (names); *say* gets a word before each measurement (there are `steps`), *done* after each site."""
+    """Measurements to make:
+
+    *cases* on *servers* (names). *report* is called before each (there are `steps`), *done* after each site.
+    """
 
     options: argparse.Namespace
     root: Path
     servers: list[str]
-    say: Callable[[str], None] = lambda text: None
+    report: Callable[[str], None] = lambda text: None
     done: Callable[[str], None] = lambda text: None
     full: dict[str, dict[str, list[Sample]]] = field(default_factory=dict)
     half: dict[str, dict[str, dict[str, list[Figures]]]] = field(default_factory=dict)
@@ -38,26 +43,27 @@ class Plan:
 
     @property
     def cases(self) -> list[Case]:
-        """The wanted ones for which this machine has the load generator."""
+        """Return the selected cases for which this machine has the load generator."""
         wanted = self.options.cases.split(",")
         return [c for c in CASES if c.name in wanted and (not c.http2 or shutil.which("h2load"))]
 
-    def asked(self, case: Case) -> list[str]:
+    def servers_of(self, case: Case) -> list[str]:
         return [name for name in self.servers if name in case.servers]
 
     def halved(self, case: Case) -> list[str]:
-        """The servers that are asked at half of full load."""
+        """Return the servers that are measured at half of full load."""
         can = case.half and self.options.half and shutil.which("h2load") is not None
-        return [name for name in self.asked(case) if name in ALL] if can else []
+        return [name for name in self.servers_of(case) if name in ALL] if can else []
 
     def steps(self) -> int:
-        """How many measurements there are."""
+        """Return the number of measurements."""
         return int(self.options.rounds) * sum(
-            len(self.asked(c)) + sum(len(kinds(n, self.servers)) for n in self.halved(c)) for c in self.cases
+            len(self.servers_of(c)) + sum(len(kinds(n, self.servers)) for n in self.halved(c))
+            for c in self.cases
         )
 
     def run(self) -> None:
-        """Measures all of it; raises NotStarted or WrongAnswer."""
+        """Run all measurements; raises NotStarted or WrongResponse."""
         mine, other = cores()
         for site in dict.fromkeys(c.site for c in self.cases):
             cases = [c for c in self.cases if c.site == site]
@@ -69,7 +75,7 @@ class Plan:
             with ExitStack() as stack:
                 running = {s.name: stack.enter_context(Running(s, mine)) for s in servers}
                 for case in cases:
-                    for name in self.asked(case):
+                    for name in self.servers_of(case):
                         check_answer(case, running[name].server)
                 self._full_load(running, cases, other)
                 self._half_load(running, cases, other)
@@ -79,8 +85,8 @@ class Plan:
     def _full_load(self, running: Mapping[str, Running], cases: list[Case], core: int | None) -> None:
         for number in range(self.options.rounds):
             for case in cases:
-                for name in self.asked(case):
-                    self.say(f"round {number + 1}: {case.name}, {name}")
+                for name in self.servers_of(case):
+                    self.report(f"round {number + 1}: {case.name}, {name}")
                     found = measure(running[name], case, self.options.seconds, core)
                     self.full.setdefault(case.name, {}).setdefault(name, []).append(found)
 
@@ -90,8 +96,8 @@ class Plan:
             for case in cases:
                 for name in self.halved(case):
                     for kind, rate in paces[case.name][name].items():
-                        self.say(f"round {number + 1}: {case.name}, {name} at {rate:,.0f} a second")
-                        times = h2load.ask(running[name].server, case, self.options.seconds, core, rate)
+                        self.report(f"round {number + 1}: {case.name}, {name} at {rate:,.0f} a second")
+                        times = h2load.measure(running[name].server, case, self.options.seconds, core, rate)
                         found = paced(times, rate, self.options.seconds)
                         self.half.setdefault(case.name, {}).setdefault(name, {}).setdefault(kind, []).append(
                             found
@@ -99,12 +105,12 @@ class Plan:
 
 
 def kinds(name: str, servers: list[str]) -> tuple[str, ...]:
-    """The halves at which a server is asked: of its own full load, and of Apache's."""
+    """Return the half loads of a server: of its own full load, and of Apache's."""
     return (OWN, OF_BASE) if name != BASE and BASE in servers else (OWN,)
 
 
 def rates(samples: Mapping[str, list[Sample]]) -> Rates:
-    """server -> kind -> requests per second: half of the medians of what was answered at full load."""
+    """Return server -> kind -> requests per second: half of the median at full load."""
     halves = {name: median(s.requests / s.seconds for s in rows) / 2 for name, rows in samples.items()}
     return {
         name: {kind: halves[name if kind == OWN else BASE] for kind in kinds(name, list(halves))}
@@ -113,7 +119,7 @@ def rates(samples: Mapping[str, list[Sample]]) -> Rates:
 
 
 def paced(times: h2load.Times, rate: float, seconds: int) -> Figures:
-    """The figures of one run at a rate; `held` is the share of it that was answered."""
+    """Return the figures of one run at a rate; `held` is the share of it that was answered."""
     return {
         "requests_per_second": rate,
         "held": times.count / seconds / rate,
@@ -125,6 +131,6 @@ def paced(times: h2load.Times, rate: float, seconds: int) -> Figures:
 
 
 def version(server: Server) -> str:
-    """The first line of what the server says about itself."""
+    """Return the first line of the server's version."""
     done = subprocess.run(server.version, capture_output=True, text=True, check=False)
     return (done.stdout + done.stderr).strip().partition("\n")[0]

@@ -1,9 +1,9 @@
-"""What Whimbrel is measured by."""
+"""Performance targets."""
 
 from __future__ import annotations
 
 import pytest
-from bench.conditions import Condition, conditions
+from bench.targets import Condition, conditions
 
 from tests.bench.runs import full, half, run
 

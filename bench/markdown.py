@@ -6,32 +6,34 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.conditions import conditions
 from bench.documents import CASES, TO_COME
 from bench.h2load import SPREAD
 from bench.plots import plot
 from bench.report import HALF_HEADS, WORDS, half_rows, short, spread
+from bench.targets import conditions
 
 INTRODUCTION = """# Performance
 
-Written by `make bench BENCH="--docs docs"`; the figures are those of one run on one machine, and mean something as ratios only.
-One core answers ({seconds} s a measurement, medians of {rounds} rounds, all servers in turn), another one asks. Requests per CPU second count
-the CPU time of all processes of a server, user and system; memory is the largest proportional set size seen, of all processes together and of the
-largest one that the first has started, the worker; ± is what lies between the smallest and the largest round, as a share of the median.
+Written by `make bench BENCH="--docs docs"`. The figures are those of one run on one machine; only ratios
+carry over. One core runs the server, another one the load generator: {seconds} s a measurement, medians of
+{rounds} rounds, all servers in turn. Requests per CPU second count the CPU time of all processes of a
+server, user and system. Memory is the largest proportional set size, of all processes together and of the
+worker. ± is the range between the smallest and the largest round, as a share of the median.
 
 """
 HALF = """
 ## Half load
 
-Requests at a rate that is held: half of what the server itself answers at full load, and half of what Apache does. {how}
-A time counts from the moment in which the request was sent.
+Requests at a constant rate: half of the server's own full load, and half of Apache's. {how}
+A time counts from the moment of sending.
 
 """
 HOW = {
-    SPREAD: """h2load sends what is due
-on a connection every hundredth of a second, counted from the beginning of that connection; connections begin some milliseconds apart, so that their
-moments are spread over the hundredth, for all servers and protocols alike. The first second, in which they begin, does not count.""",
-    "": "h2load sends what is due\nevery hundredth of a second, on all connections at once.",
+    SPREAD: """h2load sends the
+requests that are due on a connection every hundredth of a second, counted from the start of that connection.
+Connections start some milliseconds apart, so their sending times are spread over the hundredth, for all
+servers and protocols alike. The first second, in which they start, does not count.""",
+    "": "h2load sends the\nrequests that are due every hundredth of a second, on all connections at once.",
 }
 
 
@@ -68,7 +70,7 @@ def write_page(folder: Path, results: Mapping[str, Any]) -> None:
 
 
 def grid(heads: list[str], rows: Iterable[list[str]], left: int) -> str:
-    """A table; the columns after the first *left* hold numbers."""
+    """Return a table; the columns after the first *left* hold numbers."""
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * left + "---:|" * (len(heads) - left)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
@@ -78,7 +80,7 @@ def _ratios(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _late(row: Mapping[str, Any]) -> dict[str, float]:
-    """p99 at half of Apache's full load: its own, for Apache."""
+    """Return p99 at half of Apache's full load; for Apache, at half of its own."""
     return {
         name: kinds.get("apache", kinds["own"])["figures"]["latency_p99_ms"] for name, kinds in row.items()
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.access_control.conditions import is_lost, is_unclear, literals
+from whimbrel.upgrade.source.conditions import is_lost, is_unclear, literals
 
 CONF = (
     "<IfDefine !X>\n<IfModule mod_ssl.c>\nOrder deny,allow\n</IfModule>\n</IfDefine>\n<IfModule ssl_module>\nAllow from all\n</IfModule>\n"

@@ -1,4 +1,4 @@
-"""What Whimbrel is measured by, checked against the results of a run (the JSON of bench.run)."""
+"""Performance targets, checked against the results of a run (the JSON of bench.run)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bench.configs import SITES
 from bench.documents import BY_NAME, CASES
-from bench.sites import SITES
 
 ME, APACHE, NGINX = "whimbrel", "apache", "nginx"
 PER_CPU, MEMORY, LATE = "requests_per_cpu_second", "worker_memory_mb", "latency_p99_ms"
@@ -19,7 +19,7 @@ Found = dict[str, float]
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition: *found* is the figure that decides, with the case it is of; *met* is None where a run did not measure it."""
+    """One target: *found* is the deciding figure with its case; *met* is None if a run did not measure it."""
 
     name: str
     wanted: str
@@ -28,7 +28,7 @@ class Condition:
 
 
 def conditions(results: Mapping[str, Any]) -> list[Condition]:
-    """All of them, in their order."""
+    """Return all targets in order."""
     return [
         *_speed(results["cases"]),
         *_growing(results["cases"]),
@@ -38,7 +38,7 @@ def conditions(results: Mapping[str, Any]) -> list[Condition]:
 
 
 def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str]) -> Found:
-    """case -> Whimbrel's figure as a multiple of the other server's, where both were measured."""
+    """Return case -> Whimbrel's figure as a multiple of the other server's, where both were measured."""
     out = {}
     for name in names:
         row = cases.get(name, {})
@@ -48,7 +48,7 @@ def multiples(cases: Mapping[str, Any], other: str, figure: str, names: list[str
 
 
 def at_least(name: str, found: Found, limit: float, other: str) -> Condition:
-    """The smallest of *found* decides."""
+    """Return the target decided by the smallest of *found*."""
     wanted = f"at least {limit:g} times {other}" if limit != 1.0 else f"at least {other}"
     if not found:
         return Condition(name, wanted, "", None)
@@ -103,7 +103,7 @@ def _half(cases: Mapping[str, Any]) -> Iterator[Condition]:
 
 
 def late(row: Mapping[str, Any], kind: str) -> float:
-    """Whimbrel's p99 as a multiple of Apache's; infinite where Whimbrel did not hold the rate."""
+    """Return Whimbrel's p99 as a multiple of Apache's; infinite if Whimbrel did not hold the rate."""
     mine, base = row[ME][kind]["figures"], row[APACHE]["own"]["figures"]
     return float(mine[LATE] / base[LATE]) if mine["held"] >= HELD else float("inf")
 

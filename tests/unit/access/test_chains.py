@@ -6,18 +6,18 @@ from pathlib import Path
 
 from tests.unit.upgrade.estates import estate
 
-from whimbrel.upgrade.access_control.chains import Bounds, SectionChain, admitted_overrides, find_chains
-from whimbrel.upgrade.access_control.sections import AccessSection, find_sections
+from whimbrel.access.chains import Bounds, admitted_overrides, find_chains
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain, find_sections
 
 DENY = "Deny from all\n"
 
 
-def found(root: Path, files: dict[str, str | bytes]) -> list[SectionChain]:
+def found(root: Path, files: dict[str, str | bytes]) -> list[Chain]:
     read = estate(root, files)
-    return find_chains(read, find_sections(read))
+    return find_chains(read.root, find_sections(read))
 
 
-def names(chain: SectionChain, root: Path) -> list[str]:
+def names(chain: Chain, root: Path) -> list[str]:
     return [name(unit).replace(str(root), "") for unit in chain.sections]
 
 
@@ -58,7 +58,7 @@ def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
     read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY})
     assert {
         unit.directory.replace(str(tmp_path), ""): override
-        for unit, override in admitted_overrides(read, find_sections(read)).items()
+        for unit, override in admitted_overrides(read.root, find_sections(read)).items()
     } == {"/htdocs/b/": {"limit"}}
 
 
@@ -106,7 +106,7 @@ def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
         },
     )
     bounds = Bounds()
-    every = find_chains(read, find_sections(read), bounds)
+    every = find_chains(read.root, find_sections(read), bounds)
     assert {top.removeprefix(str(tmp_path)) for top in bounds.walked} == {"/htdocs", "/shared"}
     assert not bounds.exceeded
     assert any(chain.path.endswith("/shared/a/x2") and chain.last.pattern == "x2" for chain in every)
@@ -118,5 +118,5 @@ def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
         {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""},
     )
     bounds = Bounds(on_disk=-1)
-    find_chains(read, find_sections(read), bounds)
+    find_chains(read.root, find_sections(read), bounds)
     assert list(bounds.exceeded) == ["of the files below document roots and aliases only 200000 were tried"]

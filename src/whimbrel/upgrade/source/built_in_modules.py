@@ -15,10 +15,9 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue import catalogue
-from whimbrel.upgrade.edits.helpers import is_24_config
-from whimbrel.upgrade.files.config_nice import OPTION
 from whimbrel.upgrade.source.branches import WINNT
 from whimbrel.upgrade.source.config_tree import BuiltIn, ConfigTree, Role, Statement
+from whimbrel.upgrade.source.queries import is_24_config
 
 DEFAULT: Final = frozenset(
     {
@@ -48,6 +47,10 @@ DEFAULT: Final = frozenset(
     }
 )
 """What `configure` of 2.2 without options compiles in."""
+CONFIGURE_OPTION: Final = re.compile(
+    r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1"
+)
+"""One option of a `configure` command line."""
 WINDOWS: Final = re.compile(r"\"?[A-Za-z]:[\\/]")
 _ALL: Final = ("all", "most", "few", "reallyall")
 
@@ -165,7 +168,7 @@ def configured(text: str) -> frozenset[str]:
     found: set[str] = set(DEFAULT)
     shared: set[str] = set()
     for line in text.splitlines():
-        option = None if line.lstrip().startswith("#") else OPTION.search(line)
+        option = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
         if option is None:
             continue
         verb, name, value = option[2], option[3].lower(), option[4]

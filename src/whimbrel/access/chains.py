@@ -7,17 +7,24 @@ knows.  What a witness runs through is worked out exactly.  Manual: sections.htm
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Final, Generic
 
 from whimbrel.access.samples import regex_samples, wildcard_samples
+from whimbrel.access.sections import (
+    Override,
+    RequestSection,
+    S,
+    SectionInventory,
+    V,
+    absolute_path,
+    ancestors,
+    is_htaccess_ignored,
+)
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.latin1 import to_text as as_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.config.model import SectionKind
-from whimbrel.upgrade.access_control.sections import AccessSection, SectionInventory, absolute_path, ancestors
-from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
-from whimbrel.upgrade.source.overrides import Override, is_htaccess_ignored, merge_overrides
 
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
@@ -33,22 +40,22 @@ _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH}
 
 
 @dataclass(frozen=True, slots=True)
-class SectionChain:
+class SectionChain(Generic[S]):
     """The sections with lines about access that one request runs through, outermost first.
 
     *url* and *path* are a witness's ("" where there is none); *sure*: the witness exists or a section names it whole; *overrides* are what
     AllowOverride admits in each of the chain's .htaccess files; *given* says under which of the open conditions it is run through.
     """
 
-    sections: tuple[AccessSection, ...]
+    sections: tuple[S, ...]
     url: str = ""
     path: str = ""
     is_certain: bool = True
-    overrides: tuple[tuple[AccessSection, Override], ...] = ()
+    overrides: tuple[tuple[S, Override], ...] = ()
     given: str = ""
 
     @property
-    def last(self) -> AccessSection:
+    def last(self) -> S:
         """The innermost section."""
         return self.sections[-1]
 
@@ -74,17 +81,15 @@ class Bounds:
     walked: dict[str, tuple[list[str], list[tuple[str, str]]]] = field(default_factory=dict)
 
 
-class _ServerMap:
+class _ServerMap(Generic[S, V]):
     """What one server maps and which sections hold for it."""
 
-    def __init__(self, tree: ConfigTree, inventory: SectionInventory, server: Statement | None) -> None:
+    def __init__(self, root: str, inventory: SectionInventory[S, V], server: V | None) -> None:
         self.is_main = server is None
         key = inventory.server_key(server)
         shared, own_units = inventory.of_server(server)
         sections = shared + own_units
-        self.root: str = (
-            inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(tree.root, "htdocs")
-        )
+        self.root: str = inventory.roots.get(key) or inventory.roots.get(0) or absolute_path(root, "htdocs")
         inherited = [] if self.is_main else inventory.aliases.get(0, [])
         self.maps: list[tuple[str, str]] = [
             *inventory.aliases.get(key, []),
@@ -101,16 +106,16 @@ class _ServerMap:
         self.htaccess = {u.directory: u for u in sections if u.kind is SectionKind.HTACCESS}
         self.files = [u for u in sections if u.kind in _FILES]
         self.all_locations = [u for u in sections if u.kind in _LOCATIONS and not u.is_proxy]
-        self.locations = [u for u in self.all_locations if u.lines]
+        self.locations = [u for u in self.all_locations if u.has_lines]
         self.proxies = [u for u in sections if u.is_proxy]
         self.own_sections = (
             set(own_units) if server is not None else {u for u in sections if u.server is None}
         )
-        self.relevant = {u for u in sections if u.lines} | {
-            u.outer for u in sections if u.lines and u.outer is not None
+        self.relevant = {u for u in sections if u.has_lines} | {
+            u.outer for u in sections if u.has_lines and u.outer is not None
         }
         self.directories: dict[str, None] = {}
-        self._walks: dict[str, tuple[list[AccessSection], list[tuple[AccessSection, Override]]]] = {}
+        self._walks: dict[str, tuple[list[S], list[tuple[S, Override]]]] = {}
 
     # mapping ---------------------------------------------------------------------------------------
     def path_of(self, url: str) -> str:
@@ -132,18 +137,16 @@ class _ServerMap:
         return None
 
     # matching --------------------------------------------------------------------------------------
-    def walk_directory(
-        self, directory: str
-    ) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
+    def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
         """The <Directory> sections and .htaccess files on the way to *folder*, in the order of merging."""
         walk = self._walks.get(directory)
         if walk is None:
             walk = self._walks[directory] = self._walk(directory)
         return walk
 
-    def _walk(self, directory: str) -> tuple[list[AccessSection], list[tuple[AccessSection, Override]]]:
-        sections: list[AccessSection] = []
-        overrides: list[tuple[AccessSection, Override]] = []
+    def _walk(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
+        sections: list[S] = []
+        overrides: list[tuple[S, Override]] = []
         override: Override = None
         done = 0
         for depth, path in enumerate(ancestors(directory), 1):
@@ -151,7 +154,7 @@ class _ServerMap:
                 section = self.path_sections[done]
                 if section.matches(path):
                     sections.append(section)
-                    override = merge_overrides(override, section.overrides)
+                    override = section.merge_override(override)
                 done += 1
             file = self.htaccess.get(path)
             if file is not None and not is_htaccess_ignored(override):
@@ -159,7 +162,7 @@ class _ServerMap:
                 overrides.append((file, override))
         return sections, overrides
 
-    def chain(self, witness: _Witness) -> SectionChain:
+    def chain(self, witness: _Witness) -> SectionChain[S]:
         """The chain of a request for the witness."""
         path = witness.directory + witness.name
         lacks_slash = (
@@ -186,7 +189,7 @@ class _ServerMap:
         if url is not None:
             matching += [u for u in self.locations if u.matches(url)]
         return SectionChain(
-            tuple(u for u in matching if u.lines),
+            tuple(u for u in matching if u.has_lines),
             url or "",
             path,
             witness.is_certain,
@@ -195,19 +198,20 @@ class _ServerMap:
 
 
 def find_chains(
-    tree: ConfigTree,
-    inventory: SectionInventory,
+    root: str,
+    inventory: SectionInventory[S, V],
     bounds: Bounds | None = None,
-    excluded: Container[Statement] = (),
-) -> list[SectionChain]:
+    excluded: Container[V] = (),
+    report_progress: Callable[[str, int, int], None] = lambda _what, _done, _all: None,
+) -> list[SectionChain[S]]:
     """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
     bounds = bounds or Bounds()
-    best: dict[tuple[object, object], SectionChain] = {}
-    for number, statement in enumerate([None, *inventory.servers]):
-        tree.report_progress("which sections meet", number, len(inventory.servers) + 1)
-        if statement is not None and statement in excluded:
+    best: dict[tuple[object, object], SectionChain[S]] = {}
+    for number, virtual_host in enumerate([None, *inventory.servers]):
+        report_progress("which sections meet", number, len(inventory.servers) + 1)
+        if virtual_host is not None and virtual_host in excluded:
             continue
-        server = _ServerMap(tree, inventory, statement)
+        server = _ServerMap(root, inventory, virtual_host)
         for chain in _chains(server, bounds):
             best_known = best.get((chain.sections, chain.overrides))
             if chain.sections and (best_known is None or (chain.is_certain and not best_known.is_certain)):
@@ -215,9 +219,9 @@ def find_chains(
     return sorted(best.values(), key=lambda chain: not chain.is_certain)
 
 
-def admitted_overrides(tree: ConfigTree, inventory: SectionInventory) -> dict[AccessSection, Override]:
+def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
     """What AllowOverride admits in each .htaccess file that is read at all."""
-    server = _ServerMap(tree, inventory, None)
+    server = _ServerMap(root, inventory, None)
     return {
         section: override
         for directory in server.htaccess
@@ -225,7 +229,7 @@ def admitted_overrides(tree: ConfigTree, inventory: SectionInventory) -> dict[Ac
     }
 
 
-def _chains(server: _ServerMap, bounds: Bounds) -> Iterator[SectionChain]:
+def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S]]:
     count = 0
     for witness in _witnesses(server, bounds):
         yield server.chain(witness)
@@ -238,7 +242,7 @@ def _chains(server: _ServerMap, bounds: Bounds) -> Iterator[SectionChain]:
 
 
 # witnesses ------------------------------------------------------------------------------------------
-def _witnesses(server: _ServerMap, bounds: Bounds) -> Iterator[_Witness]:
+def _witnesses(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[_Witness]:
     directories, files = _existing_paths(server, bounds)
     server.directories = directories
     for section in [*server.path_sections, *server.htaccess.values()]:
@@ -276,7 +280,7 @@ def _witnesses(server: _ServerMap, bounds: Bounds) -> Iterator[_Witness]:
     yield from (_Witness(directory, name, False) for directory in directories for name in names)
 
 
-def _directories_of(section: AccessSection) -> list[str]:
+def _directories_of(section: RequestSection) -> list[str]:
     if section.kind is SectionKind.HTACCESS:
         return [section.directory]
     if section.fnmatch:
@@ -284,7 +288,7 @@ def _directories_of(section: AccessSection) -> list[str]:
     return [section.pattern] if section.kind is SectionKind.DIRECTORY and section.regex is None else []
 
 
-def _texts_of(section: AccessSection) -> list[str]:
+def _texts_of(section: RequestSection) -> list[str]:
     """Strings that the section's pattern matches."""
     if section.regex is not None:
         return regex_samples(section.pattern)
@@ -293,11 +297,11 @@ def _texts_of(section: AccessSection) -> list[str]:
     return [section.pattern]
 
 
-def _names_of(section: AccessSection) -> list[str]:
+def _names_of(section: RequestSection) -> list[str]:
     return [name for text in _texts_of(section) if (name := text.rpartition("/")[2])]
 
 
-def _urls(server: _ServerMap, directories: dict[str, None]) -> Iterator[_Witness]:
+def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_Witness]:
     """Witnesses of <Location> and <DirectoryMatch>; the folders that they lead to are added to *folders*."""
     for section in server.locations:
         for text in _texts_of(section):
@@ -326,7 +330,7 @@ def _urls(server: _ServerMap, directories: dict[str, None]) -> Iterator[_Witness
                     directories.setdefault(directory + "/")
 
 
-def _existing_paths(server: _ServerMap, bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
+def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
     """Folders and files that exist under what the server maps."""
     directories: dict[str, None] = {}
     files: dict[str, list[str]] = {}
@@ -358,23 +362,20 @@ def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str
     return directories, files
 
 
-def _proxy_chains(server: _ServerMap) -> Iterator[SectionChain]:
+def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
     """Requests that go to a back end: <Proxy> sections, then <Location>."""
     urls: Iterable[str] = dict.fromkeys(text for section in server.proxies for text in _texts_of(section))
     for url in urls:
         matching = tuple(u for u in server.proxies if _proxy_matches(u, url))
-        yield SectionChain(tuple(u for u in matching if u.lines), url, "", True)
+        yield SectionChain(tuple(u for u in matching if u.has_lines), url, "", True)
         for section in server.all_locations:
-            if any(
-                child.name == "proxypass"
-                for child in (section.statement.children if section.statement else ())
-            ):
+            if section.has_proxy_pass:
                 yield SectionChain(
-                    tuple(u for u in (*matching, section) if u.lines), section.pattern, "", True
+                    tuple(u for u in (*matching, section) if u.has_lines), section.pattern, "", True
                 )
 
 
-def _proxy_matches(section: AccessSection, url: str) -> bool:
+def _proxy_matches(section: RequestSection, url: str) -> bool:
     return (
         section.regex.search(url) is not None
         if section.regex is not None

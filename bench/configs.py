@@ -1,4 +1,4 @@
-"""The configurations under test: what each adds to the common one, for the httpd servers and for nginx."""
+"""The configurations under test: additions to the common one, for the httpd servers and for nginx."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ THOUSAND = 1_000
 
 @dataclass(frozen=True)
 class Site:
-    """*modules* are loaded besides the common ones; *httpd* gives the text for a root folder; *nginx* goes into its server block.
+    """Configuration of a case.
 
-    *big*: the configuration is what takes the memory.  *connections* is how many nginx makes room for: it does so when it starts.
+    Attributes:
+        modules: loaded besides the common ones
+        httpd: function from the root directory to the text
+        nginx: text of the server block
+        big: True if the configuration determines the memory
+        connections: for how many nginx allocates memory at start
     """
 
     modules: tuple[str, ...] = ()
@@ -25,7 +30,7 @@ class Site:
 
 
 def networks(_root: Path) -> list[str]:
-    """Ten thousand networks of which the last lets the load generator in."""
+    """Return ten thousand networks; the last contains the load generator."""
     return [*(f"10.{n // 250}.{n % 250}.0/24" for n in range(MANY - 1)), "127.0.0.0/8"]
 
 
@@ -40,14 +45,14 @@ def _hosts(root: Path) -> str:
 
 
 def _redirects(_root: Path) -> str:
-    """A thousand rules, all of which a request for the last page goes through."""
+    """Return a thousand rules, all of which a request for the last page passes."""
     return "RewriteEngine On\n" + "".join(
         f"RewriteRule ^/gone{n}\\.html$ /1k.html [R=301,L]\n" for n in range(THOUSAND)
     )
 
 
 def _rules(_root: Path) -> str:
-    """The same with files in the place of redirects."""
+    """Return the same with files in place of redirects."""
     return "RewriteEngine On\n" + "".join(
         f"RewriteRule ^/old{n}\\.html$ /1k.html [L]\n" for n in range(THOUSAND)
     )
@@ -109,7 +114,7 @@ SITES = {
     ),
     "rules": Site(("rewrite",), _rules, big=True),
     "redirects": Site(("rewrite",), _redirects, big=True),
-    # mod_cgi for both: the scripts that mod_cgid starts are nobody's children, their CPU time is in no account
+    # mod_cgi for both: the CPU time of scripts that mod_cgid starts is in no account
     "cgi": Site(
         ("alias", "cgi"),
         lambda root: (
@@ -120,7 +125,7 @@ SITES = {
 '''
         ),
     ),
-    # What distributions ship: a limit of requests on a connection, patterns for old browsers, sizes in the log.
+    # Defaults of distributions: MaxKeepAliveRequests, patterns for old browsers, sizes in the log.
     "defaults": Site(
         ("setenvif",),
         lambda root: "MaxKeepAliveRequests 100\n" + BROWSERS,

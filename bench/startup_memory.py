@@ -1,4 +1,6 @@
-"""What is not requests per second: memory under idle connections, start-up, the check of a configuration."""
+"""Measurements besides requests per second: memory of idle connections, start-up, the check of a
+configuration.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import h2load
-from bench.documents import BY_NAME, lay_out
+from bench.documents import BY_NAME, write_documents
 from bench.process import Running, cores
 from bench.servers import Server, prepare
 from whimbrel.testing.ports import free_port
@@ -22,7 +24,7 @@ HEAD = b"GET /1k.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def room_for(count: int) -> int:
-    """How many connections this process, and the servers that it starts, may have open: at most *count*."""
+    """Return how many connections this process and its servers may open: at most *count*."""
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 200
     limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -31,7 +33,9 @@ def room_for(count: int) -> int:
 
 
 def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[str, float]:
-    """Connections that stayed open after one request each, the server's memory with them, and what others' requests then take, by title."""
+    """Measure connections that stay open after one request each: their number, the memory, the latency of
+    other requests.
+    """
     open_ones: list[socket.socket] = []
     try:
         for number in range(count):
@@ -49,7 +53,7 @@ def idle(running: Running, count: int, seconds: int, core: int | None) -> dict[s
         pass
     out = {"(MB)": running.memory().all / 1e6}
     if len(open_ones) == count and shutil.which("h2load"):
-        times = h2load.ask(running.server, BY_NAME["1k"], seconds, core, RATE)
+        times = h2load.measure(running.server, BY_NAME["1k"], seconds, core, RATE)
         out |= {
             f"p99 at {RATE:,.0f} a second (ms)": times.at(0.99),
             f"p99.9 at {RATE:,.0f} a second (ms)": times.at(0.999),
@@ -73,7 +77,7 @@ def _alive(client: socket.socket) -> bool:
 
 
 def start_seconds(server: Server, times: int) -> float:
-    """From the start of the process to the first connection that is taken."""
+    """Measure from the start of the process to the first accepted connection."""
     found = []
     for _ in range(times):
         before = time.monotonic()
@@ -84,7 +88,7 @@ def start_seconds(server: Server, times: int) -> float:
 
 
 def check_seconds(server: Server, times: int) -> float:
-    """``-t``."""
+    """Measure ``-t``."""
     argv = [word for word in server.argv if word != "-DFOREGROUND"]
     found = []
     for _ in range(times):
@@ -95,23 +99,23 @@ def check_seconds(server: Server, times: int) -> float:
 
 
 def extras(options: argparse.Namespace, root: Path, names: list[str]) -> dict[str, dict[str, float]]:
-    """Start-up, -t and the memory of idle connections, by row and server."""
+    """Return start-up, -t and the memory of idle connections, by row and server."""
     out: dict[str, dict[str, float]] = {}
     for site in ("plain", "hosts"):
         for name in (n for n in names if n in ("whimbrel", "apache")):
-            server = _alone(name, root / f"extras-{site}-{name}", site)
+            server = _own_server(name, root / f"extras-{site}-{name}", site)
             out.setdefault(f"start, {site} (s)", {})[name] = start_seconds(server, options.rounds)
             out.setdefault(f"-t, {site} (s)", {})[name] = check_seconds(server, options.rounds)
     count, (mine, other) = room_for(options.idle), cores()
     for name in names if options.idle else ():
-        with Running(_alone(name, root / f"extras-idle-{name}", "idle"), mine) as running:
+        with Running(_own_server(name, root / f"extras-idle-{name}", "idle"), mine) as running:
             for title, value in idle(running, count, options.seconds, other).items():
                 out.setdefault(f"{count:,} idle connections: {title}", {})[name] = value
     return out
 
 
-def _alone(name: str, folder: Path, site: str) -> Server:
-    """A server with a folder of its own."""
+def _own_server(name: str, folder: Path, site: str) -> Server:
+    """Return a server with a directory of its own."""
     folder.mkdir()
-    lay_out(folder)
+    write_documents(folder)
     return prepare(name, folder, free_port(), site)

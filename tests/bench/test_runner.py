@@ -1,4 +1,4 @@
-"""The plan of a run, its rates, its figures."""
+"""The plan of a run, its rates and figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
+from bench.configs import SITES
 from bench.documents import ALL, BY_NAME, CASES, HTTPD, TO_COME
 from bench.h2load import Times
 from bench.load import Sample
-from bench.matrix import Plan, kinds, paced, rates
 from bench.process import Memory
 from bench.report import half_rows, model, spread
 from bench.run import arguments
-from bench.sites import SITES
+from bench.runner import Plan, kinds, paced, rates
 
 
 def sample(requests: int, seconds: float = 2.0, memory: int = 10_000_000, worker: int = 9_000_000) -> Sample:

@@ -9,9 +9,9 @@ from tests.unit.upgrade.estates import estate, laid, lives
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
-from whimbrel.upgrade.files.built_in_modules import DEFAULT, configured, is_windows
 from whimbrel.upgrade.files.needed_modules import needed_modules
 from whimbrel.upgrade.model import UpgradeOptions
+from whimbrel.upgrade.source.built_in_modules import DEFAULT, configured, is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"

@@ -1,0 +1,145 @@
+"""Sections of a configuration as requests match them, and the paths that each server maps; plain data without source text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from whimbrel.base.fnmatch import compile_fnmatch
+from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.regex import Regex
+from whimbrel.config.model import SectionKind
+
+Override = frozenset[str] | None
+"""The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride applies."""
+
+
+def is_htaccess_ignored(override: Override) -> bool:
+    """Return True if .htaccess files are not read."""
+    return override is not None and not override
+
+
+@dataclass(slots=True, eq=False)
+class RequestSection:
+    """One section or .htaccess file that can apply to a request; compared by identity.
+
+    Attributes:
+        kind: the kind of section; HTACCESS for a .htaccess file.
+        pattern: the argument as httpd stores it; the path of a directory ends in ``/``.
+        regex: the compiled pattern of a Match section.
+        fnmatch: the pattern has wildcards.
+        directory: the directory of a .htaccess file, with a slash at its end.
+        outer: the section or .htaccess file that a <Files> section stands in.
+        server: the virtual host that holds the section, None for the main server.
+        is_proxy: the section is a <Proxy> or <ProxyMatch>.
+        is_malformed: the regular expression does not compile; the section applies to no request.
+    """
+
+    kind: SectionKind
+    pattern: str = ""
+    regex: Regex | None = None
+    fnmatch: bool = False
+    directory: str = ""
+    outer: RequestSection | None = None
+    server: Any = None
+    is_proxy: bool = False
+    is_malformed: bool = False
+
+    @property
+    def in_main_server(self) -> bool:
+        """Return True if the section belongs to every server."""
+        return self.server is None
+
+    @property
+    def has_lines(self) -> bool:
+        """Return True if the section has lines about access."""
+        return False
+
+    @property
+    def has_proxy_pass(self) -> bool:
+        """Return True if a ProxyPass line stands in the section."""
+        return False
+
+    def merge_override(self, override: Override) -> Override:
+        """Return *override* with the AllowOverride lines of the section merged."""
+        return override
+
+    @property
+    def components(self) -> int:
+        """The number of path components: <Directory> sections are merged in this order."""
+        return 0 if self.pattern == "/" else self.pattern.count("/")
+
+    def matches(self, text: str) -> bool:
+        """Return True if the pattern matches *text*.
+
+        The kind decides what *text* is: a directory with its slash, a path, a file name or a URL path.
+        """
+        if self.is_malformed:
+            return False
+        if self.regex is not None:
+            return self.regex.search(text) is not None
+        if self.fnmatch:
+            return (
+                compile_fnmatch(self.pattern, by_segment=self.kind is not SectionKind.FILES).search(text)
+                is not None
+            )
+        if self.kind is SectionKind.LOCATION:
+            return _below(self.pattern, text)
+        return self.pattern == text
+
+
+def _below(prefix: str, url: str) -> bool:
+    return url.startswith(prefix) and (
+        prefix.endswith("/") or len(url) == len(prefix) or url[len(prefix)] == "/"
+    )
+
+
+S = TypeVar("S", bound=RequestSection)
+V = TypeVar("V")
+"""A virtual host, compared by identity."""
+
+
+@dataclass(slots=True)
+class SectionInventory(Generic[S, V]):
+    """All sections of one configuration in reading order, and the paths that each server maps.
+
+    Attributes:
+        servers: the virtual hosts.
+        roots: the DocumentRoot by `server_key`.
+        aliases: the pairs of URL prefix and path by `server_key`.
+    """
+
+    sections: list[S] = field(default_factory=list)
+    servers: list[V] = field(default_factory=list)
+    roots: dict[int, str] = field(default_factory=dict)
+    aliases: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    _groups: dict[int, list[S]] = field(default_factory=dict, repr=False)
+
+    def server_key(self, server: V | None) -> int:
+        """Return the key of *server* in `roots` and `aliases`; 0 is the main server."""
+        return 0 if server is None else id(server)
+
+    def of_server(self, server: V | None) -> tuple[list[S], list[S]]:
+        """Return the sections of every server, with .htaccess files, and the sections of *server* alone."""
+        if not self._groups:
+            self._groups[0] = [section for section in self.sections if section.in_main_server]
+            for section in self.sections:
+                if not section.in_main_server:
+                    self._groups.setdefault(self.server_key(section.server), []).append(section)
+        return self._groups[0], [] if server is None else self._groups.get(id(server), [])
+
+
+def absolute_path(root: str, path: str, *, keep_slash: bool = False) -> str:
+    """Return *path* below the server root without dot segments; *keep_slash* keeps a slash at its end."""
+    joined = path if path.startswith("/") else os.path.join(root or "/", path)
+    clean = re.sub(r"/+", "/", os.path.normpath(joined))
+    return clean + "/" if keep_slash and path.endswith("/") and clean != "/" else clean
+
+
+def ancestors(directory: str) -> Iterator[str]:
+    """Yield the directories from the root to *directory*, each with a slash at its end."""
+    at = 0
+    while (at := directory.find("/", at) + 1) > 0:
+        yield directory[:at]

@@ -1,0 +1,155 @@
+"""Reading the configuration that a command line names, and printing its messages on standard error."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from whimbrel.base.dialect import DIALECTS
+from whimbrel.base.errors import ConfigError, PostConfigError, StartError
+from whimbrel.base.latin1 import from_system, to_bytes
+from whimbrel.cli import paths
+from whimbrel.cli.arguments import Arguments
+from whimbrel.config.configuration import Configuration
+from whimbrel.config.load import complete, new_configuration, read
+from whimbrel.config.messages import format_error, format_message
+from whimbrel.config.options import LoadOptions
+from whimbrel.modules import ALL
+from whimbrel.modules.core.spec import server_spec
+
+_LEVELS = {
+    name: number
+    for number, name in enumerate(("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"))
+}
+_ALWAYS = frozenset(
+    {"startup", "notice", *(f"trace{n}" for n in range(1, 9))}
+)  # traces exist only if LogLevel enables them
+
+
+class ConfigLoader:
+    """Loader of the configuration that a command line names.
+
+    Prints messages on standard error as they arise.
+    """
+
+    def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
+        self.arguments, self.is_silent = arguments, is_silent
+        self.dialect = DIALECTS[arguments.dialect]
+        self.root = paths.root_of(arguments.root)
+        self.configuration: Configuration | None = None
+        self._messages = 0
+
+    def options(self) -> LoadOptions:
+        """Return the command line as LoadOptions. Reads the envvars file of a Debian server root."""
+        arguments = self.arguments
+        envvars = paths.envvars_of(arguments.envvars, self.root)
+        if envvars:
+            os.environ.update(paths.read_envvars(envvars, self.root))
+        return LoadOptions(
+            server_root=from_system(self.root),
+            file=from_system(arguments.file or paths.file_of(self.root)),
+            defines=tuple(map(from_system, arguments.defines)),
+            before=tuple(map(from_system, arguments.before)),
+            check_roots=arguments.check_roots,
+            verbose=arguments.level == "debug" or arguments.level.startswith("trace"),
+            after=tuple(map(from_system, arguments.after)),
+            check_only=arguments.check_only,
+            environment={from_system(k): from_system(v) for k, v in os.environ.items()},
+            program=os.path.basename(arguments.program),
+        )
+
+    def load(self) -> Configuration:
+        """Read the configuration; raises ConfigError or StartError."""
+        try:
+            options = self.options()
+        except OSError as problem:
+            name = os.path.basename(self.arguments.program)
+            raise StartError(f"{name}: could not read {problem.filename}: {problem.strerror}") from None
+        self.configuration = configuration = new_configuration(options, ALL, self.dialect)
+        self._messages = 0
+        collecting = gc.isenabled()
+        gc.disable()  # all objects of a configuration stay alive while it is read
+        try:
+            complete(read(configuration))
+            server_spec(configuration)
+        except PostConfigError:
+            server_spec(configuration)  # the error is logged, so its logs are opened
+            raise
+        finally:
+            self.print_messages()
+            if collecting and not self.arguments.check_only:
+                gc.enable()
+        return configuration
+
+    def load_to_serve(self) -> Configuration:
+        """Read the configuration; raises StartError for directives without behaviour."""
+        configuration = self.load()
+        self.require_implemented()
+        return configuration
+
+    def reload(self) -> Configuration:
+        """Read the configuration for a restart.
+
+        The server logs the messages; they are printed only if reading fails.
+        """
+        before, self.is_silent = self.is_silent, True
+        try:
+            return self.load_to_serve()
+        except (ConfigError, StartError):
+            self.is_silent, self._messages = before, 0
+            self.print_messages()
+            raise
+        finally:
+            self.is_silent = before
+
+    def require_implemented(self) -> None:
+        """Raise StartError for directives that have no behaviour here.
+
+        -t accepts them, since the lines are valid.
+        """
+        if self.configuration is not None and (
+            self.configuration.unimplemented or self.configuration.handlers
+        ):
+            from whimbrel.config.unimplemented import refuse_start
+
+            try:
+                refuse_start(self.configuration)
+            finally:
+                self.print_messages()
+
+    def print_messages(self) -> None:
+        """Print the messages that were added since the last call."""
+        configuration = self.configuration
+        if configuration is None or self.is_silent:
+            return
+        limit = _LEVELS.get(self.arguments.level or "warn", 99)
+        for message in configuration.messages[self._messages :]:
+            if message.level in _ALWAYS or _LEVELS.get(message.level, 99) <= limit:
+                write_stderr(
+                    format_message(
+                        message,
+                        self.dialect,
+                        time=_now(self.dialect.messages_24),
+                        process=f"pid {os.getpid()}:tid {os.getpid()}",
+                    )
+                )
+        self._messages = len(configuration.messages)
+
+
+def _now(fine: bool) -> str:
+    import time
+
+    from whimbrel.http.semantics.dates import error_log_time
+
+    return error_log_time(time.time(), microseconds=fine)[1:-1]
+
+
+def write_stderr(text: str) -> None:
+    """Print lines on standard error, byte for byte."""
+    os.write(2, to_bytes(text) + b"\n")
+
+
+def print_error(problem: ConfigError | StartError, loader: ConfigLoader) -> int:
+    """Print the reason of a failure; return the exit status."""
+    write_stderr(format_error(problem, loader.dialect, os.path.basename(loader.arguments.program)))
+    return problem.status if isinstance(problem, StartError) else 1

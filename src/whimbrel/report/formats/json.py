@@ -1,0 +1,46 @@
+"""JSON of a report: the keys are part of the public interface (CHANGELOG.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from whimbrel.report.model import Report, ReportEntry
+
+
+def render(report: Report) -> str:
+    """Return one JSON object; bytes beyond ASCII are decoded as Latin-1."""
+    return (
+        json.dumps(
+            {
+                "input": report.inputs,
+                "files": report.files,
+                "lines": report.lines,
+                "baselined": report.baselined,
+                "risks": {risk.value: count for risk, count in report.by_risk().items()},
+                "rules": report.by_rule(),
+                "findings": [_entry(entry) for entry in report.entries],
+            },
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def _entry(entry: ReportEntry) -> dict[str, Any]:
+    return {
+        "rule": entry.rule,
+        "file": entry.path,
+        "line": entry.line,
+        "included_from": entry.via or None,
+        "message": entry.message,
+        "advice": entry.advice,
+        "risk": entry.risk.value,
+        "note": entry.is_note,
+        "needs_review": entry.needs_review,
+        "fixable": entry.is_fixable,
+        "evidence": entry.evidence,
+        "text": entry.text,
+        "new": list(entry.new),
+        "decision": entry.decision,
+    }

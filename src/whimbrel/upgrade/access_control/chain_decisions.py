@@ -1,0 +1,279 @@
+"""Decisions of the chains of one configuration tree: 2.2 with the present text, 2.4 with the replacements of its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from whimbrel.access.decide import AccessEnvironment
+from whimbrel.access.decision import AccessDecision, AccessVerdict, Counterexample
+from whimbrel.access.layers import AccessLayer, AccessLine
+from whimbrel.access.sections import Override
+from whimbrel.base.dialect import V22, V24
+from whimbrel.upgrade.access_control import native
+from whimbrel.upgrade.access_control.decision_cache import DecisionCache
+from whimbrel.upgrade.access_control.effective import CONTROL, GONE, RECORD
+from whimbrel.upgrade.access_control.guards import is_guard
+from whimbrel.upgrade.access_control.modules import implied
+from whimbrel.upgrade.access_control.replacement import Lines, Replacement, merge_order
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+from whimbrel.upgrade.source.overrides import admits
+
+_DEFAULT_MODULES_22: Final = (
+    "authn_file",
+    "authn_default",
+    "authz_host",
+    "authz_groupfile",
+    "authz_user",
+    "authz_default",
+    "auth_basic",
+)
+"""The modules for access that a 2.2 without LoadModule lines has built in."""
+_AUTHCONFIG: Final = frozenset(
+    {"satisfy", "require", "requireall", "requireany", "requirenone", "authmerging"}
+)
+
+
+class ChainDecisions:
+    """The chains of one configuration tree with the lines of their sections, and their decisions under both versions.
+
+    Attributes:
+        sections: the sections that get a replacement and have lines of their own.
+        chains: all chains; each consists of sections that get a replacement, and of *area*.
+        area: a section around fragments; it stays as it is.
+        lines: the lines of each section, as 2.2 reads them.
+        unchanged_lines: those of them that both versions read alike.
+        control_lines: those of them that decide about access.
+        removed_names: directives that 2.4 lacks.
+        guards: sections that protect password files; they stay closed.
+        overrides: the values of AllowOverride under which each .htaccess file is read.
+        chains_by_end: the chains that end with each section; for a section that ends none, the chains that lead to it.
+        outer: the sections that precede each section in its chains.
+        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and *area*.
+    """
+
+    def __init__(
+        self,
+        sections: Sequence[AccessSection],
+        solved: Sequence[AccessSection],
+        chains: Sequence[Chain],
+        modules: Sequence[str],
+        root: str,
+        readable: Callable[[str], bool | None] = lambda _path: None,
+        *,
+        area: AccessSection | None = None,
+    ) -> None:
+        self.chains, self.area = chains, area
+        self.sections = [section for section in solved if section.access_lines]
+        self._nested: dict[AccessSection, list[AccessSection]] = {}
+        for section in solved:
+            if section.outer is not None and section.in_htaccess:
+                self._nested.setdefault(section.outer, []).append(section)
+        implied_modules = implied(section.access_lines for section in sections)
+        self.modules_22 = (
+            tuple(modules)
+            if any("auth" in name for name in modules)
+            else tuple(dict.fromkeys([*modules, *_DEFAULT_MODULES_22, *implied_modules]))
+        )
+        self.cache = DecisionCache(
+            AccessEnvironment(modules=self.modules_22, root=root, readable=readable),
+            AccessEnvironment(
+                modules=_modules_24([*modules, *implied_modules]),
+                root=root,
+                readable=readable,
+                aliases=(native.ALIAS,),
+            ),
+        )
+        self.removed_names = GONE | (
+            {"authbasicauthoritative"}
+            if {"authn_default", "authn_default_module"} & set(self.modules_22)
+            else frozenset()
+        )
+        self.lines = {section: section.access_lines for section in sections}
+        self.unchanged_lines = {
+            section: tuple(_unchanged_lines(self.lines[section], self.removed_names)) for section in sections
+        }
+        self.control_lines = {
+            section: tuple(line for line in self.lines[section] if line.name in CONTROL)
+            for section in sections
+        }
+        self.guards = frozenset(section for section in solved if is_guard(section))
+        self._decisions_22: dict[Chain, AccessDecision | None] = {}
+        self.overrides = _overrides(chains)
+        self.chains_by_end = self._chains_by_end()
+        self.outer = {
+            unit: list(dict.fromkeys(u for chain in ends for u in chain.sections[:-1]))
+            for unit, ends in self.chains_by_end.items()
+        }
+        self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
+
+    def decide_22(self, chain: Chain) -> AccessDecision | None:
+        """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
+        before = self.before_22(chain)
+        if chain.last not in self.guards or (
+            before is not None and before.when[AccessVerdict.ERROR] == self.cache.space.true
+        ):
+            return before
+        return self.cache.forbidden(V22.name)
+
+    def before_22(self, chain: Chain) -> AccessDecision | None:
+        """What 2.2 decides; None where that can't be said."""
+        if chain not in self._decisions_22:
+            if any(
+                is_refused(self.lines[part], override)
+                for unit, override in chain.overrides
+                for part in self._with_nested(unit)
+            ):
+                self._decisions_22[chain] = self.cache.error(V22.name)
+            else:
+                self._decisions_22[chain] = self.cache.decision(
+                    V22.name, [self.layer_of(unit, self.lines[unit]) for unit in chain.sections]
+                )
+        return self._decisions_22[chain]
+
+    def decide_24(
+        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
+    ) -> AccessDecision | None:
+        """What 2.4 decides with *forms*; None where it doesn't start."""
+        if self._refused(chain, replacements):
+            return self.cache.error(V24.name)
+        return self.cache.decision(
+            V24.name, [self._layer(*entry) for entry in merge_order(chain, replacements)]
+        )
+
+    def differs(
+        self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
+    ) -> tuple[bool, Counterexample | None]:
+        """Whether the chain decides otherwise with *forms*, and a client who notices."""
+        before, after = self.decide_22(chain), self.decide_24(chain, replacements)
+        if before is None:
+            return False, None
+        if after is None:
+            return True, None
+        example = self.cache.difference(before, after)
+        return example is not None, example
+
+    def layer_of(self, section: AccessSection, lines: Lines) -> AccessLayer:
+        return self.cache.layer(section.kind, section.in_htaccess, lines)
+
+    def _layer(self, section: AccessSection, control: Lines, repeated: bool) -> AccessLayer:
+        if repeated:
+            return self.layer_of(section, control)
+        return self.layer_of(
+            section,
+            self.lines[section]
+            if section in self.failing_sections
+            else self.unchanged_lines[section] + control,
+        )
+
+    def _failing_sections(self) -> Iterator[AccessSection]:
+        """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
+        for section, overrides in self.overrides.items():
+            parts = list(self._with_nested(section))
+            broken = any(self._is_broken(self.layer_of(part, self.lines[part])) for part in parts)
+            if broken or all(
+                any(is_refused(self.lines[part], override) for part in parts) for override in overrides
+            ):
+                yield from parts
+
+    def _is_broken(self, layer: AccessLayer) -> bool:
+        decision = self.cache.decision(V22.name, [layer])
+        return (
+            decision is not None
+            and decision.when[AccessVerdict.ERROR] == self.cache.space.true
+            and self.cache.is_unreadable_22(layer)
+        )
+
+    def _refused(self, chain: Chain, replacements: Mapping[AccessSection, Replacement]) -> bool:
+        """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
+        return any(
+            is_refused(
+                (
+                    *self.unchanged_lines[part],
+                    *(replacements[part].control if part in replacements else self.control_lines[part]),
+                ),
+                override,
+            )
+            for section, override in chain.overrides
+            for part in self._with_nested(section)
+        )
+
+    def _with_nested(self, section: AccessSection) -> Iterator[AccessSection]:
+        """A .htaccess file with the sections in it."""
+        yield section
+        for inner in self._nested.get(section, ()):
+            yield from self._with_nested(inner)
+
+    def _chains_by_end(self) -> dict[AccessSection, list[Chain]]:
+        """The chains that end with each section; where none does, what leads up to it."""
+        ends: dict[AccessSection, list[Chain]] = {section: [] for section in self.sections}
+        for chain in self.chains:
+            ends[chain.last].append(chain)
+        seen: set[tuple[AccessSection, ...]] = set()
+        for chain in self.chains:
+            for at, section in enumerate(chain.sections[:-1]):
+                chains_found = ends[section]
+                sections = chain.sections[: at + 1]
+                if (not chains_found or chains_found[0].url == "(prefix)") and sections not in seen:
+                    seen.add(sections)
+                    chains_found.append(
+                        Chain(
+                            sections,
+                            "(prefix)",
+                            chain.path,
+                            False,
+                            tuple((u, o) for u, o in chain.overrides if u in sections),
+                        )
+                    )
+        return ends
+
+
+def _modules_24(modules: Sequence[str]) -> tuple[str, ...]:
+    needed = (
+        "authz_core",
+        "authn_core",
+        "access_compat",
+        "authz_host",
+        "authz_user",
+        "authz_groupfile",
+        "authz_owner",
+        "authn_file",
+        "auth_basic",
+    )
+    names = [name.removesuffix("_module") for name in modules]
+    return tuple(dict.fromkeys([*names, *needed]))
+
+
+def is_refused(lines: Iterable[AccessLine], override: Override) -> bool:
+    """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
+    return any(not admits(override, kind) for kind in needed_overrides(lines))
+
+
+def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
+    """The classes of AllowOverride without which a .htaccess file can't hold *lines*."""
+    classes: set[str] = set()
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            classes |= needed_overrides(line.children)
+        elif line.name in RECORD:
+            classes.add("limit")
+        elif line.name in _AUTHCONFIG or line.name.startswith("auth") or line.name.startswith("anonymous"):
+            classes.add("authconfig")
+    return classes
+
+
+def _unchanged_lines(lines: Lines, removed_names: frozenset[str]) -> Iterator[AccessLine]:
+    """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            yield from _unchanged_lines(line.children, removed_names)
+        elif line.name not in CONTROL and line.name not in removed_names:
+            yield line
+
+
+def _overrides(chains: Iterable[Chain]) -> dict[AccessSection, set[Override]]:
+    overrides: dict[AccessSection, set[Override]] = {}
+    for chain in chains:
+        for section, override in chain.overrides:
+            overrides.setdefault(section, set()).add(override)
+    return overrides

@@ -1,0 +1,235 @@
+"""Candidate replacements of one section: native Require lines, lines of mod_access_compat, repetitions by directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from whimbrel.access.layers import AccessLine
+from whimbrel.config.model import SectionKind
+from whimbrel.upgrade.access_control import compat, native
+from whimbrel.upgrade.access_control.chain_decisions import ChainDecisions, is_refused
+from whimbrel.upgrade.access_control.effective import RECORD, has_directive
+from whimbrel.upgrade.access_control.guards import FORMS
+from whimbrel.upgrade.access_control.replacement import (
+    Lines,
+    Repetition,
+    Replacement,
+    can_hold,
+    can_repeat,
+    group_by_directory,
+    prefix_of,
+    with_replacement,
+)
+from whimbrel.upgrade.access_control.sections import AccessSection, Chain
+
+_MAX_REPLACEMENTS: Final = 60
+_NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
+
+
+class Proposals:
+    """The candidate replacements of each section, the likeliest first; *has_alias*: the text has a place for the container `native.ALIAS`."""
+
+    def __init__(self, decisions: ChainDecisions, *, has_alias: bool = True) -> None:
+        self.decisions, self._has_alias = decisions, has_alias
+        self._proposed: dict[tuple[object, ...], tuple[Lines, ...]] = {}
+
+    def replacements_of(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
+    ) -> Iterator[Replacement]:
+        """Yield the distinct candidates for the lines of *section*, the likeliest first."""
+        seen: set[Lines] = set()
+        for control in self._candidates(section, replacements, base):
+            if control not in seen:
+                seen.add(control)
+                yield Replacement(control)
+            if len(seen) == _MAX_REPLACEMENTS:
+                break
+        if (
+            section not in self.decisions.failing_sections
+            and can_repeat(section)
+            and section in self.decisions.lines
+        ):
+            yield from self._repeated(section, replacements)
+
+    def _candidates(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
+    ) -> Iterator[Lines]:
+        """What the section may become; *base* is None where its own decision is to be written, else what to add where no Require is in force."""
+        own_lines = self.decisions.control_lines[section]
+        if section in self.decisions.failing_sections:
+            yield own_lines
+            return
+        if section in self.decisions.guards:
+            yield from FORMS
+        chains = self._chains_of(section)
+        forced = base is not None
+        if (
+            base
+            and not has_directive(own_lines, {"require", "satisfy"})
+            and not any(
+                has_directive(replacements[u].control, {"require"}) for u in self.decisions.outer[section]
+            )
+        ):
+            yield (*own_lines, *base)
+        if (
+            not own_lines
+            or not has_directive(own_lines, RECORD | {"satisfy"})
+            or (forced and not has_directive(own_lines, {"satisfy"}))
+        ):
+            yield own_lines
+        sources = [self._compat(section, chains), self._native(section, chains, replacements)]
+        for source in sources if forced else reversed(sources):
+            for lines in source:
+                if self._is_admitted(section, lines):
+                    yield lines
+        yield own_lines
+
+    def _chains_of(self, section: AccessSection) -> list[list[Lines]]:
+        ends = self.decisions.chains_by_end[section]
+        return [
+            [self.decisions.lines[u] for u in chain.sections]
+            for chain in [c for c in ends if c.is_certain] or ends
+        ][:6] or [[self.decisions.lines[section]]]
+
+    def _is_admitted(self, section: AccessSection, lines: Lines) -> bool:
+        if not section.in_htaccess:
+            return True
+        holder = section.outer or section
+        while holder.kind is not SectionKind.HTACCESS and holder.outer is not None:
+            holder = holder.outer
+        return not any(is_refused(lines, override) for override in self.decisions.overrides.get(holder, ()))
+
+    def _native(
+        self,
+        section: AccessSection,
+        chains: list[list[Lines]],
+        replacements: dict[AccessSection, Replacement],
+    ) -> Iterator[Lines]:
+        outer = {u for chain in self.decisions.chains_by_end[section] for u in chain.sections[:-1]}
+        barrier = any(has_directive(replacements[u].control, RECORD | {"satisfy"}) for u in outer)
+        proposals = list(
+            dict.fromkeys(lines for chain in chains for lines in self._forms(native.propose, chain))
+        )
+        yield from proposals
+        if barrier:
+            yield from ((*_NEUTRAL, *lines) for lines in proposals)
+        if (
+            outer and self.decisions.area not in outer
+        ):  # AuthMerging And keeps out whom an outer section refuses, whatever Order says here
+            own_lines = [self.decisions.lines[section]]
+            for word in ("And", "Or"):
+                for lines in self._forms(native.propose, own_lines, self._surroundings(chains[0]))[:3]:
+                    yield (AccessLine("authmerging", word), *lines)
+
+    def _compat(self, section: AccessSection, chains: list[list[Lines]]) -> Iterator[Lines]:
+        for chain in chains[:3]:
+            yield from self._forms(compat.propose, chain)
+
+    def _forms(
+        self,
+        make: Callable[[Sequence[Lines], native.AuthzContext], Iterable[Lines]],
+        chain: list[Lines],
+        authz_context: native.AuthzContext | None = None,
+    ) -> tuple[Lines, ...]:
+        """What *make* proposes for a chain of these lines, worked out once for all that are alike."""
+        authz_context = authz_context or self._surroundings(chain)
+        key = (make, authz_context, *chain)
+        if key not in self._proposed:
+            self._proposed[key] = tuple(
+                lines
+                for lines in make(chain, authz_context)
+                if self._has_alias or not native.needs_alias(lines)
+            )
+        return self._proposed[key]
+
+    def _surroundings(self, chain: list[Lines]) -> native.AuthzContext:
+        return native.AuthzContext(
+            self.decisions.modules_22,
+            any(has_directive(lines, {"authgroupfile"}) for lines in chain),
+            any(has_directive(lines, {"authdbmgroupfile"}) for lines in chain),
+        )
+
+    def _repeated(
+        self, section: AccessSection, replacements: dict[AccessSection, Replacement]
+    ) -> Iterator[Replacement]:
+        """The section with its own decision for each folder that it decides differently in.
+
+        A repetition is read whatever the conditions around the folder's own section are, so there is none under conditions.
+        """
+        if any(chain.given for chain in self.decisions.chains_by_end[section]):
+            return
+        groups = group_by_directory(
+            section,
+            [chain for chain in self.decisions.chains_by_end[section] if chain.is_certain]
+            or self.decisions.chains_by_end[section],
+        )
+        if len(groups) < 2:
+            return
+        replacement: Replacement | None = None
+        for holder, chains in groups:
+            found = self._for_group(section, holder, chains, replacement, replacements)
+            if found is None:
+                return
+            replacement = found
+        if replacement is not None and replacement.repeats:
+            yield replacement
+
+    def _for_group(
+        self,
+        section: AccessSection,
+        holder: AccessSection | None,
+        chains: list[Chain],
+        replacement: Replacement | None,
+        replacements: dict[AccessSection, Replacement],
+    ) -> Replacement | None:
+        """*form* as it is where it is right for *chains* too, else with what is right for them."""
+        if replacement is not None and self._is_right(section, replacement, replacements, chains):
+            return replacement
+        proposals_by_chain = (
+            self._forms(native.propose, [self.decisions.lines[u] for u in chain.sections]) for chain in chains
+        )
+        for control in dict.fromkeys(lines for proposed in proposals_by_chain for lines in proposed):
+            for lines in (control, (*_NEUTRAL, *control)):
+                if replacement is None:
+                    candidate: Replacement | None = Replacement(lines)
+                else:
+                    prefix = prefix_of(section, holder, chains[0]) if holder is not None else None
+                    if (
+                        holder is None
+                        or prefix is None
+                        or not can_hold(holder, section)
+                        or not self._is_admitted(holder, lines)
+                    ):
+                        return None
+                    candidate = Replacement(
+                        replacement.control, (*replacement.repeats, Repetition(holder, lines, prefix))
+                    )
+                if candidate is not None and self._is_right(section, candidate, replacements, chains):
+                    return candidate
+        return None
+
+    def _is_right(
+        self,
+        section: AccessSection,
+        replacement: Replacement,
+        replacements: dict[AccessSection, Replacement],
+        chains: Iterable[Chain],
+    ) -> bool:
+        """Whether all *chains* decide as before."""
+        with with_replacement(replacements, section, replacement):
+            return not any(self.decisions.differs(chain, replacements)[0] for chain in chains)
+
+
+def in_container(lines: Lines) -> Lines:
+    """The same lines with their Require lines in a container."""
+    requires = tuple(line for line in lines if line.name == "require")
+    contained: list[AccessLine] = []
+    for line in lines:
+        if line.name in ("limit", "limitexcept"):
+            contained.append(AccessLine(line.name, line.args, line.place, in_container(line.children)))
+        elif line.name != "require":
+            contained.append(line)
+        elif line is requires[0]:
+            contained.append(AccessLine("requireany", "", None, requires))
+    return tuple(contained)

@@ -1,0 +1,128 @@
+"""Queries of a configuration tree: the server and scope of a statement, lines by version, and the version that the text is written for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whimbrel.catalogue import catalogue
+from whimbrel.upgrade.source.config_tree import ConfigTree, Role, Statement
+
+BRANCH_SECTIONS: Final = ("<ifmodule", "<ifdefine", "<ifversion", "<iffile", "<ifdirective", "<ifsection")
+"""Sections that decide whether their lines are read."""
+THIRD_PARTY_22: Final = frozenset(
+    {
+        "macro_module",
+        "proxy_html_module",
+        "xml2enc_module",
+        "lua_module",
+        "sed_module",
+        "proxy_fcgi_module",
+        "auth_form_module",
+        "remoteip_module",
+    }
+)
+"""Modules of 2.4 that were there for 2.2 too, from elsewhere: they show no version."""
+
+
+def is_branch(statement: Statement) -> bool:
+    """Whether it is a section that decides what is read, not where it holds."""
+    return statement.name in BRANCH_SECTIONS
+
+
+def server_of(line: Statement) -> Statement | None:
+    """The <VirtualHost> around *line*, None in the main server."""
+    return next(line.enclosing("<virtualhost"), None)
+
+
+def scope_of(line: Statement) -> Statement | None:
+    """The section that *line* configures: the innermost one that is no branch; None at the top of a file's tree."""
+    return next((section for section in line.enclosing() if section.name not in BRANCH_SECTIONS), None)
+
+
+def has_same_scope(line: Statement, other: Statement) -> bool:
+    """Whether both configure the same server, section or .htaccess folder."""
+    scope = scope_of(line)
+    return scope is scope_of(other) and (
+        scope is not None or (line.file.role, line.file.directory) == (other.file.role, other.file.directory)
+    )
+
+
+def branches_of(line: Statement) -> list[Statement]:
+    """The branches around *line* within its scope."""
+    branches = []
+    for section in line.enclosing():
+        if section.name not in BRANCH_SECTIONS:
+            break
+        branches.append(section)
+    return branches
+
+
+def is_in_main_server(line: Statement) -> bool:
+    """Whether *line* stands at the level of the server, outside of virtual hosts and of sections that hold for some requests."""
+    return line.file.role is Role.MAIN and all(map(is_branch, line.enclosing()))
+
+
+def has_server_context(line: Statement) -> bool:
+    """Whether *line* stands in a server or virtual host, in no section for folders, and in no .htaccess file."""
+    scope = scope_of(line)
+    return line.file.role is Role.MAIN and (scope is None or scope.name == "<virtualhost")
+
+
+def top_level(tree: ConfigTree) -> Iterator[Statement]:
+    """The statements of the configuration's files that stand in no section, Includes followed, in reading order."""
+    return _flatten(tree.statements)
+
+
+def _flatten(statements: Iterable[Statement]) -> Iterator[Statement]:
+    for statement in statements:
+        yield statement
+        if not statement.is_section:
+            yield from _flatten(statement.children)
+
+
+def main_statements(tree: ConfigTree) -> list[Statement]:
+    """The outermost statements of the main file alone."""
+    main_files = [
+        file
+        for file in tree.files.values()
+        if file.role is Role.MAIN and any(s.parent is None for s in file.statements)
+    ]
+    return [s for s in tree.statements if s.file is main_files[0]] if main_files else []
+
+
+def lines_for_24(tree: ConfigTree, *names: str) -> Iterator[Statement]:
+    """All lines called *names* that 2.4 may read, those of its own branches too."""
+    return (line for line in tree.named(*names, include_inactive=True) if line.in_24 is not False)
+
+
+def reading_order(tree: ConfigTree) -> dict[int, int]:
+    """The place of each statement in the order of reading, by its id."""
+    order = tree.cache.get("positions")
+    if not isinstance(order, dict):
+        order = tree.cache["positions"] = {id(line): at for at, line in enumerate(tree.all_statements())}
+    return order
+
+
+def is_24_config(tree: ConfigTree) -> bool:
+    """Whether the configuration loads modules that only 2.4 has: what it doesn't say means 2.4's defaults already."""
+    cached = tree.cache.get("is new")
+    if cached is None:
+        cached = tree.cache["is new"] = any(
+            _loads_24_module(line)
+            for line in tree.named("loadmodule", include_inactive=True)
+            if line.in_24 is not False
+        )
+    return bool(cached)
+
+
+def _loads_24_module(line: Statement) -> bool:
+    words = line.words()
+    if not words or words[0] in THIRD_PARTY_22:
+        return False
+    return catalogue("2.2").module(words[0]) is None and catalogue("2.4").module(words[0]) is not None
+
+
+def is_module_missing(tree: ConfigTree, module: str) -> bool:
+    """Whether the configuration loads modules, but *module* (an identifier) not under 2.4."""
+    return module not in tree.modules_24 and tree.has("loadmodule")
