@@ -1,4 +1,5 @@
-"""Every file and folder of the corpus goes through the upgrade: no crash, nothing touched but what was edited, and a second time changes nothing."""
+"""Every file and directory of the corpus goes through the upgrade: no crash, nothing touched but what was
+edited, and a second time changes nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whole configuration folders of real 2.2 servers, upgraded and asked of a real httpd 2.4 with -t.
+"""Whole configuration directories of real 2.2 servers, upgraded and asked of a real httpd 2.4 with -t.
 
-What stands in the way on this machine alone is taken out line by line: files, folders, users and modules that were on the other one.  Whatever else
-httpd refuses is a defect of the upgrade.
+What stands in the way on this machine alone is taken out line by line: files, directories, users and modules
+that were on the other one. Whatever else httpd refuses is a defect of the upgrade.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HERE_ALONE = re.compile(
 CHECKED = re.compile(
     r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n"
 )
-"""What httpd says once it has read everything and misses folders."""
+"""What httpd says once it has read everything and misses directories."""
 UNSET = re.compile(r"(?m)^\[core:warn\] AH00111:.*\n")
 USERS = re.compile(rb"(?im)^([ \t]*(?:User|Group)[ \t]+)\S+")
 UNKNOWN = re.compile(r"Invalid command '([^']*)'")
@@ -72,7 +72,8 @@ def laid_out(root: Path, main: str, to: Path) -> Path:
 
 
 def foreign(name: str) -> bool:
-    """Whether the directive belongs to a module that is none of httpd's, or that this machine doesn't have."""
+    """Return True if the directive belongs to a module that is none of httpd's, or that this machine does not
+    have."""
     name = name.lstrip("<").rstrip(">").lower()
     modules = {row.source.removesuffix(".c") for row in catalogue("2.4").find(name)}
     if not modules:
@@ -83,7 +84,8 @@ def foreign(name: str) -> bool:
 
 
 def of_this_machine(text: str, where: Path) -> bool:
-    """Whether what httpd says is about what isn't here: files, users, modules, variables of the environment."""
+    """Return True if what httpd says is about what is not here: files, users, modules, variables of the
+    environment."""
     unknown = UNKNOWN.search(text)
     number, path = LINE.findall(text)[-1]
     if b"${" in Path(path).read_bytes().split(b"\n")[int(number) - 1]:

@@ -63,7 +63,7 @@ def recorded_marks(case: Case) -> tuple[int, list[Finding]]:
 
 
 def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
-    """The same of every file below a folder, each as a fragment."""
+    """The same of every file below a directory, each as a fragment."""
     for path in sorted(
         path
         for path in folder.rglob("*")

@@ -27,7 +27,7 @@ class AddressSet:
         return Networks([network for found in self.ranges for network in _networks(found)] + list(self.holes))
 
     def holds(self, address: str) -> bool:
-        """Whether *address* is in the set."""
+        """Return True if *address* is in the set."""
         return address in self.networks
 
 
@@ -43,7 +43,8 @@ class HostIn:
     domains: frozenset[str]
 
     def holds(self, name: str | None) -> bool:
-        """Whether a client of that name is meant; None: its name is not known.  `client_names.in_domain` for many domains at once."""
+        """Return True if a client of that name is meant; None: its name is not known.
+        `client_names.in_domain` for many domains at once."""
         if name is None:
             return False
         starts = (
@@ -106,8 +107,10 @@ class EnvironmentSet:
 
 @dataclass(frozen=True)
 class Opaque:
-    """What can't be taken apart: an expression, a third-party provider, as normal text.  *user*: the answer once a user is known, which may be
-    another than before."""
+    """What cannot be taken apart: an expression, a third-party provider, as normal text.
+
+    *user*: the answer once a user is known, which may be another than before.
+    """
 
     text: str
     user: bool = False

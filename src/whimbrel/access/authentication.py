@@ -39,7 +39,7 @@ def check_user(query: AccessQuery) -> Outcomes:
 
 
 def has_user(query: AccessQuery) -> bool:
-    """Whether a user is there once authentication has gone well."""
+    """Return True if a user is there once authentication has gone well."""
     return query.auth_type() is not None
 
 
@@ -168,7 +168,7 @@ def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> 
 
 
 def _area(query: AccessQuery, name: str) -> str | None:
-    """Whom the provider knows, as text; None where it can't tell."""
+    """Whom the provider knows, as text; None where it cannot tell."""
     if name == "file":
         file = query.dir_config(AuthnFileDirConfig).file
         return None if file is None or query.unreadable(file.path) else f"file {file.path}"

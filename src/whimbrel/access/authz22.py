@@ -87,7 +87,8 @@ def _group_lines(query: AccessQuery) -> list[Requirement]:
 
 
 def _notes_group(query: AccessQuery) -> bool:
-    """Whether mod_authz_owner, which runs earlier, has noted the file's group: it does where a line asks for it."""
+    """Return True if mod_authz_owner, which runs earlier, has noted the file's group: it does where a line
+    asks for it."""
     return query.plan.loaded("authz_owner_module") and any(
         line.name.lower() == "file-group" for line in applicable(query)
     )

@@ -1,7 +1,8 @@
 """Which sections can meet in one request, in the order in which httpd merges them.
 
-Requests are stood for by witnesses: folders and files that exist or that sections name, strings that expressions match, and names that no section
-knows.  What a witness runs through is worked out exactly.  Manual: sections.html.
+Requests are stood for by witnesses: directories and files that exist or that sections name, strings that
+expressions match, and names that no section knows. What a witness runs through is worked out exactly. Manual:
+sections.html.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from whimbrel.config.model import SectionKind
 
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
-"""Of those that exist below one folder."""
+"""Of those that exist below one directory."""
 _MAX_ON_DISK: Final = 200_000
 """Of those that exist, over all servers."""
 _MAX_WITNESSES: Final = 20000
@@ -70,9 +71,10 @@ class _Witness:
 
 @dataclass(slots=True)
 class Bounds:
-    """What is left of the work that may go into witnesses; *hit* says in words where it wasn't enough.
+    """What is left of the work that may go into witnesses; *hit* says in words where it was not enough.
 
-    *walked* has the folders and files below each folder that servers map, so that what they share is looked at once.
+    *walked* has the directories and files below each directory that servers map, so that what they share is
+    looked at once.
     """
 
     on_disk: int = _MAX_ON_DISK
@@ -138,7 +140,7 @@ class _ServerMap(Generic[S, V]):
 
     # matching --------------------------------------------------------------------------------------
     def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        """The <Directory> sections and .htaccess files on the way to *folder*, in the order of merging."""
+        """The <Directory> sections and .htaccess files on the way to *directory*, in the order of merging."""
         walk = self._walks.get(directory)
         if walk is None:
             walk = self._walks[directory] = self._walk(directory)
@@ -167,7 +169,7 @@ class _ServerMap(Generic[S, V]):
         path = witness.directory + witness.name
         lacks_slash = (
             not witness.name and witness.url is not None and not witness.url.endswith("/")
-        )  # a folder that is asked for without its slash
+        )  # a directory that is asked for without its slash
         sections, overrides = self.walk_directory(
             path + "/" if path + "/" in self.directories else witness.directory
         )
@@ -302,7 +304,8 @@ def _names_of(section: RequestSection) -> list[str]:
 
 
 def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_Witness]:
-    """Witnesses of <Location> and <DirectoryMatch>; the folders that they lead to are added to *folders*."""
+    """Witnesses of <Location> and <DirectoryMatch>; the directories that they lead to are added to
+    *directories*."""
     for section in server.locations:
         for text in _texts_of(section):
             url = text if text.startswith("/") else "/" + text
@@ -331,7 +334,7 @@ def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_W
 
 
 def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
-    """Folders and files that exist under what the server maps."""
+    """Directories and files that exist under what the server maps."""
     directories: dict[str, None] = {}
     files: dict[str, list[str]] = {}
     for top in dict.fromkeys(target.rstrip("/") for _, target in server.maps):

@@ -274,6 +274,6 @@ def _credentials_of(true: list[Atom], values: dict[Atom, bool]) -> ClientCredent
 
 
 def _holds_or_absent(values: dict[Atom, bool], kind: type[Any]) -> bool:
-    """Whether an atom of *kind* holds, or none is asked for."""
+    """Return True if an atom of *kind* holds, or none is asked for."""
     truth_values = [holds for atom, holds in values.items() if isinstance(atom, kind)]
     return any(truth_values) or not truth_values

@@ -36,8 +36,8 @@ def decide(
 ) -> AccessDecision:
     """The decision of *chain*, which is in httpd's order of merging, outermost first.
 
-    Raises ConfigError where the server wouldn't start, Undecided where an answer rests on what no atom stands for.  A .htaccess file with an error
-    makes it ERROR for everybody.
+    Raises ConfigError where the server would not start, Undecided where an answer rests on what no atom
+    stands for. A .htaccess file with an error makes it ERROR for everybody.
     """
     settings = environment.settings(dialect)
     with deep_recursion():

@@ -54,7 +54,7 @@ class AccessDecision:
         }
 
     def is_equivalent(self, other: AccessDecision) -> bool:
-        """Whether no possible client gets another verdict."""
+        """Return True if no possible client gets another verdict."""
         return self.difference(other) is None
 
     def difference(self, other: AccessDecision) -> Counterexample | None:

@@ -189,7 +189,8 @@ class ModuleSettings:
                 modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
 
     def _is_implemented(self, node: Node) -> bool:
-        """Whether a line can be executed; in a .htaccess file one without behaviour is an error, and decides nothing here."""
+        """Return True if a line can be executed; in a .htaccess file one without behaviour is an error, and
+        decides nothing here."""
         rows = self.configuration.modules.rows(node.name)
         return rows is None or any(row.implemented for row in rows)
 

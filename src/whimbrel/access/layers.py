@@ -46,7 +46,7 @@ class AccessLine:
 
     @property
     def is_container(self) -> bool:
-        """Whether the line opens a section."""
+        """Return True if the line opens a section."""
         return bool(self.children) or self.name in CONTAINERS
 
 
@@ -65,7 +65,7 @@ class AccessLayer:
 
 
 def is_access_directive(name: str) -> bool:
-    """Whether a directive of this name (any case, without ``<``) says something about access."""
+    """Return True if a directive of this name (any case, without ``<``) says something about access."""
     low = name.lower()
     return low in _WORDS or low in CONTAINERS or _FAMILIES.fullmatch(low) is not None
 

@@ -13,19 +13,19 @@ from whimbrel.modules.aaa.allow_deny import DENY_THEN_ALLOW, AllowDenyDirConfig,
 
 
 def in_networks(query: AccessQuery, networks: Iterable[Network]) -> Function:
-    """Whether the client's address is in one of *networks*."""
+    """Return True if the client's address is in one of *networks*."""
     addresses = address_set(networks)
     return query.variable(addresses) if addresses.ranges or addresses.holes else query.space.false
 
 
 def in_domains(query: AccessQuery, domains: Iterable[str]) -> Function:
-    """Whether the client's name lies in one of *domains*."""
+    """Return True if the client's name lies in one of *domains*."""
     names = frozenset(domain.lower() for domain in domains)
     return query.variable(HostIn(names)) if names else query.space.false
 
 
 def in_environment(query: AccessQuery, names: Iterable[str]) -> Function:
-    """Whether one of the variables is set."""
+    """Return True if one of the variables is set."""
     return query.space.any_of(
         query.variable(EnvironmentSet(name)) for name in sorted({name.lower() for name in names})
     )
@@ -50,7 +50,7 @@ def is_refused_by_compat(query: AccessQuery) -> Function:
 
 
 def _matches_any(query: AccessQuery, entries: list[Entry]) -> Function:
-    """Whether one of the entries matches; those of a kind are one set."""
+    """Return True if one of the entries matches; those of a kind are one set."""
     kinds: dict[str, list[Any]] = {}
     for entry in entries:
         if query.applies_to(entry.methods):

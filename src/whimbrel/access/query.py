@@ -32,7 +32,7 @@ class AccessQuery:
 
     @property
     def is_22(self) -> bool:
-        """Whether 2.2 is asked."""
+        """Return True if 2.2 is asked."""
         return self.plan.dialect.access_in_core
 
     def dir_config(self, kind: type[S]) -> S:
@@ -40,7 +40,7 @@ class AccessQuery:
         return self.plan.dir_config(kind)
 
     def applies_to(self, methods: int) -> bool:
-        """Whether a mask of <Limit> holds the method."""
+        """Return True if a mask of <Limit> holds the method."""
         return bool(methods >> self.method & 1)
 
     def variable(self, atom: Atom) -> Function:
@@ -48,7 +48,7 @@ class AccessQuery:
         return self.space.variable(atom)
 
     def any_member(self, source: str, groups: Iterable[str]) -> Function:
-        """Whether the user is in one of *groups*."""
+        """Return True if the user is in one of *groups*."""
         return self.space.any_of(self.variable(GroupMember(source, group)) for group in sorted(set(groups)))
 
     def with_alias(self, alias: ProviderAlias) -> AccessQuery:
@@ -58,7 +58,7 @@ class AccessQuery:
         )
 
     def unreadable(self, path: str) -> bool:
-        """Whether the server is known not to be able to read the file."""
+        """Return True if the server is known not to be able to read the file."""
         return self.environment.readable(path) is False
 
     def unreadable_dbm(self, path: str, kind: str) -> bool:

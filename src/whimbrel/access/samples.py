@@ -17,7 +17,7 @@ _PLAIN: Final = "x0-_./ abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ12345
 
 
 def regex_samples(pattern: str) -> list[str]:
-    """Up to `MOST` strings in which *pattern* is found, the plainest first; none where it can't be read."""
+    """Up to `MOST` strings in which *pattern* is found, the plainest first; none where it cannot be read."""
     try:
         compiled = compile_regex(pattern)
         with warnings.catch_warnings():

@@ -54,7 +54,7 @@ class Space:
         return self.diagram.let(names, function) if names else function
 
     def any_of(self, functions: Iterable[Function]) -> Function:
-        """Whether one of *functions* holds."""
+        """Return True if one of *functions* holds."""
         result = self.false
         for function in sorted(functions, key=lambda one: one.level, reverse=True):
             result = function | result  # diagrams grow at their root

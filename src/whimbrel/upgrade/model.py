@@ -83,7 +83,8 @@ class Finding:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a person has to look: the words stand in the output, and `whimbrel upgrade` ends with 3."""
+        """Return True if a person has to look: the words stand in the output, and `whimbrel upgrade` ends
+        with 3."""
         return self.safety is Safety.REVIEW or (
             self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC
         )

@@ -166,7 +166,7 @@ class Chain:
 
 
 def chain(chance: random.Random, version: str, only: bool = True) -> Chain:
-    """A random chain; with *only* it may hold lines that the other version doesn't know."""
+    """A random chain; with *only* it may hold lines that the other version does not know."""
     lines = ACCESS + REQUIRE + REQUIRE + ((ONLY_22 if version == "2.2" else ONLY_24) if only else ())
     texts = [
         _body(chance, lines, version == "2.4" and only) if chance.random() < 0.5 else "" for _ in OPENINGS
@@ -234,7 +234,7 @@ def _sha(word: str) -> str:
 
 
 def engine(site: Chain, root: Path, runtime: FakeRuntime) -> Engine:
-    """An engine for *site*; raises ConfigError or StartError where httpd wouldn't start."""
+    """An engine for *site*; raises ConfigError or StartError where httpd would not start."""
     sections = [
         f"<{opening}>\n{text}\n"
         + ("AllowOverride All\n" if opening.endswith('dir"') else "")

@@ -201,7 +201,7 @@ class Site:
 
 
 def readable(path: str) -> bool:
-    """Whether a file can be read."""
+    """Return True if a file can be read."""
     try:
         with open(to_bytes(path), "rb") as file:
             file.read(1)
@@ -240,7 +240,7 @@ def credentials(r: Request, scheme: str) -> tuple[str, str] | None:
 
 
 async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
-    """Whether *atom* holds for the request; None where this can't be told."""
+    """Return True if *atom* holds for the request; None where this cannot be told."""
     if isinstance(atom, AddressSet):
         return atom.holds(client_address(r))
     if isinstance(atom, IsServerAddress):
@@ -263,7 +263,7 @@ async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
 
 
 async def known(r: Request, atom: KnownUser | PasswordValid) -> bool | None:
-    """Whether a provider knows the user, or the password."""
+    """Return True if a provider knows the user, or the password."""
     given = credentials(r, atom.scheme)
     if given is None:
         return False
@@ -301,7 +301,7 @@ def provider_of(r: Request, kind: str, told: str) -> Any:
 
 
 def member(r: Request, source: str, group: str) -> bool:
-    """Whether the user is in *group*."""
+    """Return True if the user is in *group*."""
     kind, _, path = source.partition(" ")
     if kind == "file":
         return group in group_file(path, r.plan.dialect).content(r).get(r.user or "", ())

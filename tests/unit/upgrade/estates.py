@@ -1,4 +1,4 @@
-"""Small estates on disk for tests."""
+"""Small configuration trees on disk for tests."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 
 @dataclass
 class Example:
-    """One example: files by path below the server root; *findings* is None where the document doesn't list them."""
+    """One example: files by path below the server root; *findings* is None where the document does not list
+    them."""
 
     title: str
     before: dict[str, str] = field(default_factory=dict)
@@ -34,7 +35,7 @@ class Example:
 
     @property
     def silent(self) -> bool:
-        """Whether the rule must not fire."""
+        """Return True if the rule must not fire."""
         return not self.after and not self.findings
 
 

@@ -145,7 +145,7 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _rechecked(section: AccessSection, lines: Lines) -> bool:
-    """Whether a <Location> lets other methods in where it keeps GET out."""
+    """Return True if a <Location> lets other methods in where it keeps GET out."""
     if section.kind not in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) or section.is_proxy:
         return False
     state = merge_effective([lines])
@@ -250,7 +250,7 @@ def _htaccess_finding(
 
 
 def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry]) -> bool:
-    """Whether the line has fewer words than 2.2 wants, but as many as 2.4 does."""
+    """Return True if the line has fewer words than 2.2 wants, but as many as 2.4 does."""
     if line.is_section or not rows_24 or _MIN_ARGS.get(args_22, 0) <= _MIN_ARGS.get(rows_24[0].args, 9):
         return False
     return _MIN_ARGS.get(rows_24[0].args, 9) <= len(line.words()) < _MIN_ARGS[args_22]

@@ -1,4 +1,4 @@
-"""The access control of one estate, worked out once and asked by all rules about it."""
+"""The access control of one configuration tree, worked out once and asked by all rules about it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,14 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 @dataclass(slots=True, eq=False)
 class AccessAnalysis:
-    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried.
+    """*written* says what each section becomes; sections that say nothing about access are not in it.
 
-    *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are like others have no chains of their own.
-    *twins* are by their sections.  *left* are the sections that stay as they are, each with the reason.  *variants* are the sections as `solver`
-    has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
+    *bounds* says what was not tried.
+
+    *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are
+    like others have no chains of their own. *twins* are by their sections. *left* are the sections that stay
+    as they are, each with the reason. *variants* are the sections as `solver` has them, *solved* says what
+    each of these becomes. *is_first*: no edit of access control has been made yet.
     """
 
     inventory: Inventory
@@ -206,7 +209,8 @@ def _first_section(found: Inventory) -> Statement | None:
 
 
 def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
-    """Whether a password or group file is there; of a fragment, and where none of those that are named is, nothing is known."""
+    """Return True if a password or group file is there; of a fragment, and where none of those that are named
+    is, nothing is known."""
     lines = tree.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
     if tree.context is not InputContext.SERVER or not any(
         password_file_exists(absolute_path(tree.root, line.words()[0])) for line in lines if line.words()
@@ -351,7 +355,8 @@ def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection,
 
 
 def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]) -> bool:
-    """Give hosts that are alike what the first of them gets; False where one of them can't answer for the others."""
+    """Give hosts that are alike what the first of them gets; False where one of them cannot answer for the
+    others."""
     groups: dict[Statement, list[EquivalentHost]] = {}
     written = analysis.plans
     for equivalent in twins.values():
@@ -359,7 +364,7 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
     for unit, one in written.items():
         if unit.server is None and any(repeat.holder.server in groups for repeat in one.replacement.repeats):
             if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
-                return False  # URLs don't tell hosts apart
+                return False  # URLs do not tell hosts apart
             repeats = tuple(
                 more for repeat in one.replacement.repeats for more in _for_all(repeat, unit, groups)
             )
@@ -375,7 +380,8 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
 def _for_all(
     repeat: Repetition, section: AccessSection, groups: dict[Statement, list[EquivalentHost]]
 ) -> Iterator[Repetition]:
-    """A repetition of everybody's section in one host's folder, and those in the folders of hosts that are alike."""
+    """A repetition of everybody's section in one host's directory, and those in the directories of hosts that
+    are alike."""
     yield repeat
     for equivalent in groups.get(repeat.holder.server, ()) if repeat.holder.server is not None else ():
         holder = equivalent.sections.get(repeat.holder, repeat.holder)

@@ -117,7 +117,7 @@ class ChainDecisions:
         return self.cache.forbidden(V22.name)
 
     def before_22(self, chain: Chain) -> AccessDecision | None:
-        """What 2.2 decides; None where that can't be said."""
+        """What 2.2 decides; None where that cannot be said."""
         if chain not in self._decisions_22:
             if any(
                 is_refused(self.lines[part], override)
@@ -134,7 +134,7 @@ class ChainDecisions:
     def decide_24(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> AccessDecision | None:
-        """What 2.4 decides with *forms*; None where it doesn't start."""
+        """What 2.4 decides with *forms*; None where it does not start."""
         if self._refused(chain, replacements):
             return self.cache.error(V24.name)
         return self.cache.decision(
@@ -144,7 +144,7 @@ class ChainDecisions:
     def differs(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> tuple[bool, Counterexample | None]:
-        """Whether the chain decides otherwise with *forms*, and a client who notices."""
+        """Return True if the chain decides otherwise with *forms*, and a client who notices."""
         before, after = self.decide_22(chain), self.decide_24(chain, replacements)
         if before is None:
             return False, None
@@ -185,7 +185,8 @@ class ChainDecisions:
         )
 
     def _refused(self, chain: Chain, replacements: Mapping[AccessSection, Replacement]) -> bool:
-        """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
+        """Return True if a .htaccess file ends the request with 500 because AllowOverride does not admit one
+        of its lines."""
         return any(
             is_refused(
                 (
@@ -245,12 +246,12 @@ def _modules_24(modules: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_refused(lines: Iterable[AccessLine], override: Override) -> bool:
-    """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
+    """Return True if *override* does not admit one of *lines* in a .htaccess file."""
     return any(not admits(override, kind) for kind in needed_overrides(lines))
 
 
 def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
-    """The classes of AllowOverride without which a .htaccess file can't hold *lines*."""
+    """The classes of AllowOverride without which a .htaccess file cannot hold *lines*."""
     classes: set[str] = set()
     for line in lines:
         if line.name in ("limit", "limitexcept"):

@@ -30,7 +30,7 @@ _REPLACED_TOGETHER: Final = {
 
 
 class DecisionCache:
-    """The decisions of one estate; *old* and *new* are the worlds of both versions."""
+    """The decisions of one configuration tree; *old* and *new* are the worlds of both versions."""
 
     def __init__(self, environment_22: AccessEnvironment, environment_24: AccessEnvironment) -> None:
         self.space, self.environment_22, self.environment_24 = Space(), environment_22, environment_24
@@ -65,7 +65,8 @@ class DecisionCache:
         return self._forbidden[version]
 
     def decision(self, version: str, layers: Sequence[AccessLayer]) -> AccessDecision | None:
-        """What a chain of layers that `layer` has made decides; None where the server doesn't start or nothing can be said."""
+        """What a chain of layers that `layer` has made decides; None where the server does not start or
+        nothing can be said."""
         key = (version, *map(id, layers))
         if key not in self._decisions:
             short = self._shortened(version, layers)
@@ -91,7 +92,7 @@ class DecisionCache:
         return self._differences[key]
 
     def is_unreadable_22(self, layer: AccessLayer) -> bool:
-        """Whether 2.2 can't read a .htaccess file with these lines."""
+        """Return True if 2.2 cannot read a .htaccess file with these lines."""
         try:
             self.environment_22.settings(V22).merge((layer,))
         except BrokenHtaccess:
@@ -102,7 +103,7 @@ class DecisionCache:
 
     # what decides nothing ---------------------------------------------------------------------------
     def _shortened(self, version: str, layers: Sequence[AccessLayer]) -> tuple[AccessLayer, ...]:
-        """*layers* without the lines that later ones replace; as they are where one can't be read."""
+        """*layers* without the lines that later ones replace; as they are where one cannot be read."""
         if not all(self._is_sound(version, layer) for layer in layers):
             return tuple(layers)
         groups = _REPLACED_TOGETHER[version]
@@ -140,7 +141,8 @@ class DecisionCache:
 
 
 def _with_errors(decision: AccessDecision) -> AccessDecision:
-    """*decision* where the expression that can't be evaluated is what it is: 500 for those whom it alone would let in."""
+    """*decision* where the expression that cannot be evaluated is what it is: 500 for those whom it alone
+    would let in."""
     mark = next(
         (
             atom

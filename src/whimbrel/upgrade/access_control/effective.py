@@ -47,7 +47,7 @@ class MethodSet:
     inverted: bool = False
 
     def contains(self, name: str) -> bool:
-        """Whether the method, or the class `OTHERS`, is among them."""
+        """Return True if the method, or the class `OTHERS`, is among them."""
         return (name in self.names) is not self.inverted
 
 
@@ -103,7 +103,7 @@ def flatten_directives(
 
 
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
-    """Whether one of the directives *names* is among the lines or in their containers."""
+    """Return True if one of the directives *names* is among the lines or in their containers."""
     wanted_names = frozenset(names)
     return any(line.name in wanted_names for line in flatten_directives(lines))
 

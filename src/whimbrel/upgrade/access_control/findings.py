@@ -164,7 +164,7 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
 
 
 def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> bool:
-    """Whether an outer section's Satisfy Any holds in the section."""
+    """Return True if an outer section's Satisfy Any holds in the section."""
     states = (
         merge_effective([analysis.decisions.lines[u] for u in chain.sections])
         for chain in analysis.chains_ending_at(section)[:3]
@@ -306,7 +306,7 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
 
 
 def _is_refused(lines: Lines) -> bool:
-    """Whether there is a blank in Order."""
+    """Return True if there is a blank in Order."""
     return any(one.name == "order" and len(one.args.split()) > 1 for one in flatten_directives(lines))
 
 
@@ -414,7 +414,8 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:
-    """The groups and users after Require that the new lines don't name any more: the module that 2.2 asked first never left it to theirs."""
+    """The groups and users after Require that the new lines do not name any more: the module that 2.2 asked
+    first never left it to theirs."""
     left = {
         one.args.split()[0].lower().rpartition("-")[2]
         for one in flatten_directives(after)

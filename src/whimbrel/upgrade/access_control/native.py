@@ -47,7 +47,8 @@ ALIAS: Final = AccessLine(
     "authzprovideralias",
     "expr internal-server-error \"-n %{REMOTE_USER} && -n file('/internal-server-error')\"",
 )
-"""What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
+"""What `BROKEN` means: an expression that cannot be evaluated once there is a user. .htaccess files could not
+hold it themselves."""
 
 
 def needs_alias(lines: Sequence[AccessLine]) -> bool:

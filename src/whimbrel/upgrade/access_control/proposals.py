@@ -152,9 +152,10 @@ class Proposals:
     def _repeated(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement]
     ) -> Iterator[Replacement]:
-        """The section with its own decision for each folder that it decides differently in.
+        """The section with its own decision for each directory that it decides differently in.
 
-        A repetition is read whatever the conditions around the folder's own section are, so there is none under conditions.
+        A repetition is read whatever the conditions around the directory's own section are, so there is none
+        under conditions.
         """
         if any(chain.given for chain in self.decisions.chains_by_end[section]):
             return
@@ -215,7 +216,7 @@ class Proposals:
         replacements: dict[AccessSection, Replacement],
         chains: Iterable[Chain],
     ) -> bool:
-        """Whether all *chains* decide as before."""
+        """Return True if all *chains* decide as before."""
         with with_replacement(replacements, section, replacement):
             return not any(self.decisions.differs(chain, replacements)[0] for chain in chains)
 

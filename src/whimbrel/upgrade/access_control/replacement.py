@@ -1,7 +1,9 @@
-"""One section that decides differently from folder to folder: the same section once more for each folder where it does.
+"""One section that decides differently from directory to directory: the same section once more for each
+directory where it does.
 
-A <Files> section is repeated inside the folder's <Directory> or .htaccess, where it comes later than the outer one; a <Location> or a Match
-section is repeated behind itself, for the part of its paths that lies in the folder.
+A <Files> section is repeated inside the directory's <Directory> or .htaccess, where it comes later than the
+outer one; a <Location> or a Match section is repeated behind itself, for the part of its paths that lies in
+the directory.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _REPEATED: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH, 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """*control* for requests below the folder of *holder*; *prefix* is its path as the section's pattern sees it (no slash at the end)."""
+    """*control* for requests below the directory of *holder*; *prefix* is its path as the section's pattern
+    sees it (no slash at the end)."""
 
     holder: AccessSection
     control: Lines
@@ -32,14 +35,14 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What a section's own lines become, and its repetitions, shallow folders first."""
+    """What a section's own lines become, and its repetitions, shallow directories first."""
 
     control: Lines
     repeats: tuple[Repetition, ...] = ()
 
 
 def directory_of(section: AccessSection) -> str:
-    """The folder that a section or file is about, "" where it is none alone."""
+    """The directory that a section or file is about, "" where it is none alone."""
     if section.kind is SectionKind.HTACCESS:
         return section.directory
     return (
@@ -50,20 +53,22 @@ def directory_of(section: AccessSection) -> str:
 
 
 def can_repeat(section: AccessSection) -> bool:
-    """Whether there is a way to say the section once more for a part of its requests."""
+    """Return True if there is a way to say the section once more for a part of its requests."""
     return not section.is_proxy and (section.kind in FILES or section.kind in _REPEATED)
 
 
 def can_hold(holder: AccessSection, unit: AccessSection) -> bool:
-    """Return True if a repetition of *unit* for the folder of *holder* is about no other virtual host than *unit* is.
+    """Return True if a repetition of *unit* for the directory of *holder* is about no other virtual host than
+    *unit* is.
 
-    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are repeated behind themselves.
+    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are
+    repeated behind themselves.
     """
     return unit.kind not in FILES or unit.server is None or unit.server is holder.server
 
 
 def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
-    """The sections and files of *chain* whose folders tell it from others, shallow ones first."""
+    """The sections and files of *chain* whose directories tell it from others, shallow ones first."""
     own_directory = directory_of(section.outer) if section.outer is not None else ""
     by_directory: dict[str, AccessSection] = {}
     for other in chain.sections:
@@ -80,7 +85,8 @@ def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
 
 
 def prefix_of(section: AccessSection, holder: AccessSection, chain: Chain) -> str | None:
-    """The holder's folder as *unit*'s pattern sees it: a path or a URL path, without a slash at its end; None where it can't be told."""
+    """The holder's directory as *unit*'s pattern sees it: a path or a URL path, without a slash at its end;
+    None where it cannot be told."""
     directory = directory_of(holder)
     if section.kind in FILES:
         return ""
@@ -140,7 +146,7 @@ def merge_order(
 def group_by_directory(
     section: AccessSection, chains: Sequence[Chain]
 ) -> list[tuple[AccessSection | None, list[Chain]]]:
-    """The chains by the deepest folder that tells them apart, shallow ones first."""
+    """The chains by the deepest directory that tells them apart, shallow ones first."""
     groups: dict[str, tuple[AccessSection | None, list[Chain]]] = {}
     for chain in chains:
         deepest = max(holders(section, chain), key=lambda u: len(directory_of(u)), default=None)

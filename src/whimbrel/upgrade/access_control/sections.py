@@ -1,4 +1,5 @@
-"""The sections and .htaccess files of an estate that say something about access, each with its lines and how a request is matched to it."""
+"""The sections and .htaccess files of a configuration tree that say something about access, each with its
+lines and how a request is matched to it."""
 
 from __future__ import annotations
 
@@ -142,7 +143,7 @@ class AccessSection(RequestSection):
 
     @property
     def in_htaccess(self) -> bool:
-        """Whether its lines stand in a .htaccess file."""
+        """Return True if its lines stand in a .htaccess file."""
         return self.file.role is Role.HTACCESS
 
     @property
@@ -156,12 +157,13 @@ class AccessSection(RequestSection):
 
     @property
     def is_upgraded(self) -> bool:
-        """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
+        """Return True if its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their
+        own: it is left as it is."""
         return bool(self.lines_24_only) or any(is_24_only(line) for line in self.access_lines)
 
     @property
     def is_surely_upgraded(self) -> bool:
-        """Whether that shows by more than words after Require."""
+        """Return True if that shows by more than words after Require."""
         return bool(self.lines_24_only) or any(is_24_only(line, words=False) for line in self.access_lines)
 
     @property
@@ -196,7 +198,8 @@ _NAMES_24: Final = frozenset({"requireall", "requireany", "requirenone", "authme
 
 
 def is_24_only(line: AccessLine, *, words: bool = True) -> bool:
-    """Whether the line, or one in it, has a meaning in 2.4 alone; without *words* by the names of directives."""
+    """Return True if the line, or one in it, has a meaning in 2.4 alone; without *words* by the names of
+    directives."""
     if line.name in _NAMES_24:
         return True
     if line.name == "require":
@@ -247,7 +250,7 @@ def _without_hashes(args: str) -> str:
 
 
 def is_access_statement(statement: Statement) -> bool:
-    """Whether the statement says something about access."""
+    """Return True if the statement says something about access."""
     return is_access_directive(statement.name.removeprefix("<"))
 
 
@@ -263,7 +266,7 @@ def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def _statements_24_only(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements that 2.4 executes and 2.2 doesn't."""
+    """The statements that 2.4 executes and 2.2 does not."""
     for statement in statements:
         if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
             continue
@@ -279,7 +282,7 @@ Chain = SectionChain[AccessSection]
 
 
 def find_sections(tree: ConfigTree) -> Inventory:
-    """Walk the estate once."""
+    """Walk the configuration tree once."""
     inventory: Inventory = SectionInventory()
     _walk(tree, inventory, tree.statements, None, None)
     for file in tree.files.values():
@@ -371,7 +374,8 @@ def _section(
 
 
 def never_matches_end(tree: ConfigTree, statement: Statement) -> bool:
-    """Whether no ``$`` of the section's expression matches: in 2.2 that of folders, in text that isn't 2.4's own."""
+    """Return True if no ``$`` of the section's expression matches: in 2.2 that of directories, in text that
+    is not 2.4's own."""
     if statement.name not in ("<directory", "<directorymatch") or "authz_core_module" in tree.modules_24:
         return False
     return not any(

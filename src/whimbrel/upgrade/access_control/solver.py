@@ -129,7 +129,8 @@ class Solver:
     def _unambiguous(
         self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
     ) -> SectionPlan:
-        """*written* in words that can't be taken for those of 2.2: text that 2.2 would read otherwise shows that it is 2.4's."""
+        """*written* in words that cannot be taken for those of 2.2: text that 2.2 would read otherwise shows
+        that it is 2.4's."""
         control = plan.control
         if (
             plan.failing

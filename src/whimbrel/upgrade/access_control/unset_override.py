@@ -1,4 +1,4 @@
-"""Folders about which no AllowOverride says anything."""
+"""Directories about which no AllowOverride says anything."""
 
 from __future__ import annotations
 

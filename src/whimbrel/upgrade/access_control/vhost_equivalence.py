@@ -1,8 +1,10 @@
-"""Virtual hosts that are alike: the same sections with the same lines in the same order, about folders, clients and users of their own.
+"""Virtual hosts that are alike: the same sections with the same lines in the same order, about directories,
+clients and users of their own.
 
-What is worked out for one of them holds for all, with the names exchanged.  Hosts are alike when nothing that a decision or a match depends on
-tells them apart: the shape of their sections, the sections of the main server that hold for their folders, what their addresses and host
-names have to do with each other and with everybody's.  Hosts with .htaccess files or other files on this machine are never alike.
+What is worked out for one of them holds for all, with the names exchanged. Hosts are alike when nothing that
+a decision or a match depends on tells them apart: the shape of their sections, the sections of the main
+server that hold for their directories, what their addresses and host names have to do with each other and
+with everybody's. Hosts with .htaccess files or other files on this machine are never alike.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class OwnNames:
 
 @dataclass(slots=True, eq=False)
 class EquivalentHost:
-    """A host that is like *first*: *units* has its section for each of the other's, *parts* the components of its folders' paths."""
+    """A host that is like *first*: *units* has its section for each of the other's, *parts* the components of
+    its directories' paths."""
 
     first: Statement
     sections: dict[AccessSection, AccessSection]
@@ -82,7 +85,7 @@ class EquivalentHost:
 
     @property
     def has_same_names(self) -> bool:
-        """Whether clients and users have the same names here."""
+        """Return True if clients and users have the same names here."""
         return all(a == b for names in (self.clients, self.users) for a, b in names.items())
 
 
@@ -96,7 +99,7 @@ class _HostProfile:
 
 
 class VhostEquivalence:
-    """The hosts of an estate by what they have in common."""
+    """The hosts of a configuration tree by what they have in common."""
 
     def __init__(self, tree: ConfigTree, inventory: Inventory) -> None:
         self.tree, self.inventory = tree, inventory
@@ -183,7 +186,7 @@ class VhostEquivalence:
         )
 
     def _exists(self, target: str) -> bool:
-        """Whether something of the folder is on this machine, or a .htaccess file speaks about it."""
+        """Return True if something of the directory is on this machine, or a .htaccess file speaks about it."""
         directory = _slashed(target)
         at = bisect_left(self.htaccess, directory)
         return (at < len(self.htaccess) and self.htaccess[at].startswith(directory)) or os.path.lexists(
@@ -242,7 +245,7 @@ class VhostEquivalence:
         return names.setdefault(word, len(names))
 
     def _enclosing_sections(self, directories: list[str]) -> Iterator[object]:
-        """Which sections of the main server hold for the folders, and for what lies in them."""
+        """Which sections of the main server hold for the directories, and for what lies in them."""
         for directory in directories:
             for above in ancestors(directory):
                 yield from map(id, self.literal.get(above, ()))
@@ -291,7 +294,7 @@ def _text_of(line: AccessLine, root: str) -> str:
 
 
 def password_file_exists(path: str) -> bool:
-    """Whether a password or group file is on this machine, in one of the forms that it may have."""
+    """Return True if a password or group file is on this machine, in one of the forms that it may have."""
     return any(os.path.isfile(to_bytes(path + ending)) for ending in ("", ".pag", ".db"))
 
 
@@ -322,7 +325,7 @@ def _slashed(path: str) -> str:
 
 @lru_cache(maxsize=256)
 def _sample_names(section: AccessSection) -> tuple[str, ...]:
-    """Names below a folder that a pattern of the main server may be about."""
+    """Names below a directory that a pattern of the main server may be about."""
     texts = (
         regex_samples(section.pattern)
         if section.regex is not None
@@ -338,7 +341,8 @@ def _sample_names(section: AccessSection) -> tuple[str, ...]:
 
 # hosts ----------------------------------------------------------------------------------------------
 def _is_unique(section: AccessSection) -> bool:
-    """Whether a section says what only its own text can tell: it is of 2.4, or about folders that a pattern finds."""
+    """Return True if a section says what only its own text can tell: it is of 2.4, or about directories that
+    a pattern finds."""
     by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
         section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
     )

@@ -32,7 +32,7 @@ def nowhere(_path: str) -> bool:
 
 
 def read_by_includes(tree: ConfigTree) -> IsRead:
-    """A test of whether some Include of *estate*, or one that is likely in its surroundings, reads a path."""
+    """A test of whether some Include of *tree*, or one that is likely in its surroundings, reads a path."""
     patterns = [(_real(path), has_wildcards(path)) for path in dict.fromkeys(tree.include_patterns)]
     directories = {
         os.path.dirname(_real(path)) for path, file in tree.files.items() if file.role is Role.FRAGMENT

@@ -52,7 +52,7 @@ class JournalEntry:
 
 @dataclass(slots=True)
 class Journal:
-    """What was done in a folder.  *state* is that of the last run."""
+    """What was done in a directory. *state* is that of the last run."""
 
     path: str
     state: str = "done"
@@ -60,7 +60,8 @@ class Journal:
 
     @classmethod
     def load(cls, directory: str) -> Journal:
-        """The journal of *folder*, empty where there is none; raises WriteError where it can't be understood."""
+        """The journal of *directory*, empty where there is none; raises WriteError where it cannot be
+        understood."""
         path = os.path.join(journal_directory(directory), JOURNAL)
         try:
             with open(to_bytes(path), encoding="ascii") as file:
@@ -95,11 +96,11 @@ class Journal:
 def write(
     files: Mapping[str, bytes], directory: str, hook: StepHook = lambda _step: None, is_read: IsRead = nowhere
 ) -> list[str]:
-    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
+    """Put *files* (contents by path) in place, the journal in *directory*; the paths of the backups, where
     *is_read* is False.
 
-    Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
-    of the process, leaves a state that `recover` mends.
+    Raises WriteError when it cannot; then nothing has changed, unless a rename fails at the very end. That,
+    and whatever else is raised, like an end of the process, leaves a state that `recover` mends.
     """
     recover(directory, hook)
     journal = Journal.load(directory)
@@ -269,7 +270,7 @@ def _finish(journal: Journal, hook: StepHook) -> None:
 
 
 def _check(target: str) -> None:
-    """Refuse early what would fail late: a file or folder that can't be written."""
+    """Refuse early what would fail late: a file or directory that cannot be written."""
     for path, mode in ((target, os.W_OK), (os.path.dirname(target) or ".", os.W_OK | os.X_OK)):
         if not os.access(to_bytes(path), mode):
             raise PermissionError(

@@ -30,9 +30,10 @@ class UnknownRule(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which findings are wanted: those with the numbers of *only* (all where it is empty), never those of *without*.
+    """Which findings are wanted: those with the numbers of *only* (all where it is empty), never those of
+    *without*.
 
-    What couldn't be read is always wanted, unless *without* says READ.
+    What could not be read is always wanted, unless *without* says READ.
     """
 
     only: frozenset[str] = frozenset()
@@ -58,9 +59,8 @@ def parse_selection(only: str, without: str) -> Selection:
 
 @dataclass(slots=True)
 class CheckResult:
-    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
-    source line of each place, *inputs* say what the input was taken for.
-    """
+    """What came of one configuration tree: *files* maps each path that was read to its number of lines,
+    *texts* has the source line of each place, *inputs* say what the input was taken for."""
 
     files: dict[str, int]
     findings: list[Finding]
@@ -82,7 +82,7 @@ def check(
 
 
 def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
-    """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
+    """The findings about *tree*, each once, sorted by risk, file in the order of reading, line and rule.
 
     A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
     settled.

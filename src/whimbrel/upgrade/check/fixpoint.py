@@ -1,8 +1,9 @@
-"""The upgrade of an estate: rules look, their edits are made in memory, the result is read again, until nothing changes.
+"""The upgrade of a configuration tree: rules look, their edits are made in memory, the result is read again,
+until nothing changes.
 
-Rules go by their order: those of a higher one look when those of the lower ones have nothing left to do.  Edits that clash with others wait for the
-next look.  What a rule says without edits counts where it still says so at the end, because another rule may have mended it; what it
-says with edits counts where they are made.
+Rules go by their order: those of a higher one look when those of the lower ones have nothing left to do.
+Edits that clash with others wait for the next look. What a rule says without edits counts where it still says
+so at the end, because another rule may have mended it; what it says with edits counts where they are made.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
 
 
 class RuleError(Exception):
-    """A rule that couldn't judge this estate: a defect of the rule.  Nothing can be said for the whole, so nothing is changed."""
+    """A rule that could not judge this configuration tree: a defect of the rule.
+
+    Nothing can be said for the whole, so nothing is changed.
+    """
 
     def __init__(self, rule: Rule, problem: Exception) -> None:
         what = f"{type(problem).__name__}: {problem}"
@@ -45,9 +49,10 @@ class RuleError(Exception):
 class UpgradeResult:
     """What an upgrade found and made.
 
-    *findings* are in the order of files and lines, with the places of the original; those that still have edits were applied, the others were not.
-    *files* are the new bytes of the files that change, by the path they have in *estate*, the estate as it was read from disk;
-    *traces* say where their lines come from.  *passes* counts how often something was changed.
+    *findings* are in the order of files and lines, with the places of the original; those that still have
+    edits were applied, the others were not. *files* are the new bytes of the files that change, by the path
+    they have in *tree*, the configuration tree as it was read from disk; *traces* say where their lines come
+    from. *passes* counts how often something was changed.
     """
 
     tree: ConfigTree
@@ -64,7 +69,7 @@ class UpgradeResult:
 def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
 ) -> UpgradeResult:
-    """Upgrade *estate*, which must come from `read_estate`; nothing is written."""
+    """Upgrade *tree*, which must come from `read_estate`; nothing is written."""
     return _Fixpoint(
         tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
     ).run()
@@ -81,7 +86,7 @@ class _Fixpoint:
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
         self._stable: dict[
             int, tuple[ConfigTree, list[Finding]]
-        ] = {}  # by order: the estate that had nothing left to change
+        ] = {}  # by order: the configuration tree that had nothing left to change
 
     def run(self) -> UpgradeResult:
         """Sweep through the orders until one whole sweep changes nothing."""
@@ -160,7 +165,7 @@ class _Fixpoint:
         )
 
     def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
-        """Make the edits and read the estate again."""
+        """Make the edits and read the configuration tree again."""
         files, traces = self.result.files, self.result.line_maps
         for path, edits in selection.edits.items():
             old_bytes = self.current.files[path].document.bytes
@@ -193,7 +198,7 @@ class _Fixpoint:
 
     # what the engine itself has to say -----------------------------------------------------------
     def _read_error_findings(self) -> Iterator[Finding]:
-        """What couldn't be read at first, and what can't be read any more."""
+        """What could not be read at first, and what cannot be read any more."""
         for error in self.original.read_errors:
             yield _read_error_finding(error.place, error.reason)
         known_errors = {(error.place.path, error.reason) for error in self.original.read_errors}

@@ -59,7 +59,7 @@ def _until(taken: list[ByteRange], at: int, end: int) -> Iterable[ByteRange]:
 
 
 def is_consistent(group: Iterable[FileEdit]) -> bool:
-    """Whether no edit of *group* clashes with another one of it."""
+    """Return True if no edit of *group* clashes with another one of it."""
     ordered = sorted(group, key=lambda one: (one.path, one.edit.start, one.edit.end))
     pairs = zip(ordered, ordered[1:], strict=False)
     return not any(a.path == b.path and a.edit.clashes(b.edit) for a, b in pairs)
@@ -68,7 +68,8 @@ def is_consistent(group: Iterable[FileEdit]) -> bool:
 def resolve_conflicts(findings: list[Finding], paths: Iterable[str]) -> list[Finding]:
     """*findings* as they can be handled.
 
-    Edits of texts that are no files, and edits on which the inclusions of a file don't agree, are left to people.
+    Edits of texts that are no files, and edits on which the inclusions of a file do not agree, are left to
+    people.
     """
     known_paths = set(paths)
     wanted: dict[tuple[str, str, int], dict[SourceLocation | None, set[frozenset[FileEdit]]]] = {}

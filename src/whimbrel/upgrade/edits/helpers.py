@@ -72,7 +72,7 @@ def quote_arg(word: str) -> str:
 
 
 def is_quotable(word: str) -> bool:
-    """Whether `quoted` has a form for *word* that httpd reads as the same."""
+    """Return True if `quoted` has a form for *word* that httpd reads as the same."""
     return getword(quote_arg(word))[0] == word
 
 

@@ -47,7 +47,8 @@ class LoadModuleLines:
         return self.tree.options.also_22
 
     def is_built_in(self, identifier: str) -> bool:
-        """Whether the 2.4 that this is for has the module in its binary, as far as the folder of modules shows."""
+        """Return True if the 2.4 that this is for has the module in its binary, as far as the directory of
+        modules shows."""
         if identifier not in BUILT_IN:
             return False
         directory = self._directory()
@@ -56,12 +57,13 @@ class LoadModuleLines:
         return self._lacks_module(directory, identifier)
 
     def is_refused(self, line: Statement) -> bool:
-        """Whether the LoadModule line names a module that the 2.4 on this machine has in its binary: the start fails there."""
+        """Return True if the LoadModule line names a module that the 2.4 on this machine has in its binary:
+        the start fails there."""
         identifier, path = line.words()
         return identifier in BUILT_IN and self._lacks_module(path.rpartition("/")[0], identifier)
 
     def _lacks_module(self, directory: str, identifier: str) -> bool:
-        """Whether *folder* holds the modules of a 2.4, but not that one."""
+        """Return True if *directory* holds the modules of a 2.4, but not that one."""
         row = catalogue("2.4").module(identifier)
         path = directory if directory.startswith("/") else os.path.join(self.tree.root, directory)
         at_hand = os.path.exists(to_bytes(f"{path}/mod_authz_core.so"))
@@ -166,7 +168,7 @@ def _tests_core(statement: Statement) -> bool:
 
 
 def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
-    """The LoadModule lines of *estate*, worked out once."""
+    """The LoadModule lines of *tree*, worked out once."""
     cached = tree.cache.get("loading")
     if isinstance(cached, LoadModuleLines):
         return cached

@@ -84,7 +84,10 @@ class Translation:
 
 
 def translate(text: str, path: str = "build/config.nice") -> Translation:
-    """The script for 2.4.  Options that 2.4 doesn't know are taken out, those of other names renamed; all else stays byte for byte."""
+    """The script for 2.4.
+
+    Options that 2.4 does not know are taken out, those of other names renamed; all else stays byte for byte.
+    """
     lines, findings, names = [], [], set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         match = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
@@ -139,7 +142,7 @@ def _without(line: str, match: re.Match[str]) -> str:
 
 
 def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
-    """What 2.2 did without being told and 2.4 doesn't."""
+    """What 2.2 did without being told and 2.4 does not."""
     findings = []
     if "with-mpm" not in names and "enable-mpms-shared" not in names:
         findings.append(

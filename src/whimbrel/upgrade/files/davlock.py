@@ -1,7 +1,7 @@
 """Lock databases of mod_dav_fs: which version wrote them.
 
-They are SDBM files.  2.2 files the locks of what exists under its inode and device (first byte 10), those of what doesn't exist yet under its
-name (first byte 11); 2.4 takes the name always.
+They are SDBM files. 2.2 files the locks of what exists under its inode and device (first byte 10), those of
+what does not exist yet under its name (first byte 11); 2.4 takes the name always.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class LockDatabase(Enum):
 
 
 def recognize(path: str) -> LockDatabase:
-    """What stands in the database *path*, with or without its ``.pag``; a file that can't be read is UNKNOWN."""
+    """What stands in the database *path*, with or without its ``.pag``; a file that cannot be read is
+    UNKNOWN."""
     base = path.removesuffix(".pag").removesuffix(".dir")
     try:
         with open(to_bytes(f"{base}.pag"), "rb") as file:

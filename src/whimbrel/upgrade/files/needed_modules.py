@@ -1,7 +1,8 @@
-"""Which modules the text needs under 2.4 and doesn't load: by its directives, by providers that it names, by what modules need of each other.
+"""Which modules the text needs under 2.4 and does not load: by its directives, by providers that it names, by
+what modules need of each other.
 
-Only what the text shows is asked for.  What 2.2 had compiled in is seen where a directive works without its LoadModule line; in .htaccess files
-a directive without its module stays the error that it was.
+Only what the text shows is asked for. What 2.2 had compiled in is seen where a directive works without its
+LoadModule line; in .htaccess files a directive without its module stays the error that it was.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
 
 
 def _ordered(missing: dict[str, NeededModule]) -> list[NeededModule]:
-    """Each module behind the one it can't be loaded without."""
+    """Each module behind the one it cannot be loaded without."""
     out: dict[str, NeededModule] = {}
     for need in missing.values():
         before = _module_entry(need.identifier).needs
@@ -194,7 +195,8 @@ class _NeedSearch:
                 yield from self._of_words(statement)
 
     def _is_executed(self, statement: Statement) -> bool:
-        """Whether 2.4 executes it, or should: <IfModule> asks for a module that another line may bring."""
+        """Return True if 2.4 executes it, or should: <IfModule> asks for a module that another line may
+        bring."""
         if statement.in_24:
             return True
         for section in statement.enclosing("<ifmodule"):

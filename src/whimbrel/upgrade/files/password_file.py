@@ -1,6 +1,6 @@
-"""Password files: entries that 2.4 can't check, or only in part.
+"""Password files: entries that 2.4 cannot check, or only in part.
 
-A line is ``USER:HASH``, or ``USER:REALM:HASH`` where AuthType Digest reads it.  Kinds of hashes:
+A line is ``USER:HASH``, or ``USER:REALM:HASH`` where AuthType Digest reads it. Kinds of hashes:
 programs/htpasswd.html and misc/password_encryptions.html.
 """
 

@@ -37,7 +37,7 @@ class ModuleRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
-    """What one file is: *modules* in it (none where it is no module, or can't be read: *problem*)."""
+    """What one file is: *modules* in it (none where it is no module, or cannot be read: *problem*)."""
 
     path: str
     modules: tuple[ModuleRecord, ...] = ()
@@ -45,7 +45,7 @@ class ModuleFile:
 
     @property
     def api(self) -> str:
-        """The version of httpd that it was built for, "" where that can't be told."""
+        """The version of httpd that it was built for, "" where that cannot be told."""
         versions = {module.api for module in self.modules}
         return versions.pop() if len(versions) == 1 else ""
 
@@ -121,7 +121,7 @@ class _Elf:
         return self.data[at : end if end >= 0 else at].decode("latin-1")
 
     def at(self, address: int) -> int | None:
-        """Where the byte of an address stands in the file; None where it isn't stored."""
+        """Where the byte of an address stands in the file; None where it is not stored."""
         for section in self.sections:
             if (
                 section.address
@@ -178,7 +178,10 @@ def examine(path: str) -> ModuleFile:
 
 
 def examine_directory(path: str) -> list[ModuleFile]:
-    """All ``.so`` files of a folder and of those below it, by name.  Raises OSError for a folder that can't be read."""
+    """All ``.so`` files of a directory and of those below it, by name.
+
+    Raises OSError for a directory that cannot be read.
+    """
     os.listdir(to_bytes(path))
     results = []
     for directory, below, names in os.walk(to_bytes(path)):

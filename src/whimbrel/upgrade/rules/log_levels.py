@@ -49,7 +49,7 @@ def later_log_level(tree: ConfigTree, line: Statement) -> Statement | None:
 def _insert_after(
     tree: ConfigTree, line: Statement, later: Statement, module: str, wanted: str
 ) -> tuple[FileEdit, ...]:
-    """The level below *later*; a module that isn't loaded there would stop the start."""
+    """The level below *later*; a module that is not loaded there would stop the start."""
     around = {id(one) for one in branches_of(later)}
     guarded = any(id(one) not in around for one in branches_of(line))
     lines = [f"<IfModule mod_{module}.c>", f"    {wanted}", "</IfModule>"] if guarded else [wanted]

@@ -1,7 +1,8 @@
-"""<IfModule>, <IfDefine>, <IfVersion>: which branch 2.2 takes, which one 2.4 takes, told apart from "can't be known".
+"""<IfModule>, <IfDefine>, <IfVersion>: which branch 2.2 takes, which one 2.4 takes, told apart from "cannot
+be known".
 
-Three values everywhere: True, False, None where the text alone doesn't say (a -D of some command line, a module that may be compiled in, the
-modules around a fragment).
+Three values everywhere: True, False, None where the text alone does not say (a -D of some command line, a
+module that may be compiled in, the modules around a fragment).
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ MPMS: Final = frozenset(
         "mpm_netware_module",
     }
 )
-"""Ways to ask for an MPM.  2.2 has one compiled in, and the text doesn't say which."""
+"""Ways to ask for an MPM. 2.2 has one compiled in, and the text does not say which."""
 
 
 def maybe_and(first: Maybe, second: Maybe) -> Maybe:
-    """Whether both hold."""
+    """Return True if both hold."""
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
@@ -69,7 +70,7 @@ class VersionModules:
         self.is_22 = version == "2.2"
         self.loaded: dict[str, Maybe] = {}
         self._sources: dict[str, str] = {}
-        self._is_complete = is_complete  # False for fragments: the modules stand in a file that isn't here
+        self._is_complete = is_complete  # False for fragments: the modules stand in a file that is not here
         self._has_load_module = self._has_foreign = False
         self._expected = (
             frozenset() if self.is_22 else built_in
@@ -83,7 +84,8 @@ class VersionModules:
                 self._sources[row.source] = row.identifier
 
     def load(self, identifier: str, path: str, live: Maybe) -> None:
-        """A LoadModule line that this version executes (*live*): what it doesn't have fails to load and is left out."""
+        """A LoadModule line that this version executes (*live*): what it does not have fails to load and is
+        left out."""
         if live is False:
             return
         self._has_load_module = True
@@ -147,7 +149,8 @@ class Branches:
         self.modules_24 = VersionModules("2.4", is_complete=is_complete, built_in=built_in)
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
-        """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""
+        """Return True if 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other
+        section is (True, True)."""
         if container == "<ifversion":
             return _version(args, V22.version), _version(args, V24.version)
         if container not in ("<ifmodule", "<ifdefine"):

@@ -103,9 +103,8 @@ def is_windows(tree: ConfigTree) -> bool:
 
 
 def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
-    """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd
-    -l`.
-    """
+    """Find out which modules the binary of *tree* has compiled in; *listed* are source files of an `httpd
+    -l`."""
     if listed is not None:
         return BuiltIn(
             frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),

@@ -1,7 +1,9 @@
-"""An estate: a configuration with everything it reads, as statements that know where they stand in the source.
+"""A configuration tree: a configuration with everything it reads, as statements that know where they stand in
+the source.
 
-The statements form one tree as httpd sees it: what an Include reads hangs below the Include line, .htaccess files have trees of their own.  Nothing
-is left out: the branches of <IfModule>, <IfDefine> and <IfVersion> that are not taken are there too, marked.
+The statements form one tree as httpd sees it: what an Include reads hangs below the Include line, .htaccess
+files have trees of their own. Nothing is left out: the branches of <IfModule>, <IfDefine> and <IfVersion>
+that are not taken are there too, marked.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ class Role(Enum):
 
 @dataclass(slots=True, eq=False)
 class SourceFile:
-    """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
+    """One file: *path* as httpd opens it (one character per byte), *directory* the directory that a .htaccess
+    file speaks about ("" otherwise).
 
     *statements* are those outside of any section; of a file that is included twice they are there for each
-    inclusion.  *template*: it holds marks of a template, so that words may be anything.  *foreign*: it is no
-    configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from
+    inclusion. *template*: it holds marks of a template, so that words may be anything. *foreign*: it is no
+    configuration, and has no statements. *ignored* are, once asked for, the lines that comments exempt from
     rules.
     """
 
@@ -58,10 +61,12 @@ class SourceFile:
 class Statement:
     """One directive or section where it stands.
 
-    *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
-    *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a
-    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).  *taken* is the same of a branch's
-    own condition alone.  *included* are the files that an Include names, those that couldn't be read too.
+    *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would
+    and, of a section, no closing ``>``. *children* are what a section holds, or what an Include reads.
+    *in_22* and *in_24* say whether that version executes it: False inside a branch that is not taken, None
+    where that cannot be told (a -D that the command line may give, a fragment). *taken* is the same of a
+    branch's own condition alone. *included* are the files that an Include names, those that could not be read
+    too.
     """
 
     file: SourceFile
@@ -186,15 +191,15 @@ def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
 class ConfigTree:
     """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
 
-    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are
-    those of the configuration, those of .htaccess files and fragments are in their `SourceFile`.  *context*
-    is what the input is: a whole server (maybe with further fragments), a fragment whose surroundings are
-    unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the
-    ServerRoot.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load
-    order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no
-    directive and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were
-    not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one has
-    worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    *files* is keyed by path; a file that is reached by two paths stands under the first. *statements* are
+    those of the configuration, those of .htaccess files and fragments are in their `SourceFile`. *context* is
+    what the input is: a whole server (maybe with further fragments), a fragment whose surroundings are
+    unknown, or .htaccess files alone. *built_in* are the modules in the 2.2 binary. *root* is the ServerRoot.
+    *modules* are the identifiers that the 2.2 configuration loads or has built in, in load order;
+    *new_modules* those of the same text under 2.4. *broken* are the pieces of files that are no directive and
+    no section; each of them is in *unread* too. *is_partial*: files that an Include names were not read.
+    *step* is told how far long work has come. *memo* holds what several rules need and one has worked out, by
+    name; its entry ``told`` outlives edits: the configuration tree that is read after them has it too.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -241,5 +246,5 @@ class ConfigTree:
             pending += reversed(statement.children)
 
     def has(self, *names: str) -> bool:
-        """Whether any live statement has one of these names."""
+        """Return True if any live statement has one of these names."""
         return next(self.named(*names), None) is not None

@@ -21,7 +21,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, ReadError, Role, Sta
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
 
 MAX_DIRECTORIES: Final = 200_000
-"""How many folders are looked at below one root."""
+"""How many directories are looked at below one root."""
 _TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 _WILD: Final = frozenset("*?[")
 
@@ -41,14 +41,14 @@ class OverrideArea:
     classes: frozenset[str] | None = None
 
     def covers(self, directory: tuple[str, ...]) -> bool:
-        """Whether the section covers *folder*."""
+        """Return True if the section covers *directory*."""
         if self.regex is not None:
             return self.regex.search("/" + "/".join(directory)) is not None
         components = self.components or ()
         return len(components) <= len(directory) and all(map(_component_matches, components, directory))
 
     def may_cover_below(self, directory: tuple[str, ...]) -> bool:
-        """Whether it may cover *folder* or something in it."""
+        """Return True if it may cover *directory* or something in it."""
         return self.regex is not None or all(map(_component_matches, self.components or (), directory))
 
 
@@ -57,7 +57,7 @@ def _component_matches(pattern: str, name: str) -> bool:
 
 
 class OverrideTable:
-    """The AllowOverride lines of an estate: sections of plain paths by path, the others in a list."""
+    """The AllowOverride lines of a configuration tree: sections of plain paths by path, the others in a list."""
 
     def __init__(self, tree: ConfigTree) -> None:
         self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
@@ -77,18 +77,19 @@ class OverrideTable:
                 )
 
     def is_htaccess_read(self, directory: str) -> bool:
-        """Whether any server reads .htaccess files in *folder*."""
+        """Return True if any server reads .htaccess files in *directory*."""
         return any(area is None or area.is_htaccess_read for area in self._effective_areas(directory))
 
     def accepts(self, directory: str, kind: str) -> bool:
-        """Whether every server that reads .htaccess files in *folder* takes lines of the class *kind* there (``fileinfo``)."""
+        """Return True if every server that reads .htaccess files in *directory* takes lines of the class
+        *kind* there (``fileinfo``)."""
         return all(
             area is None or not area.is_htaccess_read or admits(area.classes, kind)
             for area in self._effective_areas(directory)
         )
 
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
-        """For each server the section whose AllowOverride counts in *folder*, None where there is none."""
+        """For each server the section whose AllowOverride counts in *directory*, None where there is none."""
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
         fitting += [area for area in self._patterns if area.covers(parts)]
@@ -100,7 +101,7 @@ class OverrideTable:
         return applicable[-1] if applicable else None
 
     def may_be_read_below(self, directory: str) -> bool:
-        """Whether they may be read anywhere below *folder*."""
+        """Return True if they may be read anywhere below *directory*."""
         parts = _parts(directory)
         return (
             parts in self._read_prefixes
@@ -138,7 +139,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
-    """Whether a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
+    """Return True if a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
     if line.file.role is not Role.HTACCESS:
         return True
     table = tree.cache.get("overrides")
@@ -150,8 +151,8 @@ def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
 def htaccess_files(
     tree: ConfigTree, progress: Callable[[str], None], to_local: Callable[[str], str] = str
 ) -> Iterator[tuple[str, str]]:
-    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine,
-    "" for nowhere."""
+    """Path and directory of every file that some server reads; *here* says where a path of the configuration
+    is on this machine, "" for nowhere."""
     overrides, names = OverrideTable(tree), _names(tree)
     seen: set[tuple[int, int]] = set()
     for path, line in _roots(tree).items():
@@ -177,7 +178,7 @@ def _names(tree: ConfigTree) -> list[str]:
 
 
 def _roots(tree: ConfigTree) -> dict[str, Statement]:
-    """The folders that URLs lead to, with the line that names each; those within another come with it."""
+    """The directories that URLs lead to, with the line that names each; those within another come with it."""
     roots: dict[str, Statement] = {}
     for name, at in _TARGETS.items():
         for line in _executed_by_22(tree, name):
@@ -194,7 +195,7 @@ def _roots(tree: ConfigTree) -> dict[str, Statement]:
 def _walk(
     root: str, seen: set[tuple[int, int]], tree: ConfigTree, line: Statement, progress: Callable[[str], None]
 ) -> Iterator[str]:
-    """*root* and the folders below it, each once, symbolic links to folders followed."""
+    """*root* and the directories below it, each once, symbolic links to directories followed."""
     pending, count = [root], 0
     while pending:
         directory = pending.pop()

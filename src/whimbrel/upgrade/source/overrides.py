@@ -44,5 +44,5 @@ def _classes(words: list[str]) -> frozenset[str]:
 
 
 def admits(override: Override, kind: str) -> bool:
-    """Whether 2.2 takes directives of the class *kind*; without any AllowOverride it takes all."""
+    """Return True if 2.2 takes directives of the class *kind*; without any AllowOverride it takes all."""
     return override is None or kind in override

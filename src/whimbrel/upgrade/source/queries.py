@@ -26,7 +26,7 @@ THIRD_PARTY_22: Final = frozenset(
 
 
 def is_branch(statement: Statement) -> bool:
-    """Whether it is a section that decides what is read, not where it holds."""
+    """Return True if it is a section that decides what is read, not where it holds."""
     return statement.name in BRANCH_SECTIONS
 
 
@@ -41,7 +41,7 @@ def scope_of(line: Statement) -> Statement | None:
 
 
 def has_same_scope(line: Statement, other: Statement) -> bool:
-    """Whether both configure the same server, section or .htaccess folder."""
+    """Return True if both configure the same server, section or .htaccess directory."""
     scope = scope_of(line)
     return scope is scope_of(other) and (
         scope is not None or (line.file.role, line.file.directory) == (other.file.role, other.file.directory)
@@ -59,12 +59,14 @@ def branches_of(line: Statement) -> list[Statement]:
 
 
 def is_in_main_server(line: Statement) -> bool:
-    """Whether *line* stands at the level of the server, outside of virtual hosts and of sections that hold for some requests."""
+    """Return True if *line* stands at the level of the server, outside of virtual hosts and of sections that
+    hold for some requests."""
     return line.file.role is Role.MAIN and all(map(is_branch, line.enclosing()))
 
 
 def has_server_context(line: Statement) -> bool:
-    """Whether *line* stands in a server or virtual host, in no section for folders, and in no .htaccess file."""
+    """Return True if *line* stands in a server or virtual host, in no section for directories, and in no
+    .htaccess file."""
     scope = scope_of(line)
     return line.file.role is Role.MAIN and (scope is None or scope.name == "<virtualhost")
 
@@ -105,7 +107,8 @@ def reading_order(tree: ConfigTree) -> dict[int, int]:
 
 
 def is_24_config(tree: ConfigTree) -> bool:
-    """Whether the configuration loads modules that only 2.4 has: what it doesn't say means 2.4's defaults already."""
+    """Return True if the configuration loads modules that only 2.4 has: what it does not say means 2.4's
+    defaults already."""
     cached = tree.cache.get("is new")
     if cached is None:
         cached = tree.cache["is new"] = any(
@@ -124,5 +127,5 @@ def _loads_24_module(line: Statement) -> bool:
 
 
 def is_module_missing(tree: ConfigTree, module: str) -> bool:
-    """Whether the configuration loads modules, but *module* (an identifier) not under 2.4."""
+    """Return True if the configuration loads modules, but *module* (an identifier) not under 2.4."""
     return module not in tree.modules_24 and tree.has("loadmodule")

@@ -1,6 +1,8 @@
-"""Reading an estate: a configuration as httpd 2.2 reads it, a folder of files, or single files, and never an error on bad text.
+"""Reading a configuration tree: a configuration as httpd 2.2 reads it, a directory of files, or single files,
+and never an error on bad text.
 
-What can't be read becomes an `Unread` of the estate, with its place, so that nobody takes silence for a clean bill of health.
+What cannot be read becomes an `Unread` of the configuration tree, with its place, so that nobody takes
+silence for a clean bill of health.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ FOREIGN: Final = ("<perl", "<lua", "<luahook")
 BOM: Final = b"\xef\xbb\xbf"
 
 Progress = Callable[[str], None]
-"""Told the path of each file and folder that is about to be looked at."""
+"""Told the path of each file and directory that is about to be looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +193,10 @@ def _no_progress(_path: str) -> None:
 
 
 class ConfigTreeReader:
-    """One estate on its way in.
+    """One configuration tree on its way in.
 
-    *stack* are the real paths of the files that are being read now.  Of a file that is included twice there is one `SourceFile`, and one statement
-    for each inclusion.
+    *stack* are the real paths of the files that are being read now. Of a file that is included twice there is
+    one `SourceFile`, and one statement for each inclusion.
     """
 
     def __init__(
@@ -269,7 +271,8 @@ class ConfigTreeReader:
         live: tuple[Maybe, Maybe],
         directory: str = "",
     ) -> list[Statement]:
-        """The statements of one file, for one inclusion; what can't be read is noted at *via*, the Include line."""
+        """The statements of one file, for one inclusion; what cannot be read is noted at *via*, the Include
+        line."""
         key = real_path(path)
         if key in self.stack or len(self.stack) >= MAX_DEPTH:
             what = (
@@ -432,7 +435,7 @@ class ConfigTreeReader:
             self._variables[words[0].lower()] = words[1] if len(words) > 1 else ""
 
     def server_root(self, line: Statement) -> None:
-        """Where relative paths begin from here on; a folder that isn't here changes nothing."""
+        """Where relative paths begin from here on; a directory that is not here changes nothing."""
         path = getword(line.args)[0]
         if line.in_22 is False or not path or self.options is None:
             return
@@ -499,7 +502,8 @@ class ConfigTreeReader:
     def local_path(self, path: str) -> str:
         """Where *path* is found on this machine, "" for nowhere.
 
-        A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
+        A directory that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's
+        have nothing to do with it.
         """
         if is_windows_path(path):
             path, old_root = path.replace("\\", "/"), self.declared_root.replace("\\", "/")

@@ -12,7 +12,7 @@ _SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
-    """Whether a comment exempts the finding's line, from all rules or from its own."""
+    """Return True if a comment exempts the finding's line, from all rules or from its own."""
     file = tree.files.get(finding.place.path)
     if file is None:
         return False

@@ -161,8 +161,8 @@ class VirtualHostPlan:
         return words, self.table(V24, words) == table_22
 
     def _is_trivially_equal(self) -> bool:
-        """Whether both versions plainly choose alike: every address is one of names (which no NameVirtualHost makes of `_default_`), or
-        every address has one host."""
+        """Return True if both versions plainly choose alike: every address is one of names (which no
+        NameVirtualHost makes of `_default_`), or every address has one host."""
         words = [word.lower() for host in self.hosts for word in host.words]
         named = {word.lower() for word in self.name_virtual}
         exact = all(word.rpartition(":")[2].isdigit() and word[0] not in "*_" for word in named)
@@ -190,7 +190,7 @@ class VirtualHostPlan:
         return words
 
     def _is_needed(self, word: str, host: VirtualHost, table_22: AnswerTable) -> bool:
-        """Whether the host answers anywhere at the address: then the address stays."""
+        """Return True if the host answers anywhere at the address: then the address stays."""
         for address in self._addresses(word, V24):
             for (where, port, _name), chosen in table_22.items():
                 if chosen is host and address.host in (ANY, where) and address.port in (0, port):
@@ -215,7 +215,7 @@ def _is_address(text: str) -> bool:
 
 
 def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
-    """The virtual hosts of *estate* that 2.2 reads."""
+    """The virtual hosts of *tree* that 2.2 reads."""
     hosts = []
     for statement in tree.named("<virtualhost"):
         if any(section.args.strip() == DEFINE_NAME for section in statement.enclosing("<ifdefine")):

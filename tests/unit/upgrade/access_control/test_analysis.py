@@ -164,7 +164,8 @@ def test_lines_of_modules_that_nobody_knows_need_review(tmp_path: Path) -> None:
 
 
 def test_groups_that_2_2_never_asked_for_are_told(tmp_path: Path) -> None:
-    # recorded: mod_authz_user, loaded in front of mod_authz_groupfile, says no to everybody whom Require user doesn't name
+    # recorded: mod_authz_user, loaded in front of mod_authz_groupfile, says no to everybody whom Require user
+    # does not name
     conf = f"<Location /a>\n{USER}AuthGroupFile conf/groups\nRequire group admins\nRequire user bob\n</Location>\n"
     ((message, review),) = said(tmp_path, conf)
     assert message.endswith("; Require group admins made no difference in 2.2")

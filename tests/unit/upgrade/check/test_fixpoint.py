@@ -1,4 +1,4 @@
-"""The passes over an estate, with rules made for the purpose."""
+"""The passes over a configuration tree, with rules made for the purpose."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
 
 
 def test_what_an_allow_override_takes(tmp_path: Path) -> None:
-    """Classes of AllowOverride (manual: core, AllowOverride) hold for the folder and all below it."""
+    """Classes of AllowOverride (manual: core, AllowOverride) hold for the directory and all below it."""
     folders = {"ROOT/htdocs": "Limit", "ROOT/htdocs/a": "All"}
     conf = "DocumentRoot ROOT/htdocs\n" + "".join(
         f"<Directory {path}>\nAllowOverride {words}\n</Directory>\n" for path, words in folders.items()

@@ -1,4 +1,4 @@
-"""Reading estates: files, includes, and what can't be read."""
+"""Reading configuration trees: files, includes, and what cannot be read."""
 
 from __future__ import annotations
 

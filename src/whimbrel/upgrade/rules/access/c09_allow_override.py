@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The outermost folder whose .htaccess files no AllowOverride speaks about."""
+    """The outermost directory whose .htaccess files no AllowOverride speaks about."""
     for place, edit in unset_override_edits(tree):
         yield Finding(
             "C09",

@@ -13,7 +13,7 @@ FILTERS = ("setoutputfilter", "addoutputfilter", "addoutputfilterbytype", "filte
 
 
 def compresses(line: Statement) -> bool:
-    """Whether a filter line names DEFLATE."""
+    """Return True if a filter line names DEFLATE."""
     words = line.words()[1:2] if line.name == "filterprovider" else line.words()[:1]
     return any("DEFLATE" in word.upper().split(";") for word in words)
 

@@ -59,7 +59,7 @@ def _enabled(tree: ConfigTree) -> Iterator[Statement]:
 
 
 def _is_logged_22(tree: ConfigTree, line: Statement, level: str) -> bool:
-    """Whether data of *level* reached the error log of 2.2 where *line* stands."""
+    """Return True if data of *level* reached the error log of 2.2 where *line* stands."""
     if not any(True for _ in _enabled(tree)) or level.lower() not in LEVELS:
         return False
     servers = {server_of(line), None}

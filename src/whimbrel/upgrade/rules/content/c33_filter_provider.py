@@ -44,7 +44,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 def expression(what: str, match: str) -> str | None:
     """The condition of 2.2 as an expression, None where it has none.
 
-    2.2 compares without regard to case; what isn't there matches nothing, and so everything that begins with ``!``.
+    2.2 compares without regard to case; what is not there matches nothing, and so everything that begins with
+    ``!``.
     """
     variable = _variable(what)
     negated = match.startswith("!")

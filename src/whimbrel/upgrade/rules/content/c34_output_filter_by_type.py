@@ -84,7 +84,8 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
-    """Filters of modules that nobody loads: 2.2 passed over them, 2.4 doesn't start, or answers 500 for a .htaccess file."""
+    """Filters of modules that nobody loads: 2.2 passed over them, 2.4 does not start, or answers 500 for a
+    .htaccess file."""
     gone = {
         name
         for name, (module, settings) in FILTERS.items()

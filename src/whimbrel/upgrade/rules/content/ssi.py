@@ -33,7 +33,7 @@ SOURCES: Final = (
 
 
 def parses(line: Statement) -> bool:
-    """Whether *line* sends files through mod_include."""
+    """Return True if *line* sends files through mod_include."""
     words = [word.lower() for word in line.words()]
     if not words:
         return False
@@ -115,7 +115,7 @@ def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Sa
 
 
 def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
-    """Whether the whole *server*, or the main one, has the old parser already."""
+    """Return True if the whole *server*, or the main one, has the old parser already."""
     for line in lines_for_24(tree, "ssilegacyexprparser"):
         scope = scope_of(line)
         if (
@@ -129,7 +129,7 @@ def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
 
 
 def _error_directories(tree: ConfigTree) -> Iterator[str]:
-    """The folders that the configuration serves its error documents from."""
+    """The directories that the configuration serves its error documents from."""
     urls = [
         words[1]
         for line in tree.named("errordocument")

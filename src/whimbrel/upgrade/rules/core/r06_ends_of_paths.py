@@ -1,4 +1,4 @@
-"""R06: a $ in the pattern of folders matches the end of a path.  Document: documents/R06-ends-of-paths.md"""
+"""R06: a $ in the pattern of directories matches the end of a path. Document: documents/R06-ends-of-paths.md"""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def _finding(line: Statement, pattern: str) -> Finding:
 
 
 def _edits(line: Statement) -> Iterator[FileEdit]:
-    """The expression as 2.2 took it; nothing where its text is made of variables or quotes so that this can't be told."""
+    """The expression as 2.2 took it; nothing where its text is made of variables or quotes so that this
+    cannot be told."""
     args = line.node.args
     first = getword(args)[1] if getword(args)[0] == "~" else 0
     end = first + getword(args[first:])[1]

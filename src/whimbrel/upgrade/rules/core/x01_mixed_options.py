@@ -44,7 +44,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def accepted(words: list[str]) -> bool:
-    """Whether 2.4 takes the line: all signed, none signed, or None or All first and whatever signed behind it."""
+    """Return True if 2.4 takes the line: all signed, none signed, or None or All first and whatever signed
+    behind it."""
     first = words[0].lower()
     rest = words[1:] if first in ("none", "all") else words
     if any(word.lstrip("+-").lower() in ("none", "all") for word in rest):

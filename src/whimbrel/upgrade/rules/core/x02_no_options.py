@@ -14,7 +14,7 @@ from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, mai
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server whose folders are not all covered by Options without signs."""
+    """A server whose directories are not all covered by Options without signs."""
     if is_24_config(tree) or not main_statements(tree):
         return
     plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
@@ -42,12 +42,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def replaces(words: list[str]) -> bool:
-    """Whether the line says everything itself instead of changing what holds outside."""
+    """Return True if the line says everything itself instead of changing what holds outside."""
     return any(word[:1] not in ("+", "-") for word in words)
 
 
 def roots(tree: ConfigTree) -> list[str]:
-    """The folders that requests lead to; one that nobody can name stands for a server without DocumentRoot."""
+    """The directories that requests lead to; one that nobody can name stands for a server without
+    DocumentRoot."""
     paths = []
     for name, at in (("documentroot", 0), ("alias", 1)):
         for line in tree.named(name):
@@ -59,7 +60,7 @@ def roots(tree: ConfigTree) -> list[str]:
 
 
 def _directories(line: Statement) -> list[str]:
-    """The folder for which the line holds for everybody: a plain <Directory> of the whole server."""
+    """The directory for which the line holds for everybody: a plain <Directory> of the whole server."""
     around = [section for section in line.enclosing() if not section.name.startswith("<if")]
     if len(around) == 1 and around[0].name == "<directory":
         path = getword(around[0].args)[0]

@@ -16,7 +16,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every Include of the configuration whose wildcards find no file where the folder is there."""
+    """Every Include of the configuration whose wildcards find no file where the directory is there."""
     for line in tree.named("include"):
         pattern = getword(line.args)[0]
         path = root_relative(tree.root, pattern) if tree.root else ""

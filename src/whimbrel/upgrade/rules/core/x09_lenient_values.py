@@ -103,7 +103,7 @@ def _buffer(text: str) -> str | None:
 
 
 def _document(text: str) -> str | None:
-    """ErrorDocument for a status that 2.4 doesn't know, and text in which 2.4 sees an expression."""
+    """ErrorDocument for a status that 2.4 does not know, and text in which 2.4 sees an expression."""
     code, _, rest = text.partition(" ")
     if code in ("418", "419", "420", "425", "427", "430"):
         return REMOVE

@@ -54,7 +54,7 @@ def _mutexes(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _environment(tree: ConfigTree) -> bool:
-    """Whether any variable of the text was known when it was read."""
+    """Return True if any variable of the text was known when it was read."""
     return any(
         NAME.search(line.node.args) and not NAME.search(line.args)
         for line in tree.all_statements()

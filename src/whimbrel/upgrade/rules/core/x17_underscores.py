@@ -1,4 +1,4 @@
-"""X17: header fields with an underscore don't reach programs.  Document: documents/X17-underscores.md"""
+"""X17: header fields with an underscore do not reach programs. Document: documents/X17-underscores.md"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""C50: what 2.4 says when it can't start with a configuration of 2.2.  Document: documents/C50-start-up-messages.md"""
+"""C50: what 2.4 says when it cannot start with a configuration of 2.2.
+
+Document: documents/C50-start-up-messages.md
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,12 @@ HOMES: Final = (
     ("order", "access_compat_module", "see row C17: Require takes its place"),
     ("addoutputfilterbytype", "filter_module", "see row C34: mod_filter must be loaded"),
 )
-"""Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into Debian's."""
+"""Directives that have moved to modules which 2.2 did not have or did not need; mod_unixd is compiled into
+Debian's."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each directive that 2.4 wouldn't know, with the words it would use."""
+    """The first line of each directive that 2.4 would not know, with the words it would use."""
     for name, module, advice in HOMES:
         if not is_module_missing(tree, module) or load_module_lines(tree).is_built_in(module):
             continue

@@ -23,7 +23,7 @@ GONE: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LoadModule lines of modules that 2.4 doesn't have, then what every configuration needs now."""
+    """LoadModule lines of modules that 2.4 does not have, then what every configuration needs now."""
     state = load_module_lines(tree)
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])

@@ -1,4 +1,4 @@
-"""X11: tests of modules that don't ask what they seem to ask.  Document: documents/X11-branches.md"""
+"""X11: tests of modules that do not ask what they seem to ask. Document: documents/X11-branches.md"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _load(line: Statement) -> str:
-    """The line with the other module, its folder and quotes as they are."""
+    """The line with the other module, its directory and quotes as they are."""
     source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
     return re.sub(

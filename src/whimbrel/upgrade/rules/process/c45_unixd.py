@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """mod_unixd where no line loads it and the binary isn't known to have it."""
+    """mod_unixd where no line loads it and the binary is not known to have it."""
     yield from missing_module_findings(tree, "C45")
 
 

@@ -54,7 +54,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _part(word: str, name: str) -> bool:
-    """Whether *word* is the end of *name*, but not itself one of the usual names."""
+    """Return True if *word* is the end of *name*, but not itself one of the usual names."""
     return word not in FULL_NAMES and len(word) < len(name) and name.endswith(word)
 
 

@@ -40,7 +40,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _top(line: Statement) -> Statement:
-    """The line, or the section for folders that it stands in: SetEnvIf belongs beside that."""
+    """The line, or the section for directories that it stands in: SetEnvIf belongs beside that."""
     top = line
     for section in line.enclosing():
         if section.name == "<virtualhost":
@@ -51,7 +51,7 @@ def _top(line: Statement) -> Statement:
 
 
 def _serves(setter: Statement, line: Statement) -> bool:
-    """Whether a variable set beside *setter* is there for the requests of *line*."""
+    """Return True if a variable set beside *setter* is there for the requests of *line*."""
     if setter.file.role is Role.HTACCESS:
         return has_same_scope(setter, line)
     return server_of(setter) in (server_of(line), None)

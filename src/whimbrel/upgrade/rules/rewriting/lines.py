@@ -124,20 +124,20 @@ class RewriteLine:
 
     @property
     def substitutes(self) -> bool:
-        """Whether it makes a new URL."""
+        """Return True if it makes a new URL."""
         status = self.flags.get("r", self.flags.get("redirect", ""))
         refuses = self.has("f", "forbidden", "g", "gone") or (status[:1].isdigit() and status[:1] != "3")
         return self.parts.second not in ("-", "") and not refuses
 
     @property
     def redirects(self) -> bool:
-        """Whether the client is sent elsewhere; a proxy's URL is no redirect."""
+        """Return True if the client is sent elsewhere; a proxy's URL is no redirect."""
         return not self.has("p", "proxy") and (
             self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None
         )
 
     def may_hold(self, piece: SubstitutionPiece, char: str) -> bool:
-        """Whether what *piece* becomes may hold *char*, given what its pattern can match."""
+        """Return True if what *piece* becomes may hold *char*, given what its pattern can match."""
         if piece.kind == "text":
             return char in piece.text
         if piece.kind == "$":
@@ -151,7 +151,7 @@ class RewriteLine:
 
 
 def variable_can(name: str, char: str) -> bool:
-    """Whether the variable (lower case) may hold *char*."""
+    """Return True if the variable (lower case) may hold *char*."""
     if name == "query_string":
         return char == MARK
     if name == "server_software":
@@ -167,7 +167,7 @@ def _condition_can(condition: Line, number: int, char: str) -> bool:
 
 
 def _test_can(piece: SubstitutionPiece, char: str) -> bool:
-    """Whether a piece of what a condition tests may hold *char*."""
+    """Return True if a piece of what a condition tests may hold *char*."""
     return (
         char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
     )

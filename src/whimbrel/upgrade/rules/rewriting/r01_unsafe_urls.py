@@ -152,7 +152,8 @@ def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str,
 
 
 def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
-    """Whether a map's result may: texts have no blanks in their values, letters of another case are letters."""
+    """Return True if a map's result may: texts have no blanks in their values, letters of another case are
+    letters."""
     name, key, default = map_parts(piece)
     kind = maps.get(name, "")
     if kind == "int:escape":
@@ -165,7 +166,7 @@ def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[
 
 # what it needs -----------------------------------------------------------------------------------
 def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
-    """The query begins at a question mark that doesn't stand in the rule (AH10508)."""
+    """The query begins at a question mark that does not stand in the rule (AH10508)."""
     if rule.has("unsafeallow3f"):
         return None
     for piece in rule.pieces:
@@ -215,7 +216,8 @@ def _escaped(
 
 
 def _may_capture(rule: RewriteLine) -> bool:
-    """Whether a condition can be added whose group no other text uses, and no map's key would be escaped."""
+    """Return True if a condition can be added whose group no other text uses, and no map's key would be
+    escaped."""
     texts = rule.parts.second + rule.parts.flags
     either = any(
         name.lower() in ("or", "ornext")
@@ -226,7 +228,7 @@ def _may_capture(rule: RewriteLine) -> bool:
 
 
 def _prefix(rule: RewriteLine) -> RequiredFlags | None:
-    """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
+    """The new path begins with a directory that the rule does not name: a map's result or a variable."""
     if (
         rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough")
         or not has_server_context(rule.line)

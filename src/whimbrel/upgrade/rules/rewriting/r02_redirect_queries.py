@@ -36,7 +36,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _hands_on(rule: RewriteLine) -> bool:
-    """Whether the client's query, which is escaped already, goes into the new URL."""
+    """Return True if the client's query, which is escaped already, goes into the new URL."""
     if any(_is_plain(condition) for condition in rule.conditions):
         return False
     text = "".join(piece.text for piece in rule.pieces if piece.kind == "text")
@@ -56,7 +56,7 @@ def _hands_on(rule: RewriteLine) -> bool:
 
 
 def _is_plain(condition: Line) -> bool:
-    """Whether the rule only runs for queries in which nothing is escaped, such as the empty one."""
+    """Return True if the rule only runs for queries in which nothing is escaped, such as the empty one."""
     pattern = condition.second
     if condition.first.lower() != "%{query_string}" or any(
         name.lower() in ("or", "ornext") for name, _ in split_flags(condition.flags) or ()

@@ -45,7 +45,7 @@ def _may_lack(rule: RewriteLine) -> bool:
 
 
 def _begins_with_slash(pattern: str, number: int) -> bool:
-    """Whether the group begins where the URL's path does, or with a slash of its own."""
+    """Return True if the group begins where the URL's path does, or with a slash of its own."""
     if (group_text(pattern, number) or "").startswith("/"):
         return True
     return (

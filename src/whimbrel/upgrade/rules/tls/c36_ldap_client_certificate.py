@@ -1,4 +1,4 @@
-"""C36: LDAPTrustedClientCert is a setting of folders.  Document: documents/C36-ldap-client-certificate.md"""
+"""C36: LDAPTrustedClientCert is a setting of directories. Document: documents/C36-ldap-client-certificate.md"""
 
 from __future__ import annotations
 

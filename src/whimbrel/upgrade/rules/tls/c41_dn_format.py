@@ -73,7 +73,7 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _uses_dn(tree: ConfigTree) -> bool:
-    """Whether anybody is told the name in a certificate."""
+    """Return True if anybody is told the name in a certificate."""
     if any(_words(line) & set(GIVING) for line in tree.named("ssloptions")):
         return True
     if not any(True for _ in _engines(tree)):

@@ -1,4 +1,7 @@
-"""R05: certificate authorities belong to servers, not to folders.  Document: documents/R05-authorities-of-directories.md"""
+"""R05: certificate authorities belong to servers, not to directories.
+
+Document: documents/R05-authorities-of-directories.md
+"""
 
 from __future__ import annotations
 
