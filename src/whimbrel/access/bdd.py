@@ -1,4 +1,5 @@
-"""Binary decision diagrams by the package `dd`, with a manager that goes away silently, in whatever order its parts are collected."""
+"""Binary decision diagrams of the package `dd`, with a manager whose parts may be garbage-collected in any
+order."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from dd import autoref, bdd
 
 class _Manager(bdd.BDD):  # type: ignore[misc, unused-ignore]
     def __del__(self) -> None:
-        """The original complains of nodes that are collected after it."""
+        """Skip the check of the base class, which logs nodes that are collected after the manager."""
 
 
 class Bdd(autoref.BDD):
-    """A manager of diagrams that keeps its variables in the order in which they were declared."""
+    """A manager of diagrams that keeps its variables in the order of their declaration."""
 
     def __init__(self) -> None:
         self._bdd = _Manager()  # type: ignore[abstract]

@@ -1,4 +1,5 @@
-"""Sections of a configuration as requests match them, and the paths that each server maps; plain data without source text."""
+"""Sections of a configuration as requests match them, and the paths of each server; plain data without source
+text."""
 
 from __future__ import annotations
 
