@@ -1,4 +1,5 @@
-"""What rules about access control say without an edit of their own: what the new text brings with it, and what no text can mend."""
+"""Findings about access control without an edit: side effects of the new text, and differences that no text
+removes."""
 
 from __future__ import annotations
 
@@ -30,9 +31,9 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
 _CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
-"""Of 2.4 alone: the file was upgraded."""
+"""Directives of 2.4 alone: their file is upgraded already."""
 _ADDED_BY_RULES: Final = frozenset({"substitutemaxlinelength"})
-"""What other rules write beside a line that 2.2 takes."""
+"""Directives that other rules add beside a line of 2.2."""
 _MIN_ARGS: Final = {
     "NO_ARGS": 0,
     "TAKE1": 1,
@@ -60,7 +61,7 @@ def _note(number: str, section: AccessSection, message: str, advice: str = "noth
 
 
 def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that keep Satisfy Any."""
+    """Yield the sections that keep Satisfy Any."""
     for section, written in analyze_access(tree).plans.items():
         if any(
             one.name == "satisfy" and one.args.lower() == "any" for one in flatten_directives(written.control)
@@ -74,7 +75,7 @@ def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def outvoted(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections of 2.4 with Require all granted beside other lines."""
+    """Yield the sections of 2.4 with Require all granted beside other lines."""
     for section in analyze_access(tree).inventory.sections:
         if section.is_upgraded:
             texts = [line.args.lower().split() for line in section.lines_24 if line.name == "require"]
@@ -97,7 +98,7 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def loopback(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that admit the machine itself by its address."""
+    """Yield the sections that admit the loopback address."""
     analysis = analyze_access(tree)
     for section in analysis.plans:
         entries = [
@@ -116,7 +117,7 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def limited(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections whose access control stands in <Limit> or <LimitExcept>."""
+    """Yield the sections with access control inside <Limit> or <LimitExcept>."""
     for section in analyze_access(tree).inventory.sections:
         lines = section.access_lines
         if not any(
@@ -145,7 +146,7 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _rechecked(section: AccessSection, lines: Lines) -> bool:
-    """Return True if a <Location> lets other methods in where it keeps GET out."""
+    """Return True if a <Location> admits other methods where it refuses GET."""
     if section.kind not in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) or section.is_proxy:
         return False
     state = merge_effective([lines])
@@ -153,7 +154,7 @@ def _rechecked(section: AccessSection, lines: Lines) -> bool:
 
 
 def by_environment(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that ask the environment."""
+    """Yield the sections that test environment variables."""
     analysis = analyze_access(tree)
     for section in analysis.plans:
         if any(
@@ -170,7 +171,7 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
-    """What was left out because there is too much of it, told at the first section that has something to say."""
+    """Yield one finding, at the first section about access, with the bounds that the analysis exceeded."""
     analysis = analyze_access(tree)
     first = next(iter(analysis.plans), None)
     if first is not None and any(written.control for written in analysis.plans.values()):
@@ -186,10 +187,14 @@ def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
 
 # .htaccess files ------------------------------------------------------------------------------------
 def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
-    """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""
+    """Yield the .htaccess files that one version answers with 500 and the other reads.
+
+    The cause is a directive that one version lacks in .htaccess files, or refuses under the AllowOverride in
+    force.
+    """
     analysis = analyze_access(tree)
     overrides = admitted_overrides(tree.root, analysis.inventory)
-    by_lines = tree.has("loadmodule")  # else everything may be compiled in
+    by_lines = tree.has("loadmodule")  # without LoadModule lines every module may be compiled in
     for section in analysis.inventory.sections:
         if section.kind is SectionKind.HTACCESS and section in overrides:
             htaccess_finding = _htaccess_finding(analysis, section, overrides[section], by_lines=by_lines)
@@ -250,7 +255,7 @@ def _htaccess_finding(
 
 
 def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry]) -> bool:
-    """Return True if the line has fewer words than 2.2 wants, but as many as 2.4 does."""
+    """Return True if the line has fewer arguments than 2.2 requires, but enough for 2.4."""
     if line.is_section or not rows_24 or _MIN_ARGS.get(args_22, 0) <= _MIN_ARGS.get(rows_24[0].args, 9):
         return False
     return _MIN_ARGS.get(rows_24[0].args, 9) <= len(line.words()) < _MIN_ARGS[args_22]
@@ -268,7 +273,7 @@ def _all_statements(statements: list[Statement]) -> Iterator[Statement]:
 
 # users ----------------------------------------------------------------------------------------------
 def user_checks(tree: ConfigTree) -> Iterator[Finding]:
-    """Digest logins, and lines of password and group files that are longer than 2.2 reads."""
+    """Yield digest logins, and lines of password and group files that exceed the line length of 2.2."""
     for line in tree.named("authtype"):
         if line.in_24 is not False and line.args.strip().strip('"').lower() == "digest":
             yield Finding(

@@ -108,7 +108,8 @@ class ChainDecisions:
         self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
 
     def decide_22(self, chain: Chain) -> AccessDecision | None:
-        """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
+        """Return the decision that the new text must give: that of 2.2, or 403 for all clients if the chain
+        ends with a guard."""
         before = self.before_22(chain)
         if chain.last not in self.guards or (
             before is not None and before.when[AccessVerdict.ERROR] == self.cache.space.true
@@ -117,7 +118,7 @@ class ChainDecisions:
         return self.cache.forbidden(V22.name)
 
     def before_22(self, chain: Chain) -> AccessDecision | None:
-        """What 2.2 decides; None where that cannot be said."""
+        """Return the decision of 2.2; None if it is unknown."""
         if chain not in self._decisions_22:
             if any(
                 is_refused(self.lines[part], override)
@@ -134,7 +135,7 @@ class ChainDecisions:
     def decide_24(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> AccessDecision | None:
-        """What 2.4 decides with *forms*; None where it does not start."""
+        """Return the decision of 2.4 with *replacements*; None if 2.4 does not start."""
         if self._refused(chain, replacements):
             return self.cache.error(V24.name)
         return self.cache.decision(
@@ -144,7 +145,7 @@ class ChainDecisions:
     def differs(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> tuple[bool, Counterexample | None]:
-        """Return True if the chain decides otherwise with *forms*, and a client who notices."""
+        """Return True if the chain decides differently with *replacements*, and a client that shows it."""
         before, after = self.decide_22(chain), self.decide_24(chain, replacements)
         if before is None:
             return False, None
@@ -167,7 +168,10 @@ class ChainDecisions:
         )
 
     def _failing_sections(self) -> Iterator[AccessSection]:
-        """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
+        """Yield the .htaccess files, with all sections in them, that 2.2 answers with 500 for every request.
+
+        They keep their text.
+        """
         for section, overrides in self.overrides.items():
             parts = list(self._with_nested(section))
             broken = any(self._is_broken(self.layer_of(part, self.lines[part])) for part in parts)
@@ -185,8 +189,7 @@ class ChainDecisions:
         )
 
     def _refused(self, chain: Chain, replacements: Mapping[AccessSection, Replacement]) -> bool:
-        """Return True if a .htaccess file ends the request with 500 because AllowOverride does not admit one
-        of its lines."""
+        """Return True if a .htaccess file gives 500 because AllowOverride does not admit one of its lines."""
         return any(
             is_refused(
                 (
@@ -200,13 +203,14 @@ class ChainDecisions:
         )
 
     def _with_nested(self, section: AccessSection) -> Iterator[AccessSection]:
-        """A .htaccess file with the sections in it."""
+        """Yield a .htaccess file and the sections in it."""
         yield section
         for inner in self._nested.get(section, ()):
             yield from self._with_nested(inner)
 
     def _chains_by_end(self) -> dict[AccessSection, list[Chain]]:
-        """The chains that end with each section; where none does, what leads up to it."""
+        """Return the chains that end with each section; for a section that ends none, the chains that lead to
+        it."""
         ends: dict[AccessSection, list[Chain]] = {section: [] for section in self.sections}
         for chain in self.chains:
             ends[chain.last].append(chain)
@@ -251,7 +255,7 @@ def is_refused(lines: Iterable[AccessLine], override: Override) -> bool:
 
 
 def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
-    """The classes of AllowOverride without which a .htaccess file cannot hold *lines*."""
+    """Return the AllowOverride classes that *lines* need in a .htaccess file."""
     classes: set[str] = set()
     for line in lines:
         if line.name in ("limit", "limitexcept"):
@@ -264,7 +268,8 @@ def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
 
 
 def _unchanged_lines(lines: Lines, removed_names: frozenset[str]) -> Iterator[AccessLine]:
-    """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
+    """Yield the lines that both versions read alike, such as AuthType; <Limit> containers around them have no
+    effect and are removed."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
             yield from _unchanged_lines(line.children, removed_names)

@@ -1,4 +1,5 @@
-"""What the rules about access control say, section by section; each section is told by one rule, that of what weighs most in it."""
+"""Findings of the rules about access control, one for each section; the most significant difference selects
+the rule."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner",
 
 
 def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
-    """The findings of the rule *number*, in reading order."""
+    """Yield the findings of the rule *number*, in reading order."""
     analysis = analyze_access(tree)
     if number == "C16":
         yield from _alias_findings(analysis)
@@ -55,22 +56,21 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
     for section, reason in analysis.left.items():
         earlier = persistent.get(key_of(section))
         if isinstance(earlier, Finding) and earlier.rule == number:
-            yield replace(earlier, place=section.place)  # what stands around it was mended since
+            yield replace(earlier, place=section.place)  # outer sections were edited since
         elif reason and number == _row_of_left(analysis, section, reason):
             result = persistent[key_of(section)] = _stays(number, section, reason)
             yield result
 
 
 def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -> list[AccessSection]:
-    """The sections whose rule has this number; worked out once for all rules."""
+    """Return the sections whose rule has this number, computed once for all rules."""
     cached = tree.cache.get("access control rows")
     if not isinstance(cached, tuple) or cached[0] is not analysis:
         groups: dict[str, list[AccessSection]] = {}
         rows: dict[AccessSection, str] = {}
         for section in analysis.plans:
-            first = analysis.equivalents.get(section, (section,))[
-                0
-            ]  # hosts that are alike stand behind those that they are like
+            # equivalent hosts follow the first host
+            first = analysis.equivalents.get(section, (section,))[0]
             rows[section] = rows[first] if first in rows else rule_of_section(tree, analysis, section)
             groups.setdefault(rows[section], []).append(section)
         cached = tree.cache["access control rows"] = (analysis, groups)
@@ -79,7 +79,7 @@ def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -
 
 
 def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> str:
-    """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
+    """Return the number of the rule for a section that keeps its text, "" if nothing changes in it."""
     lines = analysis.decisions.lines[unit]
     if has_directive(lines, RECORD | {"satisfy"}):
         return "C17"
@@ -99,7 +99,7 @@ def _stays(number: str, unit: AccessSection, reason: str) -> Finding:
 
 
 def key_of(unit: AccessSection) -> tuple[object, ...]:
-    """What a section is known by after edits around it."""
+    """Return a key of the section that survives edits around it."""
     outer = key_of(unit.outer) if unit.outer is not None else ()
     return (
         "access control",
@@ -127,7 +127,7 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
 
 
 def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    """The number of the rule that tells what happens to the section."""
+    """Return the number of the rule that reports the section."""
     lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     requires = [directive.args for directive in flatten_directives(lines) if directive.name == "require"]
     if has_directive(lines, RECORD | {"satisfy"}):
@@ -164,7 +164,7 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
 
 
 def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> bool:
-    """Return True if an outer section's Satisfy Any holds in the section."""
+    """Return True if the Satisfy Any of an outer section applies to the section."""
     states = (
         merge_effective([analysis.decisions.lines[u] for u in chain.sections])
         for chain in analysis.chains_ending_at(section)[:3]
@@ -177,7 +177,8 @@ def _normalized(text: str) -> str:
 
 
 def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines | None:
-    """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
+    """Return the upgrade guide's replacement of the pair called "both criteria" with Order allow,deny; 2.2
+    denies every client there."""
     lines = analysis.decisions.control_lines[section]
     if section.choices or sorted(line.name for line in lines) != [
         "allow",
@@ -213,7 +214,7 @@ def _is_unknown_require(text: str) -> bool:
 def section_finding(
     tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
 ) -> Finding | None:
-    """What happens to the section, None where nothing does."""
+    """Return the finding about the section, None if nothing changes."""
     plan = analysis.plans[section]
     guide = (
         guide_replacement(analysis, section)
@@ -230,7 +231,7 @@ def section_finding(
         and section in analysis.decisions.failing_sections
         and section.file.path in refused_files(tree)
     ):
-        return None  # X22 tells of the whole file
+        return None  # X22 reports the whole file
     if plan.failing:
         evidence = "\n".join(
             _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
@@ -296,7 +297,7 @@ def section_finding(
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:
-    """The .htaccess files that one version answers with 500 and the other reads."""
+    """Yield the .htaccess files that one version answers with 500 and the other reads."""
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
         cached = tree.cache["refused files"] = frozenset(
@@ -306,7 +307,7 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
 
 
 def _is_refused(lines: Lines) -> bool:
-    """Return True if there is a blank in Order."""
+    """Return True if an Order line contains a blank after its comma."""
     return any(one.name == "order" and len(one.args.split()) > 1 for one in flatten_directives(lines))
 
 
@@ -332,7 +333,7 @@ def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Fin
 
 
 def _foreign_directives(section: AccessSection) -> list[str]:
-    """The names of its lines about authorization that no module of httpd has."""
+    """Return the directives of its authorization lines that no module of httpd has."""
     catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
     return [
         line.node.name
@@ -385,7 +386,7 @@ def _guide_finding(
 
 
 def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
-    """What stands behind an example that is another host's."""
+    """Return the words that follow an example client of another host."""
     place = analysis.example_place(section)
     if place is None:
         return ""
@@ -414,8 +415,8 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:
-    """The groups and users after Require that the new lines do not name any more: the module that 2.2 asked
-    first never left it to theirs."""
+    """Return the groups and users of Require lines that the new text omits: in 2.2 the first module never
+    left the decision to theirs."""
     left = {
         one.args.split()[0].lower().rpartition("-")[2]
         for one in flatten_directives(after)

@@ -1,7 +1,7 @@
-"""What may be around a fragment: an area that asks for a password, or nothing.
+"""The unknown surroundings of a fragment: nothing, or a section that requires a password.
 
-A file that is read alone is upgraded so that it decides as before in both surroundings.  Order and Allow leave an outer Require in force; a Require
-line of 2.4 would replace it.
+A file that is read alone is upgraded so that it decides as before in both surroundings. Order and Allow leave
+an outer Require in force; a Require line of 2.4 would replace it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_PAIRS: Final = 2000
 
 
 def password_area() -> AccessSection:
-    """A section that no file holds: it asks for a password, in the same words for both versions."""
+    """Return a section without a file that requires a password; both versions read its lines alike."""
     return AccessSection(
         kind=SectionKind.DIRECTORY,
         file=SourceFile("", parse(b"", V22_LINES)),
@@ -47,7 +47,11 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
 
 
 def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:
-    """*chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file: any URL may lead there."""
+    """Return *chains*, and for fragments without DocumentRoot the chains in which a <Location> applies to the
+    directories of its file.
+
+    Any URL may be mapped to them.
+    """
     by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
@@ -71,7 +75,7 @@ def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bo
 
 
 def surrounded(tree: ConfigTree, chains: Iterable[Chain], area: AccessSection) -> list[Chain]:
-    """*chains*, and those of fragments once more below *area*; sure ones first."""
+    """Return *chains*, and a copy of each chain of a fragment below *area*; certain ones first."""
     found = list(chains)
     for chain in list(found):
         if any(is_loose(tree, unit) for unit in chain.sections):
