@@ -1,7 +1,8 @@
-"""What `whimbrel explain` knows: rows of the table of changes, codes, messages, symptoms, directives and modules, in words of our own.
+"""Explanations for `whimbrel explain`: rows of the table of changes, codes, messages, symptoms, directives
+and modules.
 
-`codes.tsv` has one line for each AH code: code, module, meaning, what to do, rows.  `messages.tsv` has a regular expression for each message
-without code and each symptom, with the codes and rows that it leads to; the first one that matches counts.
+`codes.tsv` has one line for each AH code: code, module, meaning, advice, rows. `messages.tsv` has one regular
+expression for each message without code and each symptom, with its codes and rows; the first match counts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing explained: *kind* is rule, code, directive, module or message; *body* is Markdown that begins with its own heading."""
+    """One explanation.
+
+    *kind* is rule, code, directive, module or message; *body* is Markdown with its own heading.
+    """
 
     kind: str
     name: str
@@ -51,7 +55,7 @@ class MessageCode:
 
 @dataclass(frozen=True, slots=True)
 class MessagePattern:
-    """A message or symptom, and what it leads to."""
+    """The pattern of a message or symptom, with its codes and rows."""
 
     pattern: re.Pattern[str] = field(repr=False)
     codes: tuple[str, ...]
@@ -59,7 +63,7 @@ class MessagePattern:
 
 
 def explain(query: str) -> list[Explanation]:
-    """Everything that *query* may mean, the likeliest first; [] for nothing that is known."""
+    """Return the explanations of *query*, the likeliest first; [] if nothing matches."""
     query = query.strip()
     if ROW_NUMBER.match(query):
         return _rule(query.upper())
@@ -83,13 +87,14 @@ def explain(query: str) -> list[Explanation]:
 
 
 def suggestions(query: str) -> list[str]:
-    """Names that are close to *query*, the closest first."""
+    """Return names similar to *query*, the most similar first."""
     names = {name.lower(): name for name in _names()}
     return [names[one] for one in get_close_matches(query.strip().lower(), names, 5, 0.7)]
 
 
 def search(word: str) -> list[tuple[str, str]]:
-    """Rows and codes with a line each; those only that have *word* in them, documents included."""
+    """Return rows and codes with one line each, restricted to those that contain *word*,
+    documents included."""
     wanted = word.lower()
     found = [
         (rule.number, rule.title)
@@ -107,7 +112,7 @@ def search(word: str) -> list[tuple[str, str]]:
 # tables ------------------------------------------------------------------------------------------
 @cache
 def codes() -> dict[str, MessageCode]:
-    """Every AH code that is known."""
+    """Return all known AH codes."""
     return {
         line[0]: MessageCode(line[0], line[1], line[2], line[3], _split(line[4]))
         for line in _lines("codes.tsv")
@@ -132,14 +137,14 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def rule_of(number: str) -> Rule | None:
-    """The rule of a row, or the one that covers it."""
+    """Return the rule of a row, or the one that covers it."""
     rules = all_rules()
     exact_match = next((rule for rule in rules if rule.number == number), None)
     return exact_match or next((rule for rule in rules if number in rule.also), None)
 
 
 def document(rule: Rule) -> str:
-    """The Markdown of a rule."""
+    """Return the Markdown document of a rule."""
     try:
         with open(os.path.join(DIRECTORY, f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
             return file.read()
@@ -179,7 +184,7 @@ def _row_lines(rows: tuple[str, ...]) -> list[str]:
 
 
 def _message(query: str) -> list[Explanation]:
-    """What a message without code, or a symptom, leads to."""
+    """Return the explanation of a message without code, or of a symptom."""
     message_pattern = next(
         (candidate for candidate in message_patterns() if candidate.pattern.search(query)), None
     )
@@ -214,7 +219,7 @@ def _message(query: str) -> list[Explanation]:
 
 # directives and modules ---------------------------------------------------------------------------
 def directive(name: str) -> list[Explanation]:
-    """The directive or section *name* in both versions; [] where neither has it."""
+    """Return the explanation of the directive or section *name* in both versions; [] if neither has it."""
     base_name = name.strip().lstrip("<").rstrip(">").lower()
     found = [
         (version, row)
@@ -253,7 +258,7 @@ def _in_version(version: str, rows: list[DirectiveEntry]) -> Iterator[str]:
 
 
 def contexts(row: DirectiveEntry) -> list[str]:
-    """Where a directive may stand, in the manual's words."""
+    """Return the contexts of a directive, in the manual's words."""
     found = []
     if row.where & WHERE["RSRC_CONF"]:
         found.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
@@ -273,7 +278,7 @@ def contexts(row: DirectiveEntry) -> list[str]:
 
 
 def module(name: str) -> list[Explanation]:
-    """A module by its name, identifier or file, in both versions."""
+    """Return the explanation of a module by its name, identifier or file, in both versions."""
     base = (
         name.strip()
         .lower()
@@ -305,7 +310,7 @@ def module(name: str) -> list[Explanation]:
 
 
 def third_party(name: str) -> list[Explanation]:
-    """A module of other origin, and what becomes of it in 2.4."""
+    """Return the explanation of a third-party module, with its successor in 2.4."""
     found = fate(name)
     if found is None or " " in name.strip():
         return []
@@ -336,13 +341,13 @@ def _module_lines(version: str, row: ModuleEntry) -> list[str]:
 
 
 def _rows_naming(word: str) -> tuple[str, ...]:
-    """The rows whose documents name *word*."""
+    """Return the rows whose documents contain *word*."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
     return tuple(rule.number for rule in all_rules() if pattern.search(_prose(document(rule))))
 
 
 def _prose(text: str) -> str:
-    """A document without its examples that must not fire, which name what they are not about."""
+    """Return a document without its examples of unaffected text, which name other subjects."""
     lines, is_skipped = [], False
     for line in text.split("\n"):
         if line.startswith("## "):

@@ -1,6 +1,7 @@
-"""build/config.nice, the configure line of an installed httpd, carried from 2.2 to 2.4.
+"""Translation of build/config.nice, the configure line of an installed httpd, from 2.2 to 2.4.
 
-The file is a shell script: comments, variables that are set and exported, and the line of configure with one option in quotes on each line.
+The file is a shell script: comments, exported variables, and the configure command with one quoted option on
+each line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.built_in_modules import CONFIGURE_OPTION
 
 RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}
-"""Modules that configure calls otherwise."""
+"""Modules with another name in configure."""
 GONE: Final = {
     "mem-cache": "mod_cache_socache keeps answers in memory: --enable-cache-socache",
     "authn-default": "mod_authn_core does what it did",
@@ -71,22 +72,22 @@ DEFAULT: Final = frozenset(
         "proxy-balancer",
     }
 )
-"""Modules that 2.4 builds, as files to load, unless told otherwise ("most")."""
+"""Modules that 2.4 builds as shared objects by default ("most")."""
 OFF_BY_DEFAULT: Final = frozenset({"asis", "imagemap", "cgi"})
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """*text* is the script for 2.4, *findings* what was changed or deserves a look, with the lines of the old one."""
+    """The script for 2.4, and findings about its options, with the lines of the old one."""
 
     text: str
     findings: tuple[Finding, ...]
 
 
 def translate(text: str, path: str = "build/config.nice") -> Translation:
-    """The script for 2.4.
+    """Return the script for 2.4.
 
-    Options that 2.4 does not know are taken out, those of other names renamed; all else stays byte for byte.
+    Options that 2.4 lacks are removed, renamed ones replaced; everything else stays byte for byte.
     """
     lines, findings, names = [], [], set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
@@ -103,7 +104,7 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
 
 
 def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str, Finding | None]:
-    """The line as 2.4 wants it ("" where it goes), and what there is to say."""
+    """Return the line for 2.4 ("" if it is removed), and the finding about it."""
     verb, name = match[2], match[3]
     option = f"--{verb}-{name}"
     switch = verb in ("enable", "disable")
@@ -136,13 +137,13 @@ def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str
 
 
 def _without(line: str, match: re.Match[str]) -> str:
-    """The line without its option; a line that held nothing else goes."""
+    """Return the line without its option, "" if it held nothing else."""
     rest = line[: match.start()] + line[match.end() :]
     return rest if rest.strip(" \t\r\n\\") else ""
 
 
 def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
-    """What 2.2 did without being told and 2.4 does not."""
+    """Return findings about defaults of 2.2 that 2.4 does not have."""
     findings = []
     if "with-mpm" not in names and "enable-mpms-shared" not in names:
         findings.append(

@@ -1,8 +1,8 @@
-"""Which modules the text needs under 2.4 and does not load: by its directives, by providers that it names, by
-what modules need of each other.
+"""Modules that the text needs under 2.4 and does not load: for its directives, for providers, and for other
+modules.
 
-Only what the text shows is asked for. What 2.2 had compiled in is seen where a directive works without its
-LoadModule line; in .htaccess files a directive without its module stays the error that it was.
+Only needs that the text shows count. A directive that works without its LoadModule line shows a module
+compiled into 2.2; in .htaccess files a directive without its module stays an error.
 """
 
 from __future__ import annotations
@@ -79,14 +79,18 @@ _ALSO: Final = {
     "file_group": ("authz_groupfile_module",),
 }
 _TYPED: Final = re.compile(r"expr=-z %\{CONTENT_TYPE\}")
-"""What stands in a Header line that replaces DefaultType."""
+"""A type in a Header line that replaces DefaultType."""
 _LBMETHOD: Final = re.compile(r"\blbmethod=(\w+)", re.IGNORECASE)
 _BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class NeededModule:
-    """One module that must be loaded: *row* of the table of changes, *why* in words, *line* that shows it (None: every 2.4 needs it)."""
+    """One module that must be loaded.
+
+    *row* is the row of the table of changes, *why* the reason as text, *line* the statement that shows it
+    (None: every 2.4 needs it).
+    """
 
     identifier: str
     rule_number: str
@@ -95,7 +99,7 @@ class NeededModule:
 
 
 def needed_modules(tree: ConfigTree) -> list[NeededModule]:
-    """What is missing, modules that others need in front of these; worked out once."""
+    """Return the missing modules, computed once; modules that others depend on come first."""
     cached = tree.cache.get("needs")
     if isinstance(cached, list):
         return cached
@@ -112,7 +116,7 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
 
 
 def _ordered(missing: dict[str, NeededModule]) -> list[NeededModule]:
-    """Each module behind the one it cannot be loaded without."""
+    """Return the modules in an order in which each follows the one that it requires."""
     out: dict[str, NeededModule] = {}
     for need in missing.values():
         before = _module_entry(need.identifier).needs
@@ -140,7 +144,7 @@ class _NeedSearch:
         self.threads_directive: str = ""
 
     def all(self) -> Iterator[NeededModule]:
-        """Every need, those that are met too."""
+        """Yield every need, fulfilled ones too."""
         needs_of_statements = list(self._of_statements())
         if not is_windows(self.tree):
             yield self._mpm()
@@ -163,7 +167,7 @@ class _NeedSearch:
                 )
 
     def _unnamed(self) -> Iterator[NeededModule]:
-        """Modules in the 2.2 binary that work without any directive of theirs."""
+        """Yield modules in the 2.2 binary that work without a directive."""
         wanted = {
             "dir_module": "it appends slashes and answers for directories",
             "mime_module": "it gives files their types",
@@ -195,8 +199,8 @@ class _NeedSearch:
                 yield from self._of_words(statement)
 
     def _is_executed(self, statement: Statement) -> bool:
-        """Return True if 2.4 executes it, or should: <IfModule> asks for a module that another line may
-        bring."""
+        """Return True if 2.4 executes the line, or should: <IfModule> may test a module that another line
+        loads."""
         if statement.in_24:
             return True
         for section in statement.enclosing("<ifmodule"):
@@ -211,7 +215,7 @@ class _NeedSearch:
         return statement.file.role is not Role.FRAGMENT
 
     def _owners(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The modules of 2.2 and 2.4 that have the directive; none where 2.4's core has it, or an MPM."""
+        """Return the modules of 2.2 and 2.4 with the directive; none if 2.4's core or an MPM has it."""
         owners_24 = tuple(
             self.identifier_by_source[row.source]
             for row in self.catalogue_24.find(name)
@@ -359,7 +363,8 @@ def _required(args: str) -> str:
 
 
 def _rule_number_of(identifier: str, *, moved: bool = False) -> str:
-    """The row of the table of changes that speaks about a missing module; *moved*: in 2.2 something else did what it does."""
+    """Return the row of the table of changes about a missing module; *moved*: 2.2 had its
+    function elsewhere."""
     if identifier.startswith(("lbmethod_", "slotmem_")):
         return "C03"
     if identifier == "cache_disk_module":
@@ -372,7 +377,7 @@ def _file_name(identifier: str) -> str:
 
 
 def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
-    """The findings of the rule *number*: one for each missing module."""
+    """Yield the findings of the rule *number*: one for each missing module."""
     load_lines = load_module_lines(tree)
     for need in needed_modules(tree):
         if need.rule_number != number:

@@ -1,7 +1,7 @@
-"""Password files: entries that 2.4 cannot check, or only in part.
+"""Password files: entries that 2.4 cannot verify, or only in part.
 
-A line is ``USER:HASH``, or ``USER:REALM:HASH`` where AuthType Digest reads it. Kinds of hashes:
-programs/htpasswd.html and misc/password_encryptions.html.
+A line is ``USER:HASH``, or ``USER:REALM:HASH`` for AuthType Digest. Kinds of hashes: programs/htpasswd.html
+and misc/password_encryptions.html.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whimbrel.upgrade.model import Finding, Risk
 
 
 class HashKind(Enum):
-    """How a password is kept."""
+    """The kind of a password hash."""
 
     APR1 = "MD5 as htpasswd makes it"
     BCRYPT = "bcrypt"
@@ -39,7 +39,7 @@ _DIGEST: Final = re.compile(r"[^:]*:[0-9a-fA-F]{32}")
 
 
 def hash_kind(rest: str) -> HashKind:
-    """The kind of what follows ``USER:``; a further field after the hash is ignored, as httpd does."""
+    """Return the kind of the text after ``USER:``; like httpd, ignore further fields after the hash."""
     if _DIGEST.fullmatch(rest):
         return HashKind.DIGEST
     word = rest.partition(":")[0]
@@ -47,7 +47,10 @@ def hash_kind(rest: str) -> HashKind:
 
 
 def examine(text: str, path: str) -> Iterator[Finding]:
-    """One finding for each entry that no password fits, and one for all that the old crypt made; *text* has one character per byte."""
+    """Yield a finding for each entry that no password matches, and one for all entries of the old crypt.
+
+    *text* has one character per byte.
+    """
     weak: list[int] = []
     seen: set[str] = set()
     for number, line in enumerate(text.split("\n"), 1):
