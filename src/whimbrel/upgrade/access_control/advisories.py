@@ -56,7 +56,7 @@ _BITS: Final = {
 }
 
 
-def _note(number: str, section: AccessSection, message: str, advice: str = "nothing to do") -> Finding:
+def _note(number: str, section: AccessSection, message: str, advice: str = "do nothing") -> Finding:
     return Finding(number, section.place, message, advice, Risk.COSMETIC)
 
 
@@ -70,7 +70,7 @@ def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
                 "X13",
                 section,
                 "2.4 logs AH01797 under Satisfy Any for requests that it then answers with 200",
-                "leave such lines out where something reads the error log, fail2ban for example",
+                "ignore such lines where a program reads the error log, for example fail2ban",
             )
 
 
@@ -83,8 +83,10 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X14",
                     section.place,
-                    "Require not among lines without a container: 2.4 does not start with it (negative Require directive "
-                    "has no effect in <RequireAny>)",
+                    (
+                        "Require not stands among lines without a container: 2.4 does not start with it "
+                        "(negative Require directive has no effect in <RequireAny>)"
+                    ),
                     "put the lines into <RequireAll>",
                     Risk.BREAKS,
                 )
@@ -92,8 +94,8 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
                 yield _note(
                     "X14",
                     section,
-                    "lines without a container are alternatives: Require all granted lets everybody in",
-                    "take the line out, or put the others into <RequireAll>",
+                    "lines without a container are alternatives: Require all granted admits every client",
+                    "remove the line, or put the others into <RequireAll>",
                 )
 
 
@@ -111,8 +113,11 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
             yield _note(
                 "X18",
                 section,
-                "an address stays one; Require local is wider: 127.0.0.0/8, ::1, the machine's connections to itself",
-                "write Require local by hand where that is what was meant",
+                (
+                    "an address stays one address; Require local is wider: 127.0.0.0/8, ::1, connections "
+                    "of the machine to itself"
+                ),
+                "write Require local if that is meant",
             )
 
 
@@ -130,18 +135,24 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X20",
                 section.place,
-                "2.2 asks a <Location> once more, as GET, for the index of a folder; 2.4 asks once",
-                "leave the <Limit> out where all methods are meant",
+                (
+                    "2.2 evaluates a <Location> a second time, as GET, for the index of a directory; 2.4 "
+                    "evaluates it once"
+                ),
+                "remove the <Limit> if all methods are meant",
                 Risk.OPENS,
                 Safety.MANUAL,
-                evidence="a POST to a folder: 2.2 answers what it answers to GET, 2.4 what it answers to POST",
+                evidence="a POST to a directory: 2.2 decides as for GET, 2.4 as for POST",
             )
         elif not section.is_upgraded:
             yield _note(
                 "X20",
                 section,
-                "what stands in <Limit> or <LimitExcept> is about these methods alone; the rest decides the others",
-                "leave the container out where all methods are meant",
+                (
+                    "lines in <Limit> or <LimitExcept> apply to these methods alone; the other lines "
+                    "decide about the others"
+                ),
+                "remove the container if all methods are meant",
             )
 
 
@@ -166,7 +177,10 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
             yield _note(
                 "X21",
                 section,
-                "env= of Allow and Deny is Require env; the variables must be there as early as before, by SetEnvIf, not SetEnv",
+                (
+                    "env= of Allow and Deny is Require env; set the variables as early as before, by "
+                    "SetEnvIf, not SetEnv"
+                ),
             )
 
 
@@ -179,8 +193,8 @@ def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C17",
                 first.place,
-                f"not all that sections can meet was worked out: {what}",
-                "look at what sections with patterns say about the rest",
+                f"not all sections that can apply to one request were compared: {what}",
+                "check the sections with patterns against the others",
                 Risk.COSMETIC,
             )
 
@@ -227,8 +241,11 @@ def _htaccess_finding(
             return Finding(
                 "X22",
                 line.place,
-                f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
-                "make sure that the folder may be seen",
+                (
+                    f"2.2 refuses {_name(line)} here and answers 500 to every request for the directory; "
+                    "2.4 reads the file"
+                ),
+                "make sure that the directory may be served",
                 Risk.OPENS,
             )
         if rows_24 and not taken_24 and refused_24 is None:
@@ -239,8 +256,11 @@ def _htaccess_finding(
         return Finding(
             "X22",
             refused_24.place,
-            f"2.4 refuses {_name(refused_24)} under this AllowOverride and answers 500; it holds nothing",
-            "take it out",
+            (
+                f"2.4 refuses {_name(refused_24)} under this AllowOverride and answers 500; the line "
+                "has no effect"
+            ),
+            "remove it",
             Risk.CLOSES,
             Safety.SAFE,
             (refused_24.remove(),),
@@ -248,8 +268,8 @@ def _htaccess_finding(
     return Finding(
         "X22",
         refused_24.place,
-        f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the folder",
-        "take the line out, or admit it by AllowOverride",
+        (f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the directory"),
+        "remove the line, or admit it by AllowOverride",
         Risk.CLOSES,
     )
 
@@ -280,7 +300,7 @@ def user_checks(tree: ConfigTree) -> Iterator[Finding]:
                 "C46",
                 line.place,
                 "2.4 refuses Digest logins without qop, and nonces of 2.2",
-                "clients as old as that need Basic over TLS",
+                "use Basic over TLS for such old clients",
                 Risk.CLOSES,
             )
     for line in tree.named("authuserfile", "authgroupfile"):
@@ -289,8 +309,11 @@ def user_checks(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C46",
                 line.place,
-                f"{path} has a line of more than {_MAX_LINE_22} bytes, which 2.2 cuts and 2.4 does not",
-                "look at who stands at the end of that line",
+                (
+                    f"{path} has a line of more than {_MAX_LINE_22} bytes, which 2.2 truncates and 2.4 "
+                    "does not"
+                ),
+                "check the names at the end of that line",
                 Risk.OPENS,
             )
 

@@ -92,7 +92,7 @@ def _stays(number: str, unit: AccessSection, reason: str) -> Finding:
     return Finding(
         number,
         unit.place,
-        f"access control stays as it is: {reason}",
+        f"access control is unchanged: {reason}",
         "write the new lines by hand, for each case",
         Risk.CHANGES,
     )
@@ -118,7 +118,7 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
         yield Finding(
             "C16",
             SourceLocation(edits[0].path, 1),
-            "2.2 answers 500 to users whom no authorization module judges; 2.4 has no such answer",
+            ("2.2 answers 500 to users that no authorization module decides about; 2.4 has no such answer"),
             "define `Require internal-server-error`",
             Risk.CHANGES,
             Safety.SAFE,
@@ -242,8 +242,8 @@ def section_finding(
         return Finding(
             number,
             section.place,
-            _message(analysis, section) + "; no text of 2.4 was found that decides the same for everybody",
-            "look at who gets in where the sections meet",
+            _message(analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+            "check who is admitted where the sections apply together",
             Risk.OPENS if opens else Risk.CLOSES,
             Safety.REVIEW if edits else Safety.MANUAL,
             edits,
@@ -252,7 +252,7 @@ def section_finding(
     if not edits:
         return _compat_note(tree, analysis, section, number)
     evidence = "\n".join(
-        "should such a request ever be made: " + _evidence(chain, str(example or ""))
+        "if such a request is ever made: " + _evidence(chain, str(example or ""))
         for chain, example in plan.possible[:2]
     ) + _example_origin(analysis, section) * bool(plan.possible)
     served = analysis.served_by_22(section) if is_guard(section) else None
@@ -260,8 +260,11 @@ def section_finding(
         return Finding(
             number,
             section.place,
-            f"{_message(analysis, section)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
-            "nobody gets them now; change passwords that may have been read",
+            (
+                f"{_message(analysis, section)}; an outer Satisfy Any made 2.2 serve the files that "
+                "this section guards"
+            ),
+            "change passwords that may have been read: 2.4 denies these files",
             Risk.CLOSES,
             Safety.REVIEW,
             edits,
@@ -272,15 +275,18 @@ def section_finding(
         return Finding(
             number,
             section.place,
-            f"{_message(analysis, section)}; {strangers[0]} is of a module that nobody knows here and may decide too",
-            "write what httpd's own modules decided; read what that module wants in 2.4",
+            (
+                f"{_message(analysis, section)}; {strangers[0]} belongs to an unknown module, which "
+                "may decide too"
+            ),
+            "write the decision of httpd's own modules; check what that module needs in 2.4",
             Risk.BREAKS,
             Safety.REVIEW,
             edits,
             evidence,
         )
     note = (
-        "; other sections are about URLs below it too, see there whom they ask for a password"
+        "; other sections apply to URLs below it too and may require a password"
         if section.is_page and plan.possible
         else ""
     )
@@ -312,20 +318,20 @@ def _is_refused(lines: Lines) -> bool:
 
 
 def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Finding:
-    what = "Order with a blank is two words, which both versions refuse"
+    what = "Order with a blank has two arguments, which both versions refuse"
     if section.in_htaccess:
         return Finding(
             "X10",
             section.place,
-            f"{what}: 500 to every request for the folder, as before",
-            "take the blank out if the folder may be seen",
+            f"{what}: 500 to every request for the directory, as before",
+            "remove the blank if the directory may be served",
             Risk.COSMETIC,
         )
     return Finding(
         "X10",
         section.place,
-        f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
-        "write what the words without the blank mean; look whether that was wanted",
+        f"{what}: 2.2 did not start with this file, so its effect is unknown",
+        "write the arguments without the blank; check that this is wanted",
         Risk.BREAKS,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -351,9 +357,15 @@ def _compat_note(
         return Finding(
             number,
             section.place,
-            "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
-            "is not known, and a Require line would replace an outer one that asks for a password",
-            f"give the main configuration with -f; by hand, where nothing around it says Require: {analysis.lone_reason(section)}",
+            (
+                "Order, Allow, Deny and Satisfy stay, with mod_access_compat: the surroundings of "
+                "this fragment are unknown, and a Require line would replace an outer one that "
+                "requires a password"
+            ),
+            (
+                "pass the main configuration with -f; or, if no outer section has Require, write "
+                f"{analysis.lone_reason(section)}"
+            ),
             Risk.COSMETIC,
         )
     if number != "C20":
@@ -361,8 +373,8 @@ def _compat_note(
     return Finding(
         number,
         section.place,
-        "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
-        "nothing to do; AllowOverride AuthConfig would let a .htaccess file have Require",
+        ("Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require decides alike here"),
+        "do nothing; AllowOverride AuthConfig would admit Require in a .htaccess file",
         Risk.COSMETIC,
     )
 
@@ -375,9 +387,11 @@ def _guide_finding(
     return Finding(
         "C19",
         section.place,
-        'the upgrade guide reads this pair as "the host and a user"; 2.2 itself denies everybody here, '
-        "since Order allow,deny asks Deny last",
-        "keep the guide's form if that was meant; --exact writes what 2.2 does",
+        (
+            'the upgrade guide reads this pair as "the host and a user"; 2.2 itself denies every '
+            "client here, because Order allow,deny evaluates Deny last"
+        ),
+        "keep the guide's form if that is meant; --exact writes the decision of 2.2",
         Risk.OPENS,
         Safety.REVIEW,
         edits,
@@ -391,7 +405,7 @@ def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
     if place is None:
         return ""
     where = f"in line {place.line}" if place.path == section.file.path else f"at {place}"
-    return f"\n(with the addresses and names of the section {where}, which is like this one)"
+    return f"\n(with the addresses and names of the equivalent section {where})"
 
 
 def _evidence(chain: Chain, example: str) -> str:
@@ -403,14 +417,22 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
     lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
-            return "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections otherwise than 2.2 did"
+            return (
+                "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections by "
+                "other rules than 2.2"
+            )
         return "Order, Allow, Deny and Satisfy are Require in 2.4"
     if any(line.name in analysis.decisions.removed_names for line in lines):
-        return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
-    text = "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
+        return (
+            "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
+            "whatever module owns them"
+        )
+    text = (
+        "Require decides by other rules in 2.4: the lines of an inner section replace the "
+        "outer ones, lines are alternatives, arguments are exact"
+    )
     return text + "".join(
-        f"; Require {args.strip()} made no difference in 2.2"
-        for args in _without_effect(lines, plan.control)[:1]
+        f"; Require {args.strip()} had no effect in 2.2" for args in _without_effect(lines, plan.control)[:1]
     )
 
 
@@ -432,5 +454,5 @@ def _without_effect(lines: Lines, after: Lines) -> list[str]:
 
 def _advice(plan: SectionPlan) -> str:
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
-        return "write what 2.2 decided, its answer 500 to users whom no module would judge included"
-    return "write what 2.2 decided as a whole"
+        return "write the decision of 2.2, with its answer 500 to users that no module decides about"
+    return "write the decision of 2.2"

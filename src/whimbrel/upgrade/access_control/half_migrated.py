@@ -65,9 +65,11 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessS
                 Finding(
                     "C20",
                     unit.place,
-                    "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
-                    "for names that no module knows",
-                    "write what was meant; the section stays as it is",
+                    (
+                        "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 reads "
+                        "its arguments as names that no module knows"
+                    ),
+                    "write the lines that are meant; the section is unchanged",
                     Risk.OPENS,
                 ),
             )
@@ -112,8 +114,10 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
         return Finding(
             "C20",
             unit.place,
-            f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
-            "and answers 403 to everybody (AH01797)",
+            (
+                f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 "
+                "evaluates both and answers 403 to every client (AH01797)"
+            ),
             "write Require in the outer section too",
             Risk.CLOSES,
         )
@@ -121,8 +125,10 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
     return Finding(
         "C20",
         unit.place,
-        f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
-        "403 to everybody (AH01630)",
-        f"write {text} if those are meant who were let in by 2.2",
+        (
+            f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 "
+            "evaluates both and answers 403 to every client (AH01630)"
+        ),
+        f"write {text} if the clients that 2.2 admitted are meant",
         Risk.CLOSES,
     )

@@ -25,14 +25,16 @@ from whimbrel.upgrade.source.templates import TEMPLATE
 CARRIED: Final = ""
 """The reason of a section that is upgraded already."""
 TOO_MANY_CONDITIONS: Final = (
-    f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
+    f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide about its lines"
 )
 SPLIT: Final = (
-    "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
+    "no text of 2.4 was found that decides alike for every combination of the conditions around its lines"
 )
-SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
+SHARED: Final = (
+    "its lines stand in a file that is included more than once, and each inclusion needs another text"
+)
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
-NEIGHBOUR: Final = "it meets a section that stays as it is"
+NEIGHBOUR: Final = "it applies together with a section that is unchanged"
 _BLOCK: Final = re.compile(
     r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$",
     re.MULTILINE,
@@ -156,11 +158,11 @@ def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
     if _is_damaged(tree, unit.file):
         return "its file has sections that are not closed, or closed without being opened"
     if _in_template(unit):
-        return "a template decides which of its lines are there"
+        return "a template decides which of its lines exist"
     if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (
         unit.statement is not None and is_unclear(unit.statement, unit.server)
     ):
-        return "a condition around its lines means something else to 2.4"
+        return "2.4 evaluates a condition around its lines differently"
     return ""
 
 

@@ -137,7 +137,7 @@ class VhostEquivalence:
         if len(self.inventory.servers) < 2:
             return equivalents
         for number, server in enumerate(dict.fromkeys(self.inventory.servers)):
-            self.tree.report_progress("which hosts are alike", number, len(self.inventory.servers))
+            self.tree.report_progress("which hosts are equivalent", number, len(self.inventory.servers))
             profile, signature = self._signature(server)
             if signature is None:
                 continue

@@ -125,7 +125,7 @@ def write(
         _finish(journal, hook)
     except OSError as problem:
         raise WriteError(
-            f"{_filename_of(problem)}: {problem.strerror}; stopped on the way: run the upgrade again, or --undo"
+            f"{_filename_of(problem)}: {problem.strerror}; interrupted: run the upgrade again, or --undo"
         ) from None
     return [entry.backup for entry in entries]
 

@@ -220,7 +220,7 @@ class _Fixpoint:
             NO_FIXPOINT,
             SourceLocation(path, 1),
             f"the edits of {', '.join(rules)} undo each other: stopped after {MAX_SWEEPS} rounds",
-            "look at the result of these rules, or leave one of them out with --ignore",
+            "check the result of these rules, or exclude one of them with --ignore",
             Risk.BREAKS,
         )
 
@@ -230,5 +230,5 @@ def _read_error_finding(place: SourceLocation, message: str) -> Finding:
         READ_ERROR,
         place,
         message,
-        "what stands there was not looked at: make it readable, or look at it yourself",
+        "make the text readable, or check it by hand: no rule has checked it",
     )

@@ -192,7 +192,7 @@ def _message(query: str) -> list[Explanation]:
         return []
     message_codes = [codes()[code] for code in message_pattern.codes]
     parts = (
-        [f"# {query}", "", "Told by its words: 2.2 gives no codes, and start-up messages have none."]
+        [f"# {query}", "", "Recognized by its text: 2.2 has no codes, and start-up messages have none."]
         if len(query) > 20
         else [f"# {query}"]
     )
@@ -315,7 +315,10 @@ def third_party(name: str) -> list[Explanation]:
     if found is None or " " in name.strip():
         return []
     rows = tuple(dict.fromkeys([*_rows_naming(name.strip()), "X24"]))
-    body = f"# {name.strip()}\n\nA module of other origin ({found[0]}): a file that was built for 2.2 does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    body = (
+        f"# {name.strip()}\n\nA third-party module ({found[0]}): a file that was built for 2.2 "
+        f"does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    )
     return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.config_tree import ConfigTree
 
 ByteRange = tuple[int, int]
-MARKED: Final = "a template's mark stands there: the values that it gets decide"
+MARKED: Final = "a template mark stands there, and its value decides"
 _VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
@@ -97,7 +97,7 @@ def _resolved(
     if finding.safety is Safety.MANUAL:
         return replace(finding, edits=())
     if any(one.path not in known_paths for one in finding.edits):
-        return to_manual(finding, "this text can't be edited here")
+        return to_manual(finding, "this text cannot be edited here")
     if len({frozenset(edits) for edits in inclusions.values()}) > 1:
         return to_manual(
             finding, "the file is included more than once, and each inclusion needs another change"

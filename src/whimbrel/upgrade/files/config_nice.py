@@ -17,10 +17,10 @@ from whimbrel.upgrade.source.built_in_modules import CONFIGURE_OPTION
 RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}
 """Modules with another name in configure."""
 GONE: Final = {
-    "mem-cache": "mod_cache_socache keeps answers in memory: --enable-cache-socache",
-    "authn-default": "mod_authn_core does what it did",
-    "authz-default": "mod_authz_core does what it did",
-    "authn-alias": "AuthnProviderAlias is mod_authn_core's",
+    "mem-cache": "mod_cache_socache caches in memory: --enable-cache-socache",
+    "authn-default": "mod_authn_core replaces it",
+    "authz-default": "mod_authz_core replaces it",
+    "authn-alias": "mod_authn_core has AuthnProviderAlias",
 }
 DEFAULT: Final = frozenset(
     {
@@ -115,12 +115,12 @@ def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str
         )
     if switch and name in GONE:
         return _without(line, match), _finding(
-            place, f"{option} is gone: {GONE[name]}", "leave it out", is_applied=True
+            place, f"{option} is gone: {GONE[name]}", "remove it", is_applied=True
         )
     if verb == "enable" and name in DEFAULT and match[4] in (None, "shared", "yes"):
-        return line, _finding(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "keep it or remove it")
     if verb == "disable" and name in OFF_BY_DEFAULT:
-        return line, _finding(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "keep it or remove it")
     if option == "--with-mpm":
         return line, _finding(
             place,
@@ -130,8 +130,8 @@ def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str
     if option in ("--enable-modules", "--enable-mods-shared"):
         return line, _finding(
             place,
-            f"{option}: modules are files to load now, and `most` is the default",
-            "it may stay; LoadModule lines are needed",
+            f"{option}: modules are loaded from files now, and `most` is the default",
+            "keep it or remove it; add LoadModule lines",
         )
     return line, None
 
@@ -149,15 +149,15 @@ def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
         findings.append(
             _finding(
                 place,
-                "no --with-mpm: 2.2 took prefork, 2.4 takes event",
-                "add --with-mpm=prefork to stay with it",
+                "no --with-mpm: 2.2 builds prefork, 2.4 builds event",
+                "add --with-mpm=prefork to keep prefork",
             )
         )
     if "with-pcre" not in names:
         findings.append(
             _finding(
                 place,
-                "2.2 brought its own PCRE, 2.4 needs one that is installed",
+                "2.2 contains PCRE, 2.4 needs an installed one",
                 "install it with its headers, or name it: --with-pcre=PATH",
             )
         )
@@ -165,8 +165,8 @@ def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
         findings.append(
             _finding(
                 place,
-                "2.4 comes without APR and APR-util",
-                "put them into srclib/, or name those installed: --with-apr, --with-apr-util",
+                "2.4 does not contain APR and APR-util",
+                "put them into srclib/, or name the installed ones: --with-apr, --with-apr-util",
             )
         )
     return findings

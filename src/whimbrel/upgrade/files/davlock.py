@@ -24,7 +24,7 @@ class LockDatabase(Enum):
     ABSENT = "no such file"
     EMPTY = "a lock database without locks"
     OF_22 = "written by 2.2"
-    OF_24 = "locks by name, as 2.4 writes them and 2.2 does for what doesn't exist yet"
+    OF_24 = "locks by name, as 2.4 writes them, and 2.2 for resources that do not exist"
     UNKNOWN = "no lock database"
 
 

@@ -169,14 +169,14 @@ class _NeedSearch:
     def _unnamed(self) -> Iterator[NeededModule]:
         """Yield modules in the 2.2 binary that work without a directive."""
         wanted = {
-            "dir_module": "it appends slashes and answers for directories",
+            "dir_module": "it appends slashes and serves index files",
             "mime_module": "it gives files their types",
         }
         options = {word.lower().lstrip("+") for line in self.tree.named("options") for word in line.words()}
         if options & {"indexes", "all"} or not options:
             wanted["autoindex_module"] = "it lists directories"
         if "multiviews" in options:
-            wanted["negotiation_module"] = "it answers for MultiViews"
+            wanted["negotiation_module"] = "it handles MultiViews"
         if self.tree.has("scriptalias", "scriptaliasmatch"):
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         for identifier, why in wanted.items():
@@ -284,25 +284,25 @@ class _NeedSearch:
             module = table.get(word if what == "Require" else word.lower())
             if module is not None and (what == "Require" or line.file.role is Role.MAIN):
                 yield NeededModule(
-                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` is its", line
+                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` needs it", line
                 )
                 if word == "file-group":
                     yield NeededModule(
-                        "authz_groupfile_module", "C04", "`Require file-group` looks into its groups", line
+                        "authz_groupfile_module", "C04", "`Require file-group` uses its groups", line
                     )
 
     def _cache(self, line: Statement) -> Iterator[NeededModule]:
         kind = getword(line.args)[0].partition(":")[0].lower()
         identifier = f"socache_{kind}_module"
         if self.catalogue_24.module(identifier) is not None:
-            yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` keeps its entries there", line)
+            yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` stores its entries there", line)
 
     def _balancer(self, line: Statement) -> Iterator[NeededModule]:
         methods = [found.lower() for found in _LBMETHOD.findall(line.args)]
         for method in methods:
             identifier = f"lbmethod_{method}_module"
             if self.catalogue_24.module(identifier) is not None:
-                yield NeededModule(identifier, "C03", f"`lbmethod={method}` is a module of its own", line)
+                yield NeededModule(identifier, "C03", f"`lbmethod={method}` is a separate module", line)
         if (
             not methods
             and _BALANCER.search(line.args)
@@ -311,7 +311,7 @@ class _NeedSearch:
             yield NeededModule(
                 "lbmethod_byrequests_module",
                 "C03",
-                "a balancer without lbmethod counts requests, with a module of its own",
+                "a balancer without lbmethod counts requests, with a separate module",
                 line,
             )
 
@@ -333,7 +333,7 @@ class _NeedSearch:
             return NeededModule(
                 "mpm_worker_module",
                 "C05",
-                "2.4 loads its MPM; mod_cgid goes with processes that have threads",
+                "2.4 loads its MPM; mod_cgid needs processes with threads",
             )
         for mpm in ("worker", "event"):
             names = {f"{mpm}.c", f"mpm_{mpm}_module"}
@@ -341,12 +341,12 @@ class _NeedSearch:
                 {"event.c"} if mpm == "worker" else set()
             ):
                 return NeededModule(
-                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text only has limits for {mpm}"
+                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text has limits for {mpm} only"
                 )
         return NeededModule(
             "mpm_prefork_module",
             "C05",
-            "2.4 loads its MPM, and prefork is what 2.2 had compiled in unless it was told otherwise",
+            "2.4 loads its MPM; prefork is the default of 2.2",
         )
 
 
@@ -401,6 +401,9 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             name = row.file.removeprefix("mod_")
             finding = replace(
                 finding,
-                advice=f"load it: `a2enmod {name}`, or the line that was put before the Include of the other modules",
+                advice=(
+                    f"load it: `a2enmod {name}`, or the line that was inserted before the Include of the "
+                    "other modules"
+                ),
             )
         yield finding

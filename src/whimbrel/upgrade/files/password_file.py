@@ -24,7 +24,7 @@ class HashKind(Enum):
     CRYPT = "crypt of the system"
     DES = "the old crypt, of which only eight characters count"
     DIGEST = "for AuthType Digest"
-    UNKNOWN = "none that httpd can check"
+    UNKNOWN = "none that httpd can verify"
 
 
 _KINDS: Final = (
@@ -62,15 +62,15 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         name = f"{user}:{rest.partition(':')[0]}" if kind_found is HashKind.DIGEST else user
         if name in seen:
             yield _finding(
-                path, number, f"{user} stands above already: the first line counts", "remove one of them"
+                path, number, f"an earlier line has the user {user}: the first line counts", "remove one of them"
             )
         seen.add(name)
         if kind_found is HashKind.UNKNOWN:
             yield _finding(
                 path,
                 number,
-                f"no password fits the entry of {user}: it is no hash that 2.4 knows",
-                "set it anew with htpasswd -B",
+                f"no password matches the entry of {user}: 2.4 does not know its hash",
+                "set it again with htpasswd -B",
             )
         elif kind_found is HashKind.DES:
             weak.append(number)
@@ -79,8 +79,8 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         yield _finding(
             path,
             weak[0],
-            f"{many} of the old crypt, which htpasswd of 2.2 could make by default: only eight characters count",
-            "have these passwords set anew: htpasswd makes MD5 by default, and with -B bcrypt",
+            f"{many} of the old crypt, the default of htpasswd of 2.2: only eight characters count",
+            "let the users set new passwords: htpasswd makes MD5 by default, and with -B bcrypt",
         )
 
 

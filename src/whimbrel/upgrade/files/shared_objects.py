@@ -90,7 +90,7 @@ class _Elf:
         try:
             return struct.unpack_from(self.order + form, self.data, at)
         except struct.error:
-            raise _ElfError("the file is cut short") from None
+            raise _ElfError("the file is truncated") from None
 
     def _sections(self) -> Iterator[_Section]:
         (offset,) = self.unpack("Q" if self.is_64_bit else "I", 40 if self.is_64_bit else 32)
@@ -173,7 +173,7 @@ def examine(path: str) -> ModuleFile:
         with open(to_bytes(path), "rb") as file:
             return ModuleFile(path, read_modules(file.read()))
     except OSError as problem:
-        return ModuleFile(path, problem=f"can't be read: {os.strerror(problem.errno or 0)}")
+        return ModuleFile(path, problem=f"cannot be read: {os.strerror(problem.errno or 0)}")
     except ValueError as problem:
         return ModuleFile(path, problem=str(problem))
 

@@ -25,7 +25,7 @@ class Role(Enum):
 
     MAIN = "the configuration file, or one that it includes"
     HTACCESS = ".htaccess"
-    FRAGMENT = "a file that was given alone: its context is unknown"
+    FRAGMENT = "a file that was passed alone: its context is unknown"
 
 
 @dataclass(slots=True, eq=False)
@@ -192,7 +192,7 @@ def no_progress(_what: str, _done: int, _all: int) -> None:
 
 
 def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
-    raise TypeError("this estate was not read from anything")
+    raise TypeError("this configuration tree was not read from files")
 
 
 class ConfigTree:

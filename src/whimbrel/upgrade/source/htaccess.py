@@ -222,9 +222,7 @@ def _walk(
             )
         except OSError as problem:
             tree.read_errors.append(
-                ReadError(
-                    line.place, f"{directory} can't be looked through: {os.strerror(problem.errno or 0)}"
-                )
+                ReadError(line.place, f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}")
             )
             continue
         count += 1
@@ -232,7 +230,7 @@ def _walk(
             tree.read_errors.append(
                 ReadError(
                     line.place,
-                    f"more than {MAX_DIRECTORIES} folders below {root}: not all were looked through",
+                    f"more than {MAX_DIRECTORIES} directories below {root}: not all were searched",
                 )
             )
             return

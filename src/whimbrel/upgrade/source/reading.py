@@ -292,7 +292,7 @@ class ConfigTreeReader:
             file = self._files.get(key) or self._open(key, path, role, directory)
         except OSError as problem:
             self._record_error(
-                via or SourceLocation(path, 0), f"{path} can't be read: {error_text(problem)}", includes=True
+                via or SourceLocation(path, 0), f"{path} cannot be read: {error_text(problem)}", includes=True
             )
             return []
         if file.foreign:
@@ -315,7 +315,7 @@ class ConfigTreeReader:
         if data.startswith(BOM):
             self._record_error(
                 SourceLocation(file.path, 1),
-                "the file begins with a byte order mark, which httpd takes as part of the first name",
+                "the file begins with a byte order mark, which httpd reads as part of the first name",
             )
         at = data.find(b"\0")
         if at >= 0:
@@ -323,7 +323,7 @@ class ConfigTreeReader:
             many = data.count(b"\0")
             self._record_error(
                 SourceLocation(file.path, number),
-                f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line",
+                f"a NUL byte ({many} in this file): httpd ignores the rest of its line",
             )
         marks = marked_lines(data)
         if not marks and file.role is not Role.MAIN and is_foreign(file.document):
@@ -336,8 +336,10 @@ class ConfigTreeReader:
             file.is_template = True
             self._record_error(
                 SourceLocation(file.path, marks[0]),
-                f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
-                "what will stand there is unknown",
+                (
+                    f"template marks in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the "
+                    "first: their values are unknown"
+                ),
             )
 
     def _record_error(self, place: SourceLocation, reason: str, *, includes: bool = False) -> None:
@@ -358,9 +360,7 @@ class ConfigTreeReader:
         add, index, names = statements.append, self.tree.add, self._names
         live_22, live_24 = live
         # errors of a file are recorded once, however often it is included
-        first = (
-            len(file.statements) == 0
-        )
+        first = len(file.statements) == 0
         for node in nodes:
             kind = type(node)
             if kind is Directive:
@@ -418,9 +418,7 @@ class ConfigTreeReader:
             self._record_error(statement.place, f"<{node.name}> is not closed")
         if name in FOREIGN:
             if first:
-                self._record_error(
-                    statement.place, f"a <{node.name}> section: what it configures is not looked at"
-                )
+                self._record_error(statement.place, f"a <{node.name}> section: its contents are not checked")
             return [statement]
         statement.taken = taken = self.branches.taken(name, statement.args)
         inside = maybe_and(live[0], taken[0]), maybe_and(live[1], taken[1])
@@ -453,7 +451,8 @@ class ConfigTreeReader:
             self.root = self.tree.root = root_relative("/", path)
         else:
             self._record_error(
-                line.place, f"ServerRoot {path} is no folder here: relative paths are taken from {self.root}"
+                line.place,
+                (f"ServerRoot {path} is no directory here: relative paths are resolved against {self.root}"),
             )
 
     def include(self, line: Statement) -> None:
@@ -468,7 +467,7 @@ class ConfigTreeReader:
         if not self.root and argument[:1] != "/":
             self._record_error(
                 line.place,
-                f"{line.node.name} {argument}: without a server root its files can't be found",
+                f"{line.node.name} {argument}: without a server root its files cannot be found",
                 includes=True,
             )
             return
@@ -484,7 +483,7 @@ class ConfigTreeReader:
         if not path:
             self._record_error(
                 line.place,
-                f"{argument} lies outside of {self.root}, which was read in the place of {self.declared_root}",
+                (f"{argument} is outside of {self.root}, which was read in place of {self.declared_root}"),
                 includes=True,
             )
             return

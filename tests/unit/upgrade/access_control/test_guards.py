@@ -34,6 +34,6 @@ def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
     messages = [
         finding.message
         for finding in found.findings
-        if "2.2 served the files that this section guards" in finding.message
+        if "made 2.2 serve the files that this section guards" in finding.message
     ]
     assert bool(messages) is served

@@ -37,7 +37,7 @@ def marks(root: Path, conf: str, files: dict[str, str | bytes] | None = None) ->
 def test_a_section_that_a_template_decides_about_is_only_reported(tmp_path: Path, lines: str) -> None:
     files, found = marks(tmp_path, CLOSED % lines)
     assert files == set()
-    assert [message.partition(":")[0] for message in found] == ["access control stays as it is"]
+    assert [message.partition(":")[0] for message in found] == ["access control is unchanged"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_more_conditions_than_are_tried_leave_the_section(tmp_path: Path) -> Non
 def test_a_condition_that_2_4_settles_otherwise_leaves_the_section(tmp_path: Path) -> None:
     files, found = marks(tmp_path, CLOSED % "<IfVersion what>\nAllow from 10\n</IfVersion>\n")
     assert files == set()
-    assert "means something else" in found[0]
+    assert "evaluates a condition around its lines differently" in found[0]
 
 
 def test_lines_that_are_included_twice_change_in_one_way_or_not_at_all(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
     assert first.startswith("GET from 10.0.")
     assert (
         second
-        == f"{first}\n(with the addresses and names of the section in line {found[0].place.line}, which is like this one)"
+        == f"{first}\n(with the addresses and names of the equivalent section in line {found[0].place.line})"
     )
 
 

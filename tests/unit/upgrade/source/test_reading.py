@@ -92,35 +92,35 @@ def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -
     moved = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
     assert moved.has("x")
     assert reasons(moved) == [
-        f"/dev/null lies outside of {tmp_path}, which was read in the place of /etc/nowhere"
+        f"/dev/null is outside of {tmp_path}, which was read in place of /etc/nowhere"
     ]
     stayed = read_config_tree(Sources(options=options), UpgradeOptions())
     assert not stayed.has("x")
     assert reasons(stayed) == [
-        f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
-        "/etc/nowhere/x.conf can't be read: No such file or directory",
+        f"ServerRoot /etc/nowhere is no directory here: relative paths are resolved against {tmp_path}",
+        "/etc/nowhere/x.conf cannot be read: No such file or directory",
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Include nope.conf\n", "{root}/nope.conf can't be read: No such file or directory"),
+        ("Include nope.conf\n", "{root}/nope.conf cannot be read: No such file or directory"),
         ("Include nope/*.conf\n", "Include directory '{root}/nope' not found"),
         ("Include conf/httpd.conf\n", "{root}/conf/httpd.conf includes itself: not followed"),
         ("</Directory>\n", "a closing tag without its section"),
         ("<Directory />\n", "<Directory> is not closed"),
         ("<Directory /\n</Directory>\n", "<Directory without its closing '>'"),
         ("A on \\\n", "the file ends after a backslash that joins the next line"),
-        ("A o\0n\n", "a NUL byte (1 in this file): httpd doesn't see what follows it in its line"),
+        ("A o\0n\n", "a NUL byte (1 in this file): httpd ignores the rest of its line"),
         (
             "\xef\xbb\xbfA on\n",
-            "the file begins with a byte order mark, which httpd takes as part of the first name",
+            "the file begins with a byte order mark, which httpd reads as part of the first name",
         ),
-        ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: what it configures is not looked at"),
+        ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: its contents are not checked"),
         (
             "# fine\nListen {{ port }}\nUser @USER@\n",
-            "marks of a template in 2 lines, of which this is the first: what will stand there is unknown",
+            "template marks in 2 lines, of which this is the first: their values are unknown",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_is_fine_is_not_told(text: str, tmp_path: Path) -> None:
 def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     found = estate(tmp_path, {MAIN: "Include pipe\nA 1\n"})
-    assert reasons(found) == [f"{tmp_path}/pipe can't be read: Bad file descriptor"]
+    assert reasons(found) == [f"{tmp_path}/pipe cannot be read: Bad file descriptor"]
     assert found.has("a")
 
 
@@ -195,7 +195,7 @@ def test_files_alone(tmp_path: Path) -> None:
         (Role.FRAGMENT, ""),
         (Role.HTACCESS, f"{tmp_path}/w"),
     ]
-    assert reasons(found) == ["Include x.conf: without a server root its files can't be found"]
+    assert reasons(found) == ["Include x.conf: without a server root its files cannot be found"]
 
 
 def test_lines_of_the_command_line(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
 )
 def test_marks_of_templates(mark: str, tmp_path: Path) -> None:
     found = fragments(tmp_path, {"a.conf": f"Listen {mark}\nServerName a\n"})
-    assert "marks of a template" in reasons(found)[0]
+    assert "template marks" in reasons(found)[0]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,17 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C09",
             place,
-            "no AllowOverride speaks about .htaccess files here: 2.2 admits everything in them, 2.4 answers 500 to any directive",
-            "say AllowOverride All, which is what 2.2 did",
+            (
+                "no AllowOverride applies to .htaccess files here: 2.2 admits every directive in "
+                "them, 2.4 answers 500 to any"
+            ),
+            "write AllowOverride All, the default of 2.2",
             Risk.CLOSES,
             Safety.SAFE,
             (edit,),
-            decision="which directives .htaccess files may have: All admits every one, as under 2.2",
+            decision=(
+                "which directives .htaccess files may contain: All admits every one, as in 2.2"
+            ),
         )
 
 

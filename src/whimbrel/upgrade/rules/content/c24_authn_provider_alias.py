@@ -27,7 +27,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C24",
                 branch.place,
                 "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
-                "ask for mod_authn_core",
+                "test for mod_authn_core",
                 Risk.BREAKS,
                 Safety.SAFE if is_fixable else Safety.MANUAL,
                 (branch.replace_args(f"{name}>"),) if is_fixable else (),
@@ -40,7 +40,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C24",
                 section.place,
-                "<AuthnProviderAlias> is mod_authn_core's, which is not loaded: 2.4 does not start",
+                (
+                    "<AuthnProviderAlias> is a directive of mod_authn_core, which is not loaded: 2.4 does "
+                    "not start"
+                ),
                 "load mod_authn_core",
                 Risk.BREAKS,
             )

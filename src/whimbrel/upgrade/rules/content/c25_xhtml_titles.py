@@ -16,8 +16,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C25",
                 line.place,
-                "listings show the titles of .xhtml files as well, which 2.2 left without description",
-                "nothing, unless the column must stay empty: then give such files an AddDescription",
+                "listings show the titles of .xhtml files as descriptions; 2.2 left them empty",
+                ("do nothing, unless the column must stay empty: then give such files an AddDescription"),
                 Risk.COSMETIC,
             )
 

@@ -28,8 +28,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C30",
             line.place,
-            "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",
-            "nothing: clients that accept gzip accept the plain body too",
+            "2.4 sends bodies of 68 bytes or less uncompressed and without Vary",
+            "do nothing: clients that accept gzip accept the uncompressed body too",
             Risk.COSMETIC,
         )
 

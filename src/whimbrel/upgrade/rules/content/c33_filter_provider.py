@@ -23,7 +23,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if len(words) != 4:
             continue
         condition = expression(words[2], words[3])
-        message = "FilterProvider takes an expression: 2.4 does not start with the old condition"
+        message = "FilterProvider takes an expression: 2.4 does not start with a condition of 2.2"
         if condition is None or not is_quotable(condition):
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
@@ -34,7 +34,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C33",
                 line.place,
                 message,
-                f"say it as an expression: {condition}",
+                f"write the condition as an expression: {condition}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 change_args(tree, line, args),

@@ -48,7 +48,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
+                (
+                    "AddOutputFilterByType is a directive of mod_filter, which is not loaded: 2.4 does "
+                    "not start"
+                ),
                 "load mod_filter",
                 Risk.BREAKS,
             )
@@ -56,8 +59,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C34",
             line.place,
-            "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
-            "nothing, unless error pages must be filtered: then SetOutputFilter",
+            "2.4 does not filter error pages; 2.2 also filtered error pages of such a type",
+            "do nothing, unless error pages must be filtered: then use SetOutputFilter",
             Risk.COSMETIC,
         )
         break
@@ -77,8 +80,11 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                f"possible: AddOutputFilterByType belongs to mod_filter; 2.4 {harm} where no line loads it",
-                "look whether mod_filter is loaded (on Debian `a2enmod filter`)",
+                (
+                    f"possible: AddOutputFilterByType is a directive of mod_filter; 2.4 {harm} where no "
+                    "line loads it"
+                ),
+                "check that mod_filter is loaded (on Debian `a2enmod filter`)",
                 Risk.BREAKS,
             )
 
@@ -105,8 +111,11 @@ def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
-                f"leave {lost} out, or load the module",
+                (
+                    f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 "
+                    "ignored it"
+                ),
+                f"remove {lost}, or load the module",
                 Risk.BREAKS,
                 Safety.SAFE,
                 edits,

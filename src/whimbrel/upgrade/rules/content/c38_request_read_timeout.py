@@ -16,8 +16,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     lines = [line for line in lines_for_24(tree, "requestreadtimeout") if server_of(line) is None]
     given = {word.partition("=")[0].lower() for line in lines for word in line.words()}
     missing = [f"{part}=0" for part in ("header", "body") if part not in given]
-    message = "mod_reqtimeout has time-outs from the start: header=20-40,MinRate=500 body=20,MinRate=500; 2.2 had none"
-    advice = f"say {' '.join(missing)}, which is what 2.2 did, or keep the new ones, which protect against slow clients"
+    message = (
+        "mod_reqtimeout has default timeouts in 2.4: header=20-40,MinRate=500 "
+        "body=20,MinRate=500; 2.2 had none"
+    )
+    advice = (
+        f"write {' '.join(missing)}, the defaults of 2.2, or keep the new ones, which protect "
+        "against slow clients"
+    )
     if not missing:
         return
     old = [line for line in lines if line.in_22 is not False]

@@ -22,8 +22,8 @@ def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterat
             yield Finding(
                 rule,
                 line.place,
-                f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
-                f"take the option away; LogLevel {module}:traceN is what it was for",
+                f"{line.node.name} has no option DebugLevel in 2.4: 2.4 does not start",
+                f"remove the option; LogLevel {module}:traceN replaces it",
                 Risk.BREAKS,
                 Safety.SAFE,
                 _edits(tree, line, remaining, module, level),

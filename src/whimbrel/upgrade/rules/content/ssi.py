@@ -98,15 +98,15 @@ def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iter
 
 
 def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:
-    advice = f"{LEGACY}, or rewrite the conditions"
+    advice = f"write {LEGACY}, or rewrite the conditions"
     if rule == "C49":
-        advice = f"{LEGACY} for error documents that came with 2.2; take the line away for those of 2.4"
+        advice = f"write {LEGACY} for error documents that came with 2.2; remove the line for those of 2.4"
     elif line.file.role is Role.HTACCESS:
-        advice = f"{LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
+        advice = f"write {LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
     return Finding(
         rule,
         line.place,
-        "SSI conditions (#if expr) are read by another parser in 2.4",
+        "2.4 parses SSI conditions (#if expr) with another parser",
         advice,
         Risk.CHANGES,
         safety,

@@ -17,8 +17,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C10",
             own[0].place,
-            "EnableSendfile is Off unless set, where 2.2 had it On: the same answers, sent otherwise",
-            "write EnableSendfile On if the file system is a local one and it made a difference",
+            "EnableSendfile is Off unless set; in 2.2 it was On. The responses are the same",
+            ("write EnableSendfile On if the files are on a local file system and sendfile is faster there"),
             Risk.COSMETIC,
         )
 

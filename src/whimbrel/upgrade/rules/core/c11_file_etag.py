@@ -23,12 +23,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C11",
             line.place,
-            "the ETag of a file has no inode in it any more, unless FileETag asks for it: every cache would ask anew",
-            f"write FileETag {WORDS}, 2.2's default; servers that share their files are better off without it",
+            (
+                "the ETag of a file contains no inode unless FileETag requests it: every cache "
+                "revalidates once"
+            ),
+            (
+                f"write FileETag {WORDS}, the default of 2.2; servers that share their files work "
+                "better without it"
+            ),
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision="whether ETags need the inode, which they reveal: without the line every cache asks once more",
+            decision=(
+                "whether ETags need the inode, which they reveal: without the line every cache "
+                "revalidates once"
+            ),
         )
 
 

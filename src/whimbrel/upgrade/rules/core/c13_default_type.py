@@ -36,17 +36,20 @@ def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool
         return Finding(
             "C13",
             line.place,
-            f"DefaultType has no effect; 2.2 chose the program for files without an extension by the type {kind}",
-            "say it with SetHandler for the files that are meant",
+            (
+                "DefaultType has no effect; 2.2 chose the handler for files without an extension by "
+                f"the type {kind}"
+            ),
+            "write SetHandler for these files",
         )
     what = "DefaultType has no effect: files with unknown extensions have no Content-Type"
     if not is_only_type:
-        what += "; where several types are laid over each other, the outer one is given first"
+        what += "; where several types apply, the outer one is set first"
     return Finding(
         "C13",
         line.place,
         what,
-        "set the type of answers that have none",
+        "set the type of responses without one",
         Risk.CHANGES,
         Safety.SAFE if is_only_type else Safety.REVIEW,
         replace_statement(tree, line, [line_for(kind)]),
@@ -63,8 +66,8 @@ def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C13",
             place[0].place,
-            "files with unknown extensions have no Content-Type, where 2.2 said text/plain",
-            "set the type of answers that have none",
+            "files with unknown extensions have no Content-Type; 2.2 sent text/plain",
+            "set the type of responses without one",
             Risk.CHANGES,
             Safety.SAFE,
             (place[1],),

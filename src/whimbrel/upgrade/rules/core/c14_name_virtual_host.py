@@ -14,10 +14,11 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 from whimbrel.upgrade.source.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
 DIFFERENT: Final = (
-    "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+    "2.4 selects these virtual hosts by other rules than 2.2, and no change of their "
+    "addresses restores the selection of 2.2"
 )
-PARTIAL: Final = "look into the files that were not read, one of which may have the NameVirtualHost line"
-ADVICE: Final = "look at which one answers for which name: `httpd -S`"
+PARTIAL: Final = "check the files that were not read: one of them may contain the NameVirtualHost line"
+ADVICE: Final = "check with `httpd -S` which virtual host answers for which name"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -33,7 +34,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool) -> Finding:
-    message = "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name"
+    message = (
+        "NameVirtualHost has no effect and logs AH00548: virtual hosts with the same address "
+        "are selected by name"
+    )
     if not ready:
         return Finding(
             "C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC
@@ -72,18 +76,21 @@ def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
 
 def _finding(host: VirtualHost, words: list[str]) -> Finding:
     lost = " ".join(word for word in host.words if word not in words)
-    message = f"2.2 never asked this virtual host at {lost}: another one answers there for all names, since no NameVirtualHost makes it one of names"
+    message = (
+        f"2.2 never selected this virtual host at {lost}: without a NameVirtualHost for the "
+        "address another one answers there for all names"
+    )
     if words:
         return Finding(
             "C14",
             host.statement.place,
             message,
-            "leave the address out, or let 2.4 choose by name if that was meant",
+            "remove the address, or let 2.4 select by name if that is wanted",
             Risk.CHANGES,
             Safety.REVIEW,
             (host.statement.replace_args(" ".join(words) + ">"),),
         )
-    advice = f"switch it off (-D {DEFINE_NAME} brings it back), or let 2.4 choose by name if that was meant"
+    advice = f"disable it (-D {DEFINE_NAME} enables it again), or let 2.4 select by name if that is wanted"
     return Finding(
         "C14",
         host.statement.place,

@@ -40,8 +40,11 @@ def _finding(line: Statement, pattern: str) -> Finding:
         return Finding(
             "R06",
             line.place,
-            "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
-            "write (?!), which never matches either; leave the $ where the path itself is meant too",
+            (
+                "in 2.2 no $ in the pattern of a directory section matches; in 2.4 it matches the end "
+                "of a path"
+            ),
+            "write (?!), which never matches either; keep the $ if the path itself is meant too",
             Risk.CHANGES,
             Safety.SAFE if edits else Safety.MANUAL,
             edits,
@@ -49,8 +52,11 @@ def _finding(line: Statement, pattern: str) -> Finding:
     return Finding(
         "R06",
         line.place,
-        f"2.2 never applied this section, since no $ in a pattern of folders ever matched; 2.4 applies it to {pattern}",
-        "write (?!), so that it stays without effect; put the $ back where it was meant, or take the section out",
+        (
+            "2.2 never applied this section, because no $ in the pattern of a directory section "
+            f"matches; 2.4 applies it to {pattern}"
+        ),
+        ("write (?!), so that it stays without effect; keep the $ if it is meant, or remove the section"),
         Risk.CHANGES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -71,5 +77,5 @@ def _edits(line: Statement) -> Iterator[FileEdit]:
 
 
 RULE = Rule(
-    "R06", "ends-of-paths", "A $ in the pattern of folders matches the end of a path", check, order=-1
+    "R06", "ends-of-paths", "A $ in the pattern of directories matches the end of a path", check, order=-1
 )

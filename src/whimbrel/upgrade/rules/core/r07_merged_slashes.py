@@ -32,9 +32,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R07",
                 section.place,
-                f"{pattern} wants two slashes in a row; from 2.4.39 on slashes are merged before it is matched, so that "
-                "the section never applies",
-                "write one slash; MergeSlashes Off brings 2.2's way back for the whole server",
+                (
+                    f"{pattern} requires two slashes in a row; since 2.4.39 slashes are merged before the "
+                    "match, so the section never applies"
+                ),
+                "write one slash; MergeSlashes Off restores the behaviour of 2.2 for the whole server",
                 Risk.OPENS if guards else Risk.CHANGES,
             )
 

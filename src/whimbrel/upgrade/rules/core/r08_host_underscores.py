@@ -17,8 +17,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R08",
                 line.place,
-                f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 answers it from this virtual host",
-                "nothing, unless the name was to stay unreachable",
+                (
+                    f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 serves it "
+                    "from this virtual host"
+                ),
+                "do nothing, unless the name must stay unreachable",
                 Risk.COSMETIC,
             )
 

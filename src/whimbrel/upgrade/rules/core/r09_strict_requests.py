@@ -23,9 +23,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R09",
             line.place,
-            "request lines and fields that break the syntax of HTTP (a bare line feed, a blank in the URL or before the "
-            "colon of a field, `GET *`, a second URL scheme) are answered with 400; 2.2 before 2.2.32 took them",
-            "look whether old clients or monitors send such requests; HttpProtocolOptions Unsafe takes some of them",
+            (
+                "2.4 answers 400 to requests that violate the syntax of HTTP (a bare line feed, a "
+                "blank in the URL or before the colon of a field, `GET *`, a second URL scheme); 2.2 "
+                "before 2.2.32 accepted them"
+            ),
+            (
+                "check whether old clients or monitors send such requests; HttpProtocolOptions Unsafe "
+                "accepts some of them"
+            ),
             Risk.COSMETIC,
         )
 

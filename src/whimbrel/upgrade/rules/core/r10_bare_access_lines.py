@@ -24,8 +24,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R10",
             first.place,
-            f"{first.node.name} outside of any section{many}: the file that includes this one decides where it holds, and 2.4 "
-            "knows the directive with mod_access_compat only",
+            (
+                f"{first.node.name} stands outside of any section{many}: the file that includes this "
+                "one decides where it applies, and 2.4 has the directive in mod_access_compat only"
+            ),
             _advice(lines),
             Risk.BREAKS,
         )

@@ -35,8 +35,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X01",
                 line.place,
-                "Options mixes words with and without sign, which 2.4 refuses",
-                f"write what 2.2 took: {text}",
+                "Options mixes arguments with and without sign: 2.4 does not start with it",
+                f"write the options that 2.2 read: {text}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 (line.replace_args(text),),

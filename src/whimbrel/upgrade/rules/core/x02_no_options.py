@@ -32,12 +32,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "X02",
             line.place,
-            f"no Options line speaks about {uncovered[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
-            "write Options All, 2.2's default, or better what is needed",
+            (
+                f"no Options line applies to {uncovered[0]}: 2.2 lists directories and runs programs "
+                "there, 2.4 only follows symbolic links"
+            ),
+            "write Options All, the default of 2.2, or only the options that are needed",
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision="which Options are needed: All lists directories and runs programs everywhere, as under 2.2",
+            decision=(
+                "which Options are needed: All lists directories and runs programs "
+                "everywhere, as in 2.2"
+            ),
         )
 
 
@@ -69,4 +75,4 @@ def _directories(line: Statement) -> list[str]:
     return []
 
 
-RULE = Rule("X02", "no-options", "Without Options 2.4 lists no folders", check)
+RULE = Rule("X02", "no-options", "Without Options 2.4 lists no directories", check)

@@ -38,8 +38,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "X03",
             line.place,
-            f"no file matches {pattern}: 2.4 doesn't start",
-            "IncludeOptional reads what is there",
+            f"no file matches {pattern}: 2.4 does not start",
+            "write IncludeOptional, which accepts that",
             Risk.BREAKS,
             Safety.SAFE,
             edits,

@@ -24,7 +24,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "X06",
             line.place,
             "CookieLog is gone",
-            "CustomLog writes the same lines",
+            "write CustomLog, which logs the same lines",
             Risk.BREAKS,
             Safety.SAFE,
             edits,

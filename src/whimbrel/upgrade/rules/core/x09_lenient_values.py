@@ -44,18 +44,18 @@ def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
         return Finding(
             "X09",
             line.place,
-            f"2.4 refuses `{line.node.name} {line.args.strip()}`, which did nothing in 2.2",
+            f"2.4 refuses `{line.node.name} {line.args.strip()}`, which had no effect in 2.2",
             REMOVE,
             Risk.BREAKS,
             Safety.SAFE,
             replace_statement(tree, line),
-            decision="whether what the line was meant for is still wanted: it never had an effect",
+            decision="whether the purpose of the line is still wanted: it never had an effect",
         )
     return Finding(
         "X09",
         line.place,
         f"2.4 refuses `{line.node.name} {line.args.strip()}`",
-        f"write what 2.2 took: {wanted}",
+        f"write the value that 2.2 used: {wanted}",
         Risk.BREAKS,
         Safety.SAFE,
         (line.replace_args(wanted),),

@@ -26,8 +26,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X15",
                 SourceLocation(path, 1),
-                "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite knows no other files",
-                f"rename it to {name}.conf, and make its link in sites-enabled anew",
+                (
+                    "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite ignores "
+                    "other files"
+                ),
+                f"rename it to {name}.conf, and recreate its link in sites-enabled",
                 Risk.CHANGES,
             )
 

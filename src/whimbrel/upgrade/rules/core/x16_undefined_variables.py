@@ -33,8 +33,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X16",
                     line.place,
-                    f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
-                    + f"; {line.node.name} stops the start then" * stops,
+                    f"${{{name}}} is not set: 2.4 logs AH00111 and uses the text unchanged"
+                    + f"; {line.node.name} then stops the start" * stops,
                     f"set {name} in envvars, or with Define",
                     Risk.BREAKS if stops else Risk.COSMETIC,
                 )
@@ -47,8 +47,11 @@ def _mutexes(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X16",
                 line.place,
-                f"possible: whether ${{{name}}} is set is not known here; 2.4 does not start with Mutex where it is not",
-                f"look into envvars for {name}, or set it with Define",
+                (
+                    f"possible: the input does not show whether ${{{name}}} is set; without it 2.4 does not "
+                    "start with Mutex"
+                ),
+                f"check envvars for {name}, or set it with Define",
                 Risk.COSMETIC,
             )
 

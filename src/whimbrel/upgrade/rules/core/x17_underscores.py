@@ -21,8 +21,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X17",
                 line.place,
-                f"2.4 hands no {name} to programs: header fields with an underscore are left out of their environment",
-                f"call it {name.replace('_', '-')}, which programs see under the same name; servers behind a proxy see the other one",
+                (
+                    f"2.4 does not pass {name} to programs: it omits header fields with an underscore from "
+                    "their environment"
+                ),
+                (
+                    f"rename it to {name.replace('_', '-')}, which programs read under the same name; "
+                    "servers behind a proxy get the new name"
+                ),
                 Risk.CHANGES,
             )
 

@@ -18,14 +18,14 @@ INVALID: Final = (
     "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
 )
 HOMES: Final = (
-    ("user", "unixd_module", "see row C45: mod_unixd must be loaded"),
+    ("user", "unixd_module", "load mod_unixd (row C45)"),
     (
         "require",
         "authz_core_module",
-        "see row C05: mod_authz_core and the modules of the conditions must be loaded",
+        "load mod_authz_core and the modules of the conditions (row C05)",
     ),
-    ("order", "access_compat_module", "see row C17: Require takes its place"),
-    ("addoutputfilterbytype", "filter_module", "see row C34: mod_filter must be loaded"),
+    ("order", "access_compat_module", "write Require in its place (row C17)"),
+    ("addoutputfilterbytype", "filter_module", "load mod_filter (row C34)"),
 )
 """Directives that have moved to modules which 2.2 did not have or did not need; mod_unixd is compiled into
 Debian's."""
@@ -40,7 +40,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C50",
                 line.place,
-                f"without an upgrade 2.4 says: {INVALID.format(line.node.name)}",
+                f"without an upgrade 2.4 logs: {INVALID.format(line.node.name)}",
                 advice,
                 Risk.COSMETIC,
             )

@@ -25,8 +25,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C51",
                 line.place,
-                f"without an upgrade 2.4 warns: {_warning(shape, line)}",
-                f"whimbrel explain {shape[:7]} says more",
+                f"without an upgrade 2.4 logs: {_warning(shape, line)}",
+                f"read `whimbrel explain {shape[:7]}`",
                 Risk.COSMETIC,
             )
             break

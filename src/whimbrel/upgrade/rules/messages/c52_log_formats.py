@@ -18,8 +18,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C52",
             line.place,
-            "lines of the error log have module, process, port and a code in 2.4: [core:error] [pid 1:tid 2] [client A:P] AH...",
-            "adapt what reads the log, or choose the look with ErrorLogFormat",
+            (
+                "lines of the error log contain module, process, port and a code in 2.4: [core:error] "
+                "[pid 1:tid 2] [client A:P] AH..."
+            ),
+            "adapt the programs that read the log, or set the format with ErrorLogFormat",
             Risk.COSMETIC,
         )
         break

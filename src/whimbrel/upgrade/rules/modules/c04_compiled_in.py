@@ -20,8 +20,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C04",
             own[0].place,
-            f"which modules the 2.2 binary has compiled in is not in the text: {tree.built_in.origin} is assumed",
-            "compare with the output of `httpd -l` of the old server, or give it with --built-in FILE",
+            (
+                "the text does not show which modules the 2.2 binary has compiled in: "
+                f"{tree.built_in.origin} is assumed"
+            ),
+            ("compare with the output of `httpd -l` of the old server, or pass it with --built-in FILE"),
             Risk.CHANGES,
         )
     yield from missing_module_findings(tree, "C04")

@@ -14,10 +14,10 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
 
 GONE: Final = {
-    "authn_default_module": "mod_authn_core refuses whom nobody knows",
-    "authz_default_module": "mod_authz_core denies what nobody granted",
-    "authn_alias_module": "AuthnProviderAlias belongs to mod_authn_core",
-    "mem_cache_module": "mod_cache_socache keeps answers in shared memory",
+    "authn_default_module": "mod_authn_core refuses unknown users",
+    "authz_default_module": "mod_authz_core denies requests that no line grants",
+    "authn_alias_module": "mod_authn_core has AuthnProviderAlias",
+    "mem_cache_module": "mod_cache_socache caches responses in shared memory",
     "example_module": "it was an example for programmers",
 }
 
@@ -41,7 +41,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C05",
                 line.place,
-                f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
+                (
+                    f"the 2.4 on this machine has mod_{name.removesuffix('_module')} compiled in and "
+                    "refuses the line"
+                ),
                 "remove the line",
                 Risk.BREAKS,
                 Safety.SAFE,
@@ -52,7 +55,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C05",
                 line.place,
-                "Example was mod_example's, an example for programmers that did nothing",
+                "Example is a directive of mod_example, an example for programmers without effect",
                 "remove the line",
                 Risk.BREAKS,
                 Safety.SAFE,

@@ -37,12 +37,12 @@ def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
 def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
-    what = f"; what becomes of {known[0]}: {known[1]}" if known is not None else ""
+    what = f"; {known[0]}: {known[1]}" if known is not None else ""
     return Finding(
         "C06",
         line.place,
-        f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
-        f"get it built for 2.4 (API 20120211), or leave it out{what}",
+        f"{name} is a third-party module: 2.4 refuses a file that was built for 2.2{built}",
+        f"install a build for 2.4 (API 20120211), or remove the line{what}",
         Risk.BREAKS,
     )
 

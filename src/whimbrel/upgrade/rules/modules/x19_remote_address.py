@@ -33,7 +33,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
             yield _finding(
-                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 does what it did"
+                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 replaces it"
             )
     for section in tree.named("<ifmodule"):
         name = section.args.strip()
@@ -41,7 +41,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield _finding(
                 section,
                 (section.replace_args(f"{name[: name.startswith('!')]}mod_remoteip.c>"),),
-                "it is called mod_remoteip.c in 2.4",
+                "its name in 2.4 is mod_remoteip.c",
             )
     named = any(tree.named("rpafheader"))
     for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
@@ -49,7 +49,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(
             line,
             replace_statement(tree, line, [HEADER] if on else []),
-            "the header is named, there is no switch",
+            "RemoteIPHeader names the header; there is no switch",
         )
     for line in tree.named("rpafheader"):
         yield _finding(
@@ -62,10 +62,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(
             line,
             replace_statement(tree, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
-            "RemoteIPInternalProxy names the servers that are believed",
+            "RemoteIPInternalProxy names the trusted servers",
         )
     for line in tree.named(*DROPPED):
-        yield _finding(line, replace_statement(tree, line), "mod_remoteip has nothing like it")
+        yield _finding(line, replace_statement(tree, line), "mod_remoteip has no such directive")
 
 
 def _load(line: Statement) -> str:
@@ -79,9 +79,7 @@ def _load(line: Statement) -> str:
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding:
     name = f"<{line.node.name} {line.args}>" if line.is_section else f"{line.node.name} {line.args}".strip()
-    advice = (
-        "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
-    )
+    advice = "check it: mod_remoteip trusts the header of the named servers only, from the last address on"
     return Finding(
         "X19",
         line.place,
@@ -90,7 +88,10 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding
         Risk.BREAKS,
         Safety.REVIEW,
         edits,
-        "In log formats %a is the client that the header names and %{c}a the server that passed it on; %h is the client too.",
+        (
+            "In log formats %a is the client that the header names and %{c}a the address of the "
+            "connection; %h is the client too."
+        ),
     )
 
 

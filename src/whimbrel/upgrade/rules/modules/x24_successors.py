@@ -54,8 +54,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X24",
                 line.place,
-                f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
-                "leave out the file that was built for 2.2",
+                f"{name} was a third-party module of 2.2; 2.4 contains it",
+                "remove the file that was built for 2.2",
                 Risk.COSMETIC,
             )
         elif found is not None and old.module(name) is None:
@@ -63,7 +63,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "X24",
                 line.place,
                 f"{name} was built for 2.2, and 2.4 has a successor",
-                f"what becomes of it: {found[1]}",
+                f"use the successor: {found[1]}",
                 Risk.BREAKS,
             )
     yield from _directives(tree)
@@ -80,8 +80,8 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X24",
                     line.place,
-                    f"{line.node.name} is {known[0]}'s: 2.4 knows it only where that is loaded",
-                    f"what becomes of it: {known[1]}",
+                    f"{line.node.name} is a directive of {known[0]}: 2.4 accepts it only with that module",
+                    f"use the successor: {known[1]}",
                     Risk.COSMETIC,
                 )
 

@@ -17,7 +17,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C07",
             line.place,
-            "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
+            "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still accepts the old name",
             "use the new name",
             Risk.COSMETIC,
             Safety.SAFE,

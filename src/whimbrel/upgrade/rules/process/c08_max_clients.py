@@ -17,13 +17,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C08",
             line.place,
-            "MaxClients is called MaxRequestWorkers; 2.4 still takes the old name",
+            "MaxClients is called MaxRequestWorkers; 2.4 still accepts the old name",
             "use the new name",
             Risk.COSMETIC,
             Safety.SAFE,
             (line.rename("MaxRequestWorkers"),),
-            "It counts what works on requests: processes under prefork, threads under worker and event. Under event more clients than that can be "
-            "connected, see AsyncRequestWorkerFactor.",
+            (
+                "It bounds the processes (prefork) or threads (worker, event) that handle requests. "
+                "Under event more clients may be connected, see AsyncRequestWorkerFactor."
+            ),
         )
 
 

@@ -19,15 +19,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "C12",
                     line.place,
-                    f"KeepAlive takes On or Off only, and {line.node.args.strip()} is {_shown(words[0])}",
-                    f"set the variable to On or Off; 2.2 takes every word but 0 as On{_example(words[0], meant)}",
+                    f"KeepAlive accepts On or Off only, and {line.node.args.strip()} is {_shown(words[0])}",
+                    (
+                        "set the variable to On or Off; 2.2 reads every value but 0 as "
+                        f"On{_example(words[0], meant)}"
+                    ),
                     Risk.BREAKS,
                 )
                 continue
             yield Finding(
                 "C12",
                 line.place,
-                f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}",
+                f"KeepAlive accepts On or Off only; 2.2 read {words[0]} as {meant}",
                 f"write {meant}",
                 Risk.BREAKS,
                 Safety.SAFE,
@@ -36,7 +39,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _shown(value: str) -> str:
-    return "not known here" if "${" in value else value
+    return "unknown here" if "${" in value else value
 
 
 def _example(value: str, meant: str) -> str:

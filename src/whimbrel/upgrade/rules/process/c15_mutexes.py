@@ -29,7 +29,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C15",
             line.place,
             f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
-            f"remove it; where the kind of lock or its folder matters write one line `Mutex KIND[:FOLDER] {GONE[line.name]}`",
+            (
+                "remove it; if the kind of lock or its directory matters, write one line `Mutex "
+                f"KIND[:DIRECTORY] {GONE[line.name]}`"
+            ),
             Risk.BREAKS,
             Safety.SAFE,
             replace_statement(tree, line),

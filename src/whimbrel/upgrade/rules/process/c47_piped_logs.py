@@ -30,8 +30,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C47",
             line.place,
-            f"2.2 gave `{target[1:].strip()}` to a shell, 2.4 starts programs itself",
-            "write |$ to keep the shell",
+            f"2.2 ran `{target[1:].strip()}` in a shell, 2.4 starts programs directly",
+            "write |$ to use a shell",
             Risk.CHANGES,
             Safety.SAFE if edits else Safety.MANUAL,
             edits,

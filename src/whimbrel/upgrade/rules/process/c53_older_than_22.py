@@ -59,7 +59,7 @@ MODULES: Final = {
     "log_referer_module": "log_config_module",
     "perchild_module": "",
 }
-STEP: Final = "make the step from 2.0 to 2.2 first"
+STEP: Final = "upgrade from 2.0 to 2.2 first"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C53",
                 line.place,
-                f"{name} is older than 2.2, which can't load it",
+                f"{name} is older than 2.2, which cannot load it",
                 f"{STEP}{f': {new}' if new else ''}",
                 Risk.BREAKS,
             )

@@ -15,8 +15,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C54",
             line.place,
-            "SSLCertificateChainFile is deprecated; 2.4 still takes it",
-            "put the chain into the file of SSLCertificateFile, behind the certificate",
+            "SSLCertificateChainFile is deprecated; 2.4 still accepts it",
+            "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )
     used = any(tree.named("order", "allow", "deny", "satisfy"))
@@ -25,8 +25,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C54",
                 line.place,
-                "mod_access_compat is loaded, and nothing here uses it",
-                "leave it out once no .htaccess file needs it",
+                "mod_access_compat is loaded, and no line here uses it",
+                "remove the line once no .htaccess file needs the module",
                 Risk.COSMETIC,
             )
 

@@ -16,8 +16,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X23",
                 line.place,
-                "at LogLevel debug every module of 2.4 speaks, several lines for each request",
-                "name the module that is meant, as in `LogLevel warn ssl:debug`",
+                "at LogLevel debug every module of 2.4 logs several lines for each request",
+                "name the module, as in `LogLevel warn ssl:debug`",
                 Risk.COSMETIC,
             )
 

@@ -21,7 +21,7 @@ FULL_NAMES: Final = (
     "ASPSESSIONID",
 )
 """Names that servers and frameworks use."""
-MESSAGE: Final = "2.2 also left out parameters that end with this name"
+MESSAGE: Final = "2.2 also ignored parameters that end with this name"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C26",
                 line.place,
                 f"{MESSAGE}; 2.4 compares whole names",
-                f"name the whole parameter: {', '.join(added)}",
+                f"write the whole parameter: {', '.join(added)}",
                 Risk.CHANGES,
                 Safety.REVIEW,
                 change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))),
@@ -48,7 +48,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C26",
                 line.place,
                 f"{MESSAGE}; 2.4 compares whole names",
-                "add the whole names of other parameters that were meant",
+                "add the whole names of other parameters that are meant",
                 Risk.COSMETIC,
             )
 

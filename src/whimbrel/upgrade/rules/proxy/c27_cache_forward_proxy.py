@@ -19,8 +19,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C27",
                 line.place,
-                f"CacheEnable {words[0]} {words[1]} is about the server's own content in 2.4, not what the forward proxy fetches",
-                "name the servers whose content is to be cached, with protocol, name and port: CacheEnable disk http://www.example.com:80/",
+                (
+                    f"CacheEnable {words[0]} {words[1]} applies to the server's own content in 2.4, not to "
+                    "that of the forward proxy"
+                ),
+                (
+                    "name the servers whose content shall be cached, with scheme, name and port: "
+                    "CacheEnable disk http://www.example.com:80/"
+                ),
                 Risk.CHANGES,
             )
 

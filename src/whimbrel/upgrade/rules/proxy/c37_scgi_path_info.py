@@ -32,7 +32,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C37",
             line.place,
             "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO",
-            f"{WANTED}, which restores the variables of 2.2",
+            f"write {WANTED}, which restores the variables of 2.2",
             Risk.CHANGES,
             Safety.REVIEW if unknown else Safety.SAFE,
             insert_above(tree, top, [WANTED]),

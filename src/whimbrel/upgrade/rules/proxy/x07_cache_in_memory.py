@@ -32,8 +32,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X07",
                 line.place,
-                f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
-                "use mod_cache_socache with a shared object cache, or take the line away",
+                f"2.4 accepts CacheEnable {words[0]} but caches nothing: mod_mem_cache is gone",
+                "use mod_cache_socache with a shared object cache, or remove the line",
                 Risk.CHANGES,
                 Safety.REVIEW,
                 change_args(tree, line, f"socache {words[1]}"),
@@ -52,8 +52,8 @@ def _settings(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "X24",
             line.place,
-            f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
-            "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache",
+            (f"{line.node.name} is a directive of mod_mem_cache, which is gone: 2.4 does not start with it"),
+            "remove it; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache",
             Risk.BREAKS,
             Safety.REVIEW,
             _successor(tree, line) if caches else remove_line(tree, line),

@@ -79,12 +79,16 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
     """What 2.4 refuses unless an Unsafe flag is added, with the URLs that are concerned."""
     flags = ", ".join(flag for need in needs for flag in need.flags)
-    what = f"from 2.4.60 on, URLs that match `{rule.parts.first}` are answered with 403 where {' and '.join(need.why for need in needs)}"
+    reasons = " and ".join(need.why for need in needs)
+    what = f"since 2.4.60 URLs that match `{rule.parts.first}` are answered with 403 where {reasons}"
     return Finding(
         "R01",
         rule.line.place,
         what,
-        f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which reopens what 2.4.60 closed",
+        (
+            f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which "
+            "reopens what 2.4.60 closed"
+        ),
     )
 
 
@@ -92,13 +96,16 @@ def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) ->
     flags = [flag for need in needs for flag in need.flags]
     edits = _edits(tree, rule, flags, next((need.variable for need in needs if need.variable), ""))
     advice = (
-        f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work"
+        (
+            f"add {', '.join(flags)}, which restores the answers of 2.2; remove it if no such "
+            "request is meant to work"
+        )
         if flags
         else ""
     )
     if not all(need.flags for need in needs):
         advice = "; ".join(
-            filter(None, (advice, "put what goes into the query through a map of the type int:escape"))
+            filter(None, (advice, "put the part of the query through a map of the type int:escape"))
         )
     unsafe = any(
         flag.startswith("Unsafe") for flag in flags
@@ -174,7 +181,7 @@ def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | N
             return (
                 None
                 if piece.kind == "text"
-                else RequiredFlags("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+                else RequiredFlags("a question mark (%3f) enters the new path", ("UnsafeAllow3F",))
             )
     return None
 
@@ -203,7 +210,7 @@ def _escaped(
     same: bool,
 ) -> RequiredFlags:
     """The flags that escape *blanks* and nothing in *path*."""
-    why = "a blank or control character comes into the query"
+    why = "a blank or control character enters the query"
     references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
     if any(_may(rule, piece, BLANK, maps) for piece in references):
         return RequiredFlags(why, is_equivalent=False)
@@ -239,7 +246,7 @@ def _prefix(rule: RewriteLine) -> RequiredFlags | None:
     by_map = first.kind == "%" and any("${" in condition.first for condition in rule.conditions)
     if first.kind == "${" or by_map or (first.kind == "%{" and first.text.startswith("env:")):
         return RequiredFlags(
-            "the new path begins with a folder outside of the document root that the rule doesn't name",
+            ("the new path begins with a directory outside of the document root that the rule does not name"),
             ("UnsafePrefixStat",),
         )
     return None

@@ -29,8 +29,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R02",
             lines[0].line.place,
-            f"2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 hands it on as it is{more}",
-            "nothing, unless a target undoes the second escaping",
+            (
+                "2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 copies it "
+                f"unchanged{more}"
+            ),
+            "do nothing, unless a target undoes the second escaping",
             Risk.CHANGES,
         )
 

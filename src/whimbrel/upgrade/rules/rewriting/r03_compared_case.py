@@ -26,8 +26,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R03",
                 line.place,
-                "2.4 compares without regard to case here, as NC says; 2.2 took no notice of NC with < and >",
-                "leave NC out",
+                "2.4 applies NC here and ignores case; 2.2 ignored NC with < and >",
+                "remove NC",
                 Risk.CHANGES,
                 Safety.SAFE if edits else Safety.MANUAL,
                 edits,

@@ -29,8 +29,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R04",
                 rule.line.place,
-                "2.2 answered 400 when the new path began with no slash, 2.4 looks for it below the document root",
-                "nothing, unless the refusal is wanted: then give the map a default of its own and refuse that",
+                (
+                    "2.2 answered 400 if the new path began without a slash, 2.4 maps it below the "
+                    "document root"
+                ),
+                (
+                    "do nothing, unless the refusal is wanted: then give the map a default value and "
+                    "refuse that"
+                ),
                 Risk.CHANGES,
             )
 

@@ -19,8 +19,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C36",
             line.place,
-            "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
-            "give it in the sections that ask the directory, or in <Location /> for all",
+            ("LDAPTrustedClientCert is not allowed in server context any more: 2.4 does not start with it"),
+            "write it in the sections that use LDAP, or in <Location /> for all",
             Risk.BREAKS,
             Safety.REVIEW,
             replace_guarded(tree, line, wanted),
@@ -35,10 +35,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C36",
                 line.place,
-                "LDAPTrustedClientCert is a setting of folders only",
-                "give it in a section",
+                "LDAPTrustedClientCert is allowed in sections only",
+                "write it in a section",
                 Risk.BREAKS,
             )
 
 
-RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of folders", check)
+RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of directories", check)

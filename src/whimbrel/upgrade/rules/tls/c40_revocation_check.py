@@ -29,12 +29,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "C40",
                     line.place,
-                    f"2.4 looks at lists of revoked certificates only with {wanted}: revoked ones get in",
-                    f"say {wanted} {MODE}, which is what 2.2 did",
+                    (
+                        f"2.4 checks revocation lists only with {wanted}: without it revoked certificates are "
+                        "accepted"
+                    ),
+                    f"write {wanted} {MODE}, the behaviour of 2.2",
                     Risk.OPENS,
                     Safety.SAFE,
                     insert_below(tree, line, [f"{wanted} {MODE}"]),
-                    decision="whether a certificate without a list may pass, as under 2.2: take no_crl_for_cert_ok away if not",
+                    decision=(
+                        "whether a certificate without a revocation list is accepted, as in 2.2: if "
+                        "not, remove no_crl_for_cert_ok"
+                    ),
                 )
 
 

@@ -66,8 +66,10 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C41",
                 line.place,
-                "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of /O=y/CN=x); the "
-                "SSLEngine and SSLOptions of this file stand elsewhere",
+                (
+                    "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of "
+                    "/O=y/CN=x); the SSLEngine and SSLOptions for this file are elsewhere"
+                ),
                 f"write `SSLOptions +{LEGACY}` in the server, or compare with the new format",
             )
 
@@ -113,8 +115,11 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
     return Finding(
         "C41",
         line.place,
-        "SSL_CLIENT_S_DN and its like read CN=...,C=... (RFC 2253) instead of /C=.../CN=...",
-        f"SSLOptions {LEGACY} keeps the old format; or adapt what reads the names",
+        ("SSL_CLIENT_S_DN and similar variables contain CN=...,C=... (RFC 2253) instead of /C=.../CN=..."),
+        (
+            f"write SSLOptions {LEGACY}, which restores the old format, or adapt the programs that "
+            "read the names"
+        ),
         Risk.CHANGES,
         Safety.SAFE,
         edits,

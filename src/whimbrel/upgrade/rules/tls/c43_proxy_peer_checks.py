@@ -31,13 +31,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C43",
                 line.place,
-                "2.4 checks name and date of a back end's certificate and answers 500 (the guide: 502) where they are wrong",
-                f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good",
+                (
+                    "2.4 checks the name and the dates of a back end's certificate and answers 500 (the "
+                    "guide: 502) if they are wrong"
+                ),
+                (
+                    f"write {', '.join(wanted)}, the behaviour of 2.2; omit them where the certificates "
+                    "are valid"
+                ),
                 Risk.CHANGES,
                 Safety.SAFE,
                 insert_below(tree, line, wanted),
-                decision="whether back ends may stay unverified, as under 2.2: take the Off lines away once their "
-                "certificates are good",
+                decision=(
+                    "whether back ends may stay unverified, as in 2.2: remove the Off lines once "
+                    "their certificates are valid"
+                ),
             )
 
 

@@ -27,7 +27,7 @@ def _finding(
         return Finding(
             rule,
             line.place,
-            f"{message}, and nothing else is allowed here",
+            f"{message}, and no other protocol is enabled here",
             "choose protocols: SSLProtocol all",
             Risk.BREAKS,
         )
@@ -35,7 +35,7 @@ def _finding(
         rule,
         line.place,
         message,
-        f"take {protocol} away",
+        f"remove {protocol}",
         Risk.BREAKS,
         safety,
         change_args(tree, line, " ".join(remaining)),

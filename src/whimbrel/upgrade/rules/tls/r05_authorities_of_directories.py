@@ -24,8 +24,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R05",
             line.place,
-            f"2.4 {harm}: its TLS library has no {line.node.name} for a folder",
-            "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} asks for one authority in a folder",
+            f"2.4 {harm}: its TLS library does not support {line.node.name} for a directory",
+            (
+                "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} "
+                "requires one authority in a directory"
+            ),
             Risk.BREAKS,
         )
 
