@@ -40,8 +40,7 @@ branches."""
 def of_conditional(
     unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool
 ) -> tuple[FileEdit, ...]:
-    """Return the edits that give the section the lines of *replacement*; *removed_names* are directives that
-    2.4 lacks."""
+    """Return the edits that give the section the lines of *form*; *gone* are directives that 2.4 lacks."""
     names = CONTROL | gone
     old = [
         line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)

@@ -52,7 +52,7 @@ def section_edits(
 ) -> tuple[FileEdit, ...]:
     """Return the edits that give the section the lines of *replacement*.
 
-    *kept* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
+    *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
     """
     current = [
         statement

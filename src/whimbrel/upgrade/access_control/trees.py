@@ -80,7 +80,7 @@ def _require(text: str) -> AccessLine:
 
 
 def _lines(tree: RequireTree, *, in_conjunction: bool) -> list[AccessLine]:
-    """Return *tree* as lines inside of a container of the kind *every*."""
+    """Return *tree* as lines inside of a container, a conjunction if *in_conjunction*."""
     if tree in (GRANTED, DENIED):
         return [_require("all granted" if tree == GRANTED else "all denied")]
     if isinstance(tree, RequireLeaf):

@@ -88,7 +88,7 @@ _BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
 class NeededModule:
     """One module that must be loaded.
 
-    *row* is the row of the table of changes, *why* the reason as text, *line* the statement that shows it
+    *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that shows it
     (None: every 2.4 needs it).
     """
 

@@ -62,7 +62,10 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         name = f"{user}:{rest.partition(':')[0]}" if kind_found is HashKind.DIGEST else user
         if name in seen:
             yield _finding(
-                path, number, f"an earlier line has the user {user}: the first line counts", "remove one of them"
+                path,
+                number,
+                f"an earlier line has the user {user}: the first line counts",
+                "remove one of them",
             )
         seen.add(name)
         if kind_found is HashKind.UNKNOWN:

@@ -162,7 +162,7 @@ def htaccess_files(
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and directory of every file that a server reads.
 
-    *here* maps a path of the configuration to this machine, "" if it is not there.
+    *to_local* maps a path of the configuration to this machine, "" if it is not there.
     """
     overrides, names = OverrideTable(tree), _names(tree)
     seen: set[tuple[int, int]] = set()

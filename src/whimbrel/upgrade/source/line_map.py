@@ -11,7 +11,7 @@ from whimbrel.syntax.edits import Edit
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """A range of lines from *new* on (counted from 1) that corresponds to lines *old* to *last*.
+    """A range of new lines, counted from 1, and the old lines that it corresponds to.
 
     The lines are unchanged, or they replace the old ones.
     """

@@ -1,4 +1,7 @@
-"""C09: without any AllowOverride 2.2 took everything in .htaccess files; 2.4 refuses it.  Document: documents/C09-allow-override.md"""
+"""C09: without any AllowOverride 2.2 admits everything in .htaccess files; 2.4 refuses it.
+
+Document: documents/C09-allow-override.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The outermost directory whose .htaccess files no AllowOverride speaks about."""
+    """Yield a finding for the outermost directory without any AllowOverride."""
     for place, edit in unset_override_edits(tree):
         yield Finding(
             "C09",
@@ -24,9 +27,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Risk.CLOSES,
             Safety.SAFE,
             (edit,),
-            decision=(
-                "which directives .htaccess files may contain: All admits every one, as in 2.2"
-            ),
+            decision=("which directives .htaccess files may contain: All admits every one, as in 2.2"),
         )
 
 

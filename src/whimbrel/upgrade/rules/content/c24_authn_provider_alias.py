@@ -13,7 +13,8 @@ OLD_NAMES = ("mod_authn_alias.c", "authn_alias_module")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that 2.4 would skip with the branch for the old module, and those for which mod_authn_core is missing."""
+    """Yield sections in a branch for the old module, which 2.4 skips, and sections for which mod_authn_core
+    is missing."""
     for section in tree.named("<authnprovideralias", include_inactive=True):
         branch = next(
             (ifmodule for ifmodule in section.enclosing("<ifmodule") if _tests_old_module(ifmodule)), None

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every lock database; one that is here and was written by 2.2 must go."""
+    """Yield every lock database; an existing one of 2.2 must be deleted."""
     for line in tree.named("davlockdb"):
         words = line.words()
         if not words:

@@ -1,4 +1,4 @@
-"""C30: mod_deflate leaves small bodies alone.  Document: documents/C30-deflate-small.md"""
+"""C30: mod_deflate does not compress small bodies. Document: documents/C30-deflate-small.md"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compresses(line: Statement) -> bool:
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line that compresses anything: nothing can be written against it."""
+    """Yield the first line that compresses; no text restores the behaviour of 2.2."""
     lines = sorted(
         (line for line in tree.named(*FILTERS) if compresses(line)),
         key=lambda line: (line.place.path, line.place.line),

@@ -17,7 +17,7 @@ LEVELS: Final = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "d
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every DumpIOLogLevel, and dumps that were seen in 2.2 and would not be in 2.4."""
+    """Yield every DumpIOLogLevel, and dumps that 2.2 logs and 2.4 would not."""
     for line in tree.named("dumpiologlevel"):
         seen = _is_logged_22(tree, line, (line.words() or ["debug"])[0])
         yield Finding(
@@ -34,7 +34,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _findings_by_default(tree: ConfigTree) -> Iterator[Finding]:
-    """Dumps at the level that 2.2 had without a line, debug."""
+    """Yield dumps at debug, the default level of 2.2."""
     for line in _enabled(tree):
         if _is_logged_22(tree, line, "debug") and not _has_dumpio_level(tree):
             edits: tuple[FileEdit, ...] = add_log_level(tree, line, "dumpio", TRACE)
@@ -59,7 +59,7 @@ def _enabled(tree: ConfigTree) -> Iterator[Statement]:
 
 
 def _is_logged_22(tree: ConfigTree, line: Statement, level: str) -> bool:
-    """Return True if data of *level* reached the error log of 2.2 where *line* stands."""
+    """Return True if 2.2 logs data of *level* at *line*."""
     if not any(True for _ in _enabled(tree)) or level.lower() not in LEVELS:
         return False
     servers = {server_of(line), None}

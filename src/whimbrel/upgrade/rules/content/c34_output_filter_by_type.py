@@ -35,11 +35,12 @@ FILTERS: Final = {
     ),
     "substitute": ("substitute_module", ("substitute",)),
 }
-"""Filters of modules that no 2.2 has compiled in unasked, with directives that show the module in spite of that."""
+"""Filters of modules that 2.2 does not compile in by default, with directives that show the module all the
+same."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The lines where mod_filter is missing; else the first one, whose error pages change."""
+    """Yield the lines if mod_filter is missing, else the first one, whose error pages change."""
     missing = is_module_missing(tree, "filter_module")
     yield from _unloaded_filters(tree)
     yield from _possible(tree)
@@ -67,7 +68,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _possible(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of a file whose server is not at hand: mod_filter may be missing there."""
+    """Yield the first line of a file without its server: mod_filter may be missing there."""
     seen: set[str] = set()
     for line in tree.named("addoutputfilterbytype"):
         guarded = any(
@@ -90,8 +91,10 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
-    """Filters of modules that nobody loads: 2.2 passed over them, 2.4 does not start, or answers 500 for a
-    .htaccess file."""
+    """Yield filters of modules that are not loaded.
+
+    2.2 ignored them; 2.4 does not start, or answers 500 for a .htaccess file.
+    """
     gone = {
         name
         for name, (module, settings) in FILTERS.items()

@@ -15,7 +15,7 @@ WANTED = "SubstituteMaxLineLength 1g"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The last Substitute of each place that has no limit of its own."""
+    """Yield the last Substitute of each place without a limit."""
     last: dict[object, Statement] = {}
     for line in tree.named("substitute"):
         last[_key(line)] = line

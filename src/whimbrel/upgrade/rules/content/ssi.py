@@ -88,7 +88,7 @@ def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iter
         rule = "C49" if directory in errors else "C35"
         unsure = rule == "C49" or line.file.role is Role.HTACCESS
         if line.file.role is Role.HTACCESS and is_module_missing(tree, "include_module"):
-            return  # nothing parses there
+            return  # mod_include parses no file there
         if accepts_directive(tree, line, "limit"):
             yield _finding(
                 rule, line, insert_below(tree, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE
@@ -115,7 +115,7 @@ def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Sa
 
 
 def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
-    """Return True if the whole *server*, or the main one, has the old parser already."""
+    """Return True if *server*, or the main server, has the old parser everywhere."""
     for line in lines_for_24(tree, "ssilegacyexprparser"):
         scope = scope_of(line)
         if (
@@ -129,7 +129,7 @@ def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
 
 
 def _error_directories(tree: ConfigTree) -> Iterator[str]:
-    """The directories that the configuration serves its error documents from."""
+    """Yield the directories of the error documents."""
     urls = [
         words[1]
         for line in tree.named("errordocument")

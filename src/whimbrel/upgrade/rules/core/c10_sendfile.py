@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A configuration that never speaks about it."""
+    """Yield a finding for a configuration without EnableSendfile."""
     own = main_statements(tree)
     if own and not is_24_config(tree) and not any(tree.named("enablesendfile")):
         yield Finding(

@@ -1,4 +1,4 @@
-"""C11: the ETag of a file has no inode unless asked for.  Document: documents/C11-file-etag.md"""
+"""C11: the ETag of a file contains no inode by default. Document: documents/C11-file-etag.md"""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ WORDS = "INode MTime Size"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server without FileETag of its own; in .htaccess files and fragments the default comes from the server."""
+    """Yield a finding for a server without FileETag; .htaccess files and fragments inherit it from the
+    server."""
     if is_24_config(tree) or any(map(is_in_main_server, tree.named("fileetag"))):
         return
     place = insert_for_server(tree, [f"FileETag {WORDS}"])

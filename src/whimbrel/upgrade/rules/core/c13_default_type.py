@@ -12,12 +12,12 @@ from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
 
 
 def line_for(kind: str) -> str:
-    """What gives answers without a type this one."""
+    """Return the Header line that sets this type on responses without one."""
     return f'Header set Content-Type "{kind}" "expr=-z %{{CONTENT_TYPE}}"'
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every DefaultType but `none`, and with --exact the default of a server that has no line."""
+    """Yield every DefaultType but `none`, and with --exact the default of a server without one."""
     lines = list(tree.named("defaulttype"))
     kinds = {line.args.strip().lower() for line in lines}
     for line in lines:
@@ -29,7 +29,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool) -> Finding:
-    """*alone*: no other line says another type, whose Header line would find this one's."""
+    """Return the finding; *is_only_type*: no other line sets another type, which this Header line would
+    replace."""
     if kind.lower().startswith("application/x-httpd") or any(
         action.words()[:1] == [kind] for action in tree.named("action")
     ):

@@ -1,4 +1,7 @@
-"""C14: NameVirtualHost has no effect: what shares an address is chosen by name.  Document: documents/C14-name-virtual-host.md"""
+"""C14: NameVirtualHost has no effect: virtual hosts with the same address are selected by name.
+
+Document: documents/C14-name-virtual-host.md
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ ADVICE: Final = "check with `httpd -S` which virtual host answers for which name
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The lines go once the configuration is one of 2.4; until then they say which virtual hosts 2.2 asks, and the others are switched off."""
+    """Remove the lines once the configuration is one of 2.4.
+
+    Before that they decide which virtual hosts 2.2 selects; the others are disabled.
+    """
     ready = is_24_config(tree) or not main_statements(tree)
     lines = list(tree.named("namevirtualhost"))
     hosts = any(tree.named("<virtualhost"))
@@ -58,7 +64,7 @@ def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool
 
 
 def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
-    """Virtual hosts that 2.2 never asked, because no NameVirtualHost made their address one of names."""
+    """Yield virtual hosts that 2.2 never selected, because no NameVirtualHost has their address."""
     host_plan = virtual_host_plan(tree)
     words, equal = host_plan.effective_addresses()
     for host in host_plan.hosts:

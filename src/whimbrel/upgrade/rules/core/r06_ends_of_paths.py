@@ -1,4 +1,7 @@
-"""R06: a $ in the pattern of directories matches the end of a path. Document: documents/R06-ends-of-paths.md"""
+"""R06: a $ in the pattern of directories matches the end of a path.
+
+Document: documents/R06-ends-of-paths.md
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """<DirectoryMatch> and <Directory ~> whose pattern has a $."""
+    """Yield <DirectoryMatch> and <Directory ~> sections whose pattern contains a $."""
     for line in tree.named("<directorymatch", "<directory"):
         start = _start(line)
         if start is None or not never_matches_end(tree, line):
@@ -27,7 +30,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _start(line: Statement) -> int | None:
-    """Where the expression begins in the arguments, None where there is none."""
+    """Return the offset of the expression in the arguments, None if there is none."""
     word, at = getword(line.args)
     if word == "~":
         return at
@@ -64,8 +67,8 @@ def _finding(line: Statement, pattern: str) -> Finding:
 
 
 def _edits(line: Statement) -> Iterator[FileEdit]:
-    """The expression as 2.2 took it; nothing where its text is made of variables or quotes so that this
-    cannot be told."""
+    """Return the edits that restore the meaning of 2.2; none if variables or quotes hide the text of the
+    expression."""
     args = line.node.args
     first = getword(args)[1] if getword(args)[0] == "~" else 0
     end = first + getword(args[first:])[1]

@@ -1,4 +1,4 @@
-"""R09: requests that break the syntax of HTTP are refused.  Document: documents/R09-strict-requests.md"""
+"""R09: requests that violate the syntax of HTTP are refused. Document: documents/R09-strict-requests.md"""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 SINCE: Final = 24
-"""2.4.24 brings HttpProtocolOptions, which is Strict unless set."""
+"""The N of 2.4.N with HttpProtocolOptions, which is Strict unless set."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server that does not say how strict it is, at its first Listen line."""
+    """Yield a finding at the first Listen line of a server without HttpProtocolOptions."""
     if tree.options.target < SINCE or is_24_config(tree) or not main_statements(tree):
         return
     line = next(tree.named("listen"), None)

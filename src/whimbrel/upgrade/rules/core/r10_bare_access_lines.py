@@ -1,5 +1,6 @@
-"""R10: Order, Allow and Deny in a file whose section stands elsewhere.  Document:
-documents/R10-bare-access-lines.md
+"""R10: Order, Allow and Deny in a file whose section is in another file.
+
+Document: documents/R10-bare-access-lines.md
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from whimbrel.upgrade.source.queries import scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first such line of each fragment."""
+    """Yield the first such line of each fragment."""
     seen: dict[str, list[Statement]] = {}
     for line in tree.named("order", "allow", "deny", "satisfy"):
         if line.file.role is Role.FRAGMENT and scope_of(line) is None:

@@ -1,4 +1,7 @@
-"""X02: without any Options 2.2 allows nearly everything, 2.4 only FollowSymLinks.  Document: documents/X02-no-options.md"""
+"""X02: without any Options 2.2 allows nearly everything, 2.4 only FollowSymLinks.
+
+Document: documents/X02-no-options.md
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, mai
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server whose directories are not all covered by Options without signs."""
+    """Yield a finding for a server with a directory that no Options without signs covers."""
     if is_24_config(tree) or not main_statements(tree):
         return
     plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
@@ -41,19 +44,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             Safety.SAFE,
             (edit,),
             decision=(
-                "which Options are needed: All lists directories and runs programs "
-                "everywhere, as in 2.2"
+                "which Options are needed: All lists directories and runs programs everywhere, as in 2.2"
             ),
         )
 
 
 def replaces(words: list[str]) -> bool:
-    """Return True if the line says everything itself instead of changing what holds outside."""
+    """Return True if the line sets all options instead of changing inherited ones."""
     return any(word[:1] not in ("+", "-") for word in words)
 
 
 def roots(tree: ConfigTree) -> list[str]:
-    """The directories that requests lead to; one that nobody can name stands for a server without
+    """Return the directories that requests are mapped to; a placeholder stands for a server without
     DocumentRoot."""
     paths = []
     for name, at in (("documentroot", 0), ("alias", 1)):
@@ -66,7 +68,8 @@ def roots(tree: ConfigTree) -> list[str]:
 
 
 def _directories(line: Statement) -> list[str]:
-    """The directory for which the line holds for everybody: a plain <Directory> of the whole server."""
+    """Return the directory to which the line applies for every server: a <Directory> of the main server
+    without wildcards."""
     around = [section for section in line.enclosing() if not section.name.startswith("<if")]
     if len(around) == 1 and around[0].name == "<directory":
         path = getword(around[0].args)[0]

@@ -1,4 +1,7 @@
-"""X03: an Include whose wildcards match nothing is an error.  Document: documents/X03-include-without-match.md"""
+"""X03: an Include whose wildcards match nothing is an error.
+
+Document: documents/X03-include-without-match.md
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every Include of the configuration whose wildcards find no file where the directory is there."""
+    """Yield every Include whose wildcards match no file of an existing directory."""
     for line in tree.named("include"):
         pattern = getword(line.args)[0]
         path = root_relative(tree.root, pattern) if tree.root else ""

@@ -14,7 +14,7 @@ FORMAT = '"%{Cookie}n \\"%r\\" %t"'
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every CookieLog line; CustomLog writes the same lines."""
+    """Yield every CookieLog line; CustomLog logs the same lines."""
     for line in tree.named("cookielog"):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions

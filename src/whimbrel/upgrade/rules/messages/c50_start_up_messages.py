@@ -1,4 +1,4 @@
-"""C50: what 2.4 says when it cannot start with a configuration of 2.2.
+"""C50: messages of 2.4 when it refuses to start with a configuration of 2.2.
 
 Document: documents/C50-start-up-messages.md
 """
@@ -27,12 +27,11 @@ HOMES: Final = (
     ("order", "access_compat_module", "write Require in its place (row C17)"),
     ("addoutputfilterbytype", "filter_module", "load mod_filter (row C34)"),
 )
-"""Directives that have moved to modules which 2.2 did not have or did not need; mod_unixd is compiled into
-Debian's."""
+"""Directives in modules that 2.2 did not have or did not need; Debian compiles mod_unixd in."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each directive that 2.4 would not know, with the words it would use."""
+    """Yield the first line of each directive that 2.4 would not know, with its message."""
     for name, module, advice in HOMES:
         if not is_module_missing(tree, module) or load_module_lines(tree).is_built_in(module):
             continue

@@ -12,9 +12,8 @@ from whimbrel.upgrade.source.queries import main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every module that is used without being loaded; a finding where the modules in the 2.2 binary are
-    assumed.
-    """
+    """Yield every module that is used without being loaded, and a finding if the modules in the 2.2 binary
+    are assumed."""
     own = main_statements(tree)
     if own and tree.built_in.assumed:
         yield Finding(

@@ -1,4 +1,7 @@
-"""C05: modules that are gone and modules that old configurations need.  Document: documents/C05-new-and-gone.md"""
+"""C05: modules that are gone, and new modules that every configuration needs.
+
+Document: documents/C05-new-and-gone.md
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ GONE: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LoadModule lines of modules that 2.4 does not have, then what every configuration needs now."""
+    """Yield LoadModule lines of modules that 2.4 lacks, then the modules that every configuration needs."""
     state = load_module_lines(tree)
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
@@ -51,7 +54,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 replace_statement(tree, line),
             )
     for line in tree.named("example"):
-        if accepts_directive(tree, line, "options"):  # else 2.2 refuses it too
+        if accepts_directive(tree, line, "options"):  # otherwise 2.2 refuses it too
             yield Finding(
                 "C05",
                 line.place,

@@ -1,4 +1,4 @@
-"""C06: modules of other origin must be built for 2.4.  Document: documents/C06-foreign-modules.md"""
+"""C06: third-party modules must be built for 2.4. Document: documents/C06-foreign-modules.md"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every LoadModule line of a module that is none of httpd's own, unless its file is there and was built for 2.4."""
+    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4."""
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
     for line in tree.named("loadmodule"):
         words = line.words()

@@ -1,4 +1,4 @@
-"""Modules of other origin that configurations of 2.2 load, and what becomes of each in 2.4."""
+"""Third-party modules in configurations of 2.2, and their successors in 2.4."""
 
 from __future__ import annotations
 
@@ -76,8 +76,9 @@ _TABLE: Final = tuple((re.compile(pattern, re.IGNORECASE), name, fate) for patte
 
 
 def fate(name: str) -> tuple[str, str] | None:
-    """The product and what becomes of it in 2.4, by identifier, source file or shared object of a module;
-    None for an unknown one.
+    """Return the product and its successor in 2.4, by identifier, source file or shared object of a module.
+
+    The result is None for an unknown module.
     """
     base = name.strip().rpartition("/")[2].removesuffix(".so").removesuffix(".c").removesuffix("_module")
     return next(((product, text) for pattern, product, text in _TABLE if pattern.fullmatch(base)), None)

@@ -1,4 +1,4 @@
-"""X11: tests of modules that do not ask what they seem to ask. Document: documents/X11-branches.md"""
+"""X11: tests of modules with a name that does not test what is meant. Document: documents/X11-branches.md"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """<IfModule> with a name that no module has, or one that only 2.2 has."""
+    """Yield <IfModule> sections with a name that no module has, or that only 2.2 has."""
     catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
     for section in tree.named("<ifmodule"):
         name = section.args.strip().strip('"').removeprefix("!").strip()

@@ -1,4 +1,4 @@
-"""X19: mod_rpaf and mod_extract_forwarded are mod_remoteip.  Document: documents/X19-remote-address.md"""
+"""X19: mod_rpaf and mod_extract_forwarded are mod_remoteip. Document: documents/X19-remote-address.md"""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HEADER: Final = "RemoteIPHeader X-Forwarded-For"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The modules' lines become those of mod_remoteip; who may be believed is for people to look at."""
+    """Replace the lines of the modules with those of mod_remoteip; the user reviews which servers are
+    trusted."""
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
             yield _finding(
@@ -69,7 +70,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _load(line: Statement) -> str:
-    """The line with the other module, its directory and quotes as they are."""
+    """Return the line with the other module, with its directory and quotes unchanged."""
     source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
     return re.sub(

@@ -1,6 +1,4 @@
-"""X24: modules of other origin, their successors and what becomes of them in 2.4.  Document:
-documents/X24-successors.md
-"""
+"""X24: third-party modules and their successors in 2.4. Document: documents/X24-successors.md"""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_24_config
 
 OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
-"""Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
+"""Third-party modules of 2.2 that 2.4 contains."""
 SUCCEEDED: Final = frozenset(
     {
         "bw_module",
@@ -35,17 +33,17 @@ SUCCEEDED: Final = frozenset(
         "security_module",
     }
 )
-"""Modules that something else replaces; those that only need a new build are row C06's."""
+"""Modules with a successor; those that need a new build only belong to row C06."""
 PHP: Final = ("php_value", "php_flag", "php_admin_value", "php_admin_flag")
 
 
 def is_known(identifier: str) -> bool:
-    """Return True for a module that this rule, or X19, speaks about."""
+    """Return True for a module of this rule or of X19."""
     return identifier in OWN | SUCCEEDED or REMOTE.fullmatch(identifier) is not None
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LoadModule lines of such modules, then directives of theirs that say more than their section."""
+    """Yield LoadModule lines of such modules, then their directives outside of sections of their own."""
     old = catalogue("2.2")
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
@@ -70,7 +68,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _directives(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each file whose module an upgrade often replaces by something without directives."""
+    """Yield the first line of each file with a directive of a module whose successor often has
+    no directives."""
     seen: set[tuple[str, str]] = set()
     for name, product in [*((one, "php") for one in PHP), ("assignuserid", "itk")]:
         for line in tree.named(name):

@@ -1,4 +1,4 @@
-"""C08: MaxClients has a new name.  Document and tests: documents/C08-max-clients.md"""
+"""C08: MaxClients has a new name. Document: documents/C08-max-clients.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line with the old name."""
+    """Yield every line with the old name."""
     if tree.options.also_22:
         return
     for line in tree.named("maxclients"):

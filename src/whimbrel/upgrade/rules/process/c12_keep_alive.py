@@ -1,4 +1,4 @@
-"""C12: KeepAlive takes On or Off only.  Document: documents/C12-keep-alive.md"""
+"""C12: KeepAlive accepts On or Off only. Document: documents/C12-keep-alive.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every other word; 2.2 took 0 as Off and all others as On."""
+    """Yield every other value; 2.2 reads 0 as Off and all others as On."""
     for line in tree.named("keepalive"):
         words = line.words()
         if len(words) == 1 and words[0].lower() not in ("on", "off"):

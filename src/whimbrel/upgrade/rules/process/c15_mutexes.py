@@ -1,4 +1,7 @@
-"""C15: the directives of locks are gone; Mutex does it all, and its default fits.  Document: documents/C15-mutexes.md"""
+"""C15: the directives about locks are gone; Mutex replaces them, and its default fits.
+
+Document: documents/C15-mutexes.md
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ GONE: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every such line goes: 2.4 chooses a kind of lock that needs no file where the system has one."""
+    """Remove every such line: by default 2.4 uses a kind of lock without a file where the system has one."""
     for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions

@@ -15,11 +15,12 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 LOGS: Final = ("errorlog", "customlog", "transferlog", "forensiclog", "globallog")
 PLAIN: Final = re.compile(r"[ \t]*/[\w./%+:,@=-]+(?:[ \t]+[\w./%+:,@=-]+)*[ \t]*")
-"""A command that a shell and httpd take apart in the same way: a whole path, and words without anything that a shell looks at."""
+"""A command that a shell and httpd split alike: a path and arguments without special characters of
+a shell."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every pipe whose command needs its shell."""
+    """Yield every pipe whose command needs a shell."""
     for line in tree.named(*LOGS):
         target = getword(line.args)[0]
         if target[:1] != "|" or target[1:2] in ("|", "$") or PLAIN.fullmatch(target[1:]):

@@ -1,4 +1,4 @@
-"""C54: what 2.4 still takes and calls deprecated.  Document: documents/C54-old-names.md"""
+"""C54: deprecated names that 2.4 still accepts. Document: documents/C54-old-names.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Names that have no row of their own."""
+    """Yield names without a row of their own."""
     for line in tree.named("sslcertificatechainfile"):
         yield Finding(
             "C54",

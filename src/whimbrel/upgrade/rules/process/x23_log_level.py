@@ -1,4 +1,4 @@
-"""X23: LogLevel may differ from module to module, and debug says far more.  Document: documents/X23-log-level.md"""
+"""X23: LogLevel may differ between modules, and debug logs far more. Document: documents/X23-log-level.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LogLevel debug for everything."""
+    """Yield LogLevel debug for all modules."""
     for line in tree.named("loglevel"):
         if line.args.strip().strip('"').lower() == "debug":
             yield Finding(

@@ -1,4 +1,5 @@
-"""C26: CacheIgnoreURLSessionIdentifiers takes whole names.  Document: documents/C26-session-identifiers.md"""
+"""C26: CacheIgnoreURLSessionIdentifiers matches whole names.
+Document: documents/C26-session-identifiers.md"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ MESSAGE: Final = "2.2 also ignored parameters that end with this name"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Names that are the end of a usual one, which 2.4 no longer finds; the others are told."""
+    """Yield names that are the end of a usual one, which 2.4 does not match; the others get a note."""
     for line in tree.named("cacheignoreurlsessionidentifiers"):
         words = line.words()
         if not words or any(word.lower() == "none" for word in words):

@@ -1,4 +1,7 @@
-"""C27: CacheEnable with a path no longer caches what a forward proxy fetches.  Document: documents/C27-cache-forward-proxy.md"""
+"""C27: CacheEnable with a path does not cache the responses of a forward proxy.
+
+Document: documents/C27-cache-forward-proxy.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.queries import server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Paths that are cached in a server that is a forward proxy."""
+    """Yield cached paths of a server that is a forward proxy."""
     forward = {server_of(line) for line in tree.named("proxyrequests") if _on(line)}
     for line in tree.named("cacheenable"):
         words = line.words()

@@ -1,4 +1,7 @@
-"""X07 and the caches of X24: mod_mem_cache is gone, mod_cache_socache is its successor.  Document: documents/X07-cache-in-memory.md"""
+"""X07 and the caches of X24: mod_mem_cache is gone, mod_cache_socache is its successor.
+
+Document: documents/X07-cache-in-memory.md
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ GONE: Final = (
 )
 MIN_SIZE: Final = 1024
 MAX_SIZE: Final = 4294967295
-"""What CacheSocacheMaxSize takes."""
+"""The maximum of CacheSocacheMaxSize."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Caches of the types mem and fd, and the directives of mod_mem_cache."""
+    """Yield caches of the types mem and fd, and the directives of mod_mem_cache."""
     for line in tree.named("cacheenable"):
         words = line.words()
         if len(words) == 2 and words[0].lower() in ("mem", "fd"):
@@ -48,7 +51,7 @@ def _settings(tree: ConfigTree) -> Iterator[Finding]:
     )
     for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
-            continue  # refused there by both versions
+            continue  # both versions refuse it there
         yield Finding(
             "X24",
             line.place,

@@ -1,4 +1,4 @@
-"""What the groups of a pattern can match, as far as its text tells; where it does not, everything."""
+"""The text that the groups of a pattern can match; anything, if the pattern does not show it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ _KNOWN_ESCAPES: Final = re.compile(r"\\[dDwWsSbB]|\\[^A-Za-z0-9]")
 
 
 def group_text(pattern: str, number: int) -> str | None:
-    """What stands in the group of that number, the whole pattern for 0; None where the text has groups that
-    cannot be counted."""
+    """Return the text of the group with that number, the whole pattern for 0; None if groups cannot be
+    counted."""
     if number == 0:
         return pattern
-    open_groups: list[
-        tuple[int, int]
-    ] = []  # the number of each open group, 0 for those that do not capture, and where its text begins
+    # the number of each open group, 0 for groups that do not capture, and the offset of its text
+    open_groups: list[tuple[int, int]] = []
     count = 0
     for found in _ATOM.finditer(pattern):
         atom = found[0]
@@ -35,7 +34,7 @@ def group_text(pattern: str, number: int) -> str | None:
 
 
 def can_match(text: str | None, char: str) -> bool:
-    """Return True if something that *text* (None for anything) matches may hold *char*."""
+    """Return True if a match of *text* (None for anything) may contain *char*."""
     return text is None or any(_atom_can(found, char) for found in _ATOM.findall(text))
 
 

@@ -1,4 +1,4 @@
-"""R03: conditions with < and > heed NC.  Document: documents/R03-compared-case.md"""
+"""R03: RewriteCond comparisons with < and > apply NC. Document: documents/R03-compared-case.md"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES: Final = frozenset({"nc", "nocase"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """RewriteCond lines that compare and say NC: 2.2 took no notice, so that the line without it serves both versions."""
+    """Yield RewriteCond comparisons with NC: 2.2 ignores the flag, so both versions agree without it."""
     for line in tree.named("rewritecond"):
         parts = split_line(line.args)
         if parts is None or parts.second.removeprefix("!")[:1] not in ("<", ">"):

@@ -1,4 +1,7 @@
-"""C36: LDAPTrustedClientCert is a setting of directories. Document: documents/C36-ldap-client-certificate.md"""
+"""C36: LDAPTrustedClientCert is a setting of directories.
+
+Document: documents/C36-ldap-client-certificate.md
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from whimbrel.upgrade.source.queries import has_server_context, scope_of, server
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line in a server or virtual host; those of one server go into one section."""
+    """Yield every line in a server or virtual host; those of one server are moved into one section."""
     lines = [line for line in tree.named("ldaptrustedclientcert") if has_server_context(line)]
     for line in lines:
         wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]

@@ -43,8 +43,10 @@ def _finding(
 
 
 def _leaves_any(words: list[str], remaining: list[str]) -> bool:
-    """Return True if *kept* allows anything: each word without a sign starts anew, so that one that goes may
-    not be the last of them."""
+    """Return True if *remaining* enables a protocol.
+
+    Each argument without a sign replaces those before it, so a removed one must not be the last of them.
+    """
     bare = [word for word in words if word[:1] not in "+-"]
     if bare and bare[-1] not in remaining:
         return False

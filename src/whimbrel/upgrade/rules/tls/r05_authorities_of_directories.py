@@ -15,7 +15,7 @@ from whimbrel.upgrade.source.queries import has_server_context, scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
+    """Yield SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
     for line in tree.named("sslcacertificatefile", "sslcacertificatepath"):
         is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
         if is_top_level or has_server_context(line) or not accepts_directive(tree, line, "authconfig"):

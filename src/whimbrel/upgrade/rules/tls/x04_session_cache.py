@@ -21,7 +21,7 @@ NEEDED: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Kinds with another name, kinds that are gone, kinds whose module is missing."""
+    """Yield caches with another name, removed caches, and caches whose module is missing."""
     for line in tree.named("sslsessioncache"):
         kind = (line.words() or [""])[0].partition(":")[0].lower()
         if kind == "shm":
