@@ -98,7 +98,7 @@ def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
 
 
 def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
-    """Yield the statuses of the rules of a container.
+    """Return the statuses of the rules of a container.
 
     In a RequireAny, neighbours of one list provider (Require ip, Require ip) are evaluated as one rule.
     """

@@ -35,7 +35,8 @@ class Counterexample:
     names: tuple[str, str] = ("before", "after")
 
     def __str__(self) -> str:
-        return f"{self.client}: {self.names[0]} answers {self.before.value}, {self.names[1]} answers {self.after.value}"
+        first, second = self.names
+        return f"{self.client}: {first} answers {self.before.value}, {second} answers {self.after.value}"
 
 
 def _weight(pair: tuple[AccessVerdict, AccessVerdict]) -> tuple[bool, bool]:

@@ -14,7 +14,8 @@ from whimbrel.base.regex import Regex
 from whimbrel.config.model import SectionKind
 
 Override = frozenset[str] | None
-"""The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride applies."""
+"""The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no
+AllowOverride applies."""
 
 
 def is_htaccess_ignored(override: Override) -> bool:

@@ -1,4 +1,5 @@
-"""Upgrade rules: a number, a name, and the function that finds what one change of 2.4 does to a configuration."""
+"""Upgrade rules: a number, a name, and the function that finds what one change of 2.4 does to a
+configuration."""
 
 from __future__ import annotations
 

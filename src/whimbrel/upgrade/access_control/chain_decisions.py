@@ -1,4 +1,5 @@
-"""Decisions of the chains of one configuration tree: 2.2 with the present text, 2.4 with the replacements of its sections."""
+"""Decisions of the chains of one configuration tree: 2.2 with the present text, 2.4 with the replacements of
+its sections."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ _AUTHCONFIG: Final = frozenset(
 
 
 class ChainDecisions:
-    """The chains of one configuration tree with the lines of their sections, and their decisions under both versions.
+    """The chains of one configuration tree with the lines of their sections, and their decisions under both
+    versions.
 
     Attributes:
         sections: the sections that get a replacement and have lines of their own.
@@ -47,9 +49,11 @@ class ChainDecisions:
         removed_names: directives that 2.4 lacks.
         guards: sections that protect password files; they stay closed.
         overrides: the values of AllowOverride under which each .htaccess file is read.
-        chains_by_end: the chains that end with each section; for a section that ends none, the chains that lead to it.
+        chains_by_end: the chains that end with each section; for a section that ends none, the chains that
+            lead to it.
         outer: the sections that precede each section in its chains.
-        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and *area*.
+        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and
+            *area*.
     """
 
     def __init__(

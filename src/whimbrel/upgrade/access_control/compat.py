@@ -65,7 +65,7 @@ def select_lines(lines: Lines, names: frozenset[str] | set[str]) -> Lines:
 
 
 def _satisfy(state: dict[str, EffectiveRules]) -> Lines:
-    """Yield the Satisfy lines for the merged value."""
+    """Return the Satisfy lines for the merged value."""
     values = {name: rules.satisfy for name, rules in state.items()}
     satisfy_lines: list[AccessLine] = []
     general = values[OTHER_METHODS]

@@ -125,7 +125,7 @@ def _rescued(
 def _without_empty_branches(
     unit: AccessSection, old: list[Statement], edits: list[FileEdit]
 ) -> Iterator[FileEdit]:
-    """Return *edits*, with a whole branch removed if all its lines are removed."""
+    """Yield *edits*, with a whole branch removed if all its lines are removed."""
     removals = {line.remove(): line for line in old}
     going = {id(removals[edit]) for edit in edits if edit in removals}
     yield from (edit for edit in edits if edit not in removals)

@@ -118,7 +118,7 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
 def differences(
     unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine], *, in_branch: bool = False
 ) -> Iterator[FileEdit]:
-    """Return the edits that turn *old* into *wanted*.
+    """Yield the edits that turn *old* into *wanted*.
 
     Appended lines go to the end of the section, or of the branch that contains all of *old*.
     """
@@ -168,7 +168,7 @@ def _opcodes(
 
 
 def rendered(lines: Iterable[AccessLine], section: AccessSection, depth: int = 0) -> Iterator[str]:
-    """Return the lines as text; the contents of a container are indented by one more step."""
+    """Yield the lines as text; the contents of a container are indented by one more step."""
     step = "\t" if _tabbed(section) else "    "
     for line in lines:
         name = _NAMES.get(line.name, line.name)
@@ -246,7 +246,7 @@ def at_end(section: AccessSection, text: list[str]) -> FileEdit:
 def guarded(
     unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine]
 ) -> Iterator[FileEdit]:
-    """Return the new lines guarded for 2.4, and the old lines guarded for 2.2."""
+    """Yield the new lines guarded for 2.4, and the old lines guarded for 2.2."""
     if wanted:
         text = [f"<IfModule {_MODULE_24}>", *rendered(wanted, unit, 1), "</IfModule>"]
         yield top_of(old[0], unit).insert_before(text) if old else _appended(unit, text)

@@ -303,7 +303,7 @@ def section_finding(
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:
-    """Yield the .htaccess files that one version answers with 500 and the other reads."""
+    """Return the .htaccess files that one version answers with 500 and the other reads."""
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
         cached = tree.cache["refused files"] = frozenset(

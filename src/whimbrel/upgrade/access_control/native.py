@@ -209,7 +209,7 @@ def _decision(rules: EffectiveRules, step: int, authz_context: AuthzContext) -> 
 
 
 def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
-    """Return the decisions of all classes of methods as one."""
+    """Yield the decisions of all classes of methods as one."""
     if len(set(state.values())) == 1:
         yield to_lines(state[OTHER_METHODS])
         return
@@ -231,7 +231,7 @@ def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]
 
 
 def _limited(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
-    """Return the lines in a <Limit> or <LimitExcept>, if all other methods are unrestricted."""
+    """Yield the lines in a <Limit> or <LimitExcept>, if all other methods are unrestricted."""
     free = [name for name, tree in state.items() if tree == GRANTED]
     bound = [name for name in state if name not in free]
     if not free or len({state[name] for name in bound}) != 1:

@@ -1,4 +1,5 @@
-"""Candidate replacements of one section: native Require lines, lines of mod_access_compat, repetitions by directory."""
+"""Candidate replacements of one section: native Require lines, lines of mod_access_compat, repetitions by
+directory."""
 
 from __future__ import annotations
 

@@ -50,7 +50,8 @@ class SectionPlan:
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
-    *compat_first*: candidates of mod_access_compat come before native ones.  *report_progress* is called for each section.
+    *compat_first*: candidates of mod_access_compat come before native ones. *report_progress* is called for
+    each section.
     """
 
     def __init__(

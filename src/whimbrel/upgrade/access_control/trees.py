@@ -98,7 +98,7 @@ def _lines(tree: RequireTree, *, in_conjunction: bool) -> list[AccessLine]:
 
 
 def _parts(tree: RequireNode) -> list[AccessLine]:
-    """Yield the parts of a container; neighbours of one provider become one line if the meaning is
+    """Return the parts of a container; neighbours of one provider become one line if the meaning is
     the same."""
     merged_parts: list[RequireTree] = []
     for part in tree.parts:

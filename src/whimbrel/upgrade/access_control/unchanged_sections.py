@@ -85,8 +85,8 @@ def left(
 
 
 def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
-    """Return the .htaccess files, with their sections, in directories whose AllowOverride stands under an
-    open condition."""
+    """Yield the .htaccess files, with their sections, in directories whose AllowOverride stands under an open
+    condition."""
     areas = [unit for unit in units if any(is_open(line) for line in unit.override_lines)]
     for unit in units if areas else ():
         file = unit if unit.outer is None else unit.outer

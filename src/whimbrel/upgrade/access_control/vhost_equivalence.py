@@ -248,7 +248,7 @@ class VhostEquivalence:
         return names.setdefault(word, len(names))
 
     def _enclosing_sections(self, directories: list[str]) -> Iterator[object]:
-        """Return the main-server sections that apply to the directories, and to paths below them."""
+        """Yield the main-server sections that apply to the directories, and to paths below them."""
         for directory in directories:
             for above in ancestors(directory):
                 yield from map(id, self.literal.get(above, ()))
@@ -282,7 +282,7 @@ def _flatten(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
 
 
 def _clients_of(line: AccessLine) -> Iterator[str]:
-    """Return the addresses and host names of an Allow or Deny line."""
+    """Yield the addresses and host names of an Allow or Deny line."""
     if line.name in ("allow", "deny"):
         for word in line.args.split(" ")[1:]:
             if word and word.lower() != "all" and not word.lower().startswith("env="):

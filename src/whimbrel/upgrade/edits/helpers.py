@@ -1,4 +1,5 @@
-"""Edits that several rules share: replace, remove or insert lines, guarded by version where the result must serve 2.2 too."""
+"""Edits that several rules share: replace, remove or insert lines, guarded by version where the result must
+serve 2.2 too."""
 
 from __future__ import annotations
 

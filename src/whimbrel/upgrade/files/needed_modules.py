@@ -88,8 +88,8 @@ _BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
 class NeededModule:
     """One module that must be loaded.
 
-    *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that shows it
-    (None: every 2.4 needs it).
+    *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that
+    shows it (None: every 2.4 needs it).
     """
 
     identifier: str

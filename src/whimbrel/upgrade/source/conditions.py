@@ -136,7 +136,8 @@ def is_lost(statement: Statement, outer: Statement | None) -> bool:
 
 
 def is_unclear(statement: Statement, outer: Statement | None) -> bool:
-    """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be read."""
+    """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be
+    read."""
     return any(
         branch.taken[0] is None and (branch.taken[1] is not None or branch.name == "<ifversion")
         for branch in branches_between(statement, outer)

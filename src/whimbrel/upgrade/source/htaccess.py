@@ -97,7 +97,7 @@ class OverrideTable:
         )
 
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
-        """Yield for each server the section whose AllowOverride is in force in *directory*, None if there is
+        """Return for each server the section whose AllowOverride is in force in *directory*, None if there is
         none."""
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]

@@ -97,7 +97,7 @@ def main_statements(tree: ConfigTree) -> list[Statement]:
 
 
 def lines_for_24(tree: ConfigTree, *names: str) -> Iterator[Statement]:
-    """Return all lines called *names* that 2.4 may read, those of its own branches too."""
+    """Yield all lines called *names* that 2.4 may read, those of its own branches too."""
     return (line for line in tree.named(*names, include_inactive=True) if line.in_24 is not False)
 
 

@@ -181,9 +181,8 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
         f"modules in the 2.2 binary: {tree.built_in.text}",
     ]
     if lone:
-        lines.append(
-            f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{f' and {len(lone) - 1} more' if len(lone) > 1 else ''}; no Include reads it"
-        )
+        others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
+        lines.append(f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{others}; no Include reads it")
     return tuple(lines)
 
 
@@ -474,7 +473,8 @@ class ConfigTreeReader:
         if self.options is None:
             self._record_error(
                 line.place,
-                f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                f"{line.node.name} {argument}: the input is a fragment, "
+                "so the files that it includes were not read",
                 includes=True,
             )
             return
@@ -502,7 +502,7 @@ class ConfigTreeReader:
         line.included = tuple(included)
 
     def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
-        """Return the files of *path* by the rules of 2.2, or by those of 2.4 if 2.2 finds none."""
+        """Yield the files of *path* by the rules of 2.2, or by those of 2.4 if 2.2 finds none."""
         newer = optional or (wild and has_wildcards(path.rpartition("/")[0]))
         return Finder(old=not newer, optional=newer).files(path)
 

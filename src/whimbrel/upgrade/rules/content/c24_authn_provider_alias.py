@@ -27,7 +27,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C24",
                 branch.place,
-                "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
+                "mod_authn_alias is part of mod_authn_core in 2.4: "
+                "a branch for the old module leaves the aliases undefined",
                 "test for mod_authn_core",
                 Risk.BREAKS,
                 Safety.SAFE if is_fixable else Safety.MANUAL,

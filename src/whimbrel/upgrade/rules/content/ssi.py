@@ -1,4 +1,5 @@
-"""Findings about SSI conditions: the places whose files go through mod_include, and SSILegacyExprParser for each."""
+"""Findings about SSI conditions: the places whose files go through mod_include, and SSILegacyExprParser for
+each."""
 
 from __future__ import annotations
 

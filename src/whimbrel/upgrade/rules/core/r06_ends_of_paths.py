@@ -67,7 +67,7 @@ def _finding(line: Statement, pattern: str) -> Finding:
 
 
 def _edits(line: Statement) -> Iterator[FileEdit]:
-    """Return the edits that restore the meaning of 2.2; none if variables or quotes hide the text of the
+    """Yield the edits that restore the meaning of 2.2; none if variables or quotes hide the text of the
     expression."""
     args = line.node.args
     first = getword(args)[1] if getword(args)[0] == "~" else 0

@@ -36,7 +36,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 def _advice(lines: list[Statement]) -> str:
     if all(line.name == "deny" for line in lines):
-        return "upgrade it together with its main file (-f), or write <RequireAll>, Require all granted, and a Require not ip line for each address"
+        return (
+            "upgrade it together with its main file (-f), or write <RequireAll>, Require all granted, "
+            "and a Require not ip line for each address"
+        )
     return "upgrade it together with its main file (-f)"
 
 

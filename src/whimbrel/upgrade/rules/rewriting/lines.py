@@ -63,7 +63,7 @@ class SubstitutionPiece:
 
 
 def pieces(text: str) -> Iterator[SubstitutionPiece]:
-    """Return the pieces of a substitution or test string, in order."""
+    """Yield the pieces of a substitution or test string, in order."""
     at = 0
     while found := _PIECE.search(text, at):
         if found.start() > at:
@@ -176,7 +176,7 @@ def _test_can(piece: SubstitutionPiece, char: str) -> bool:
 
 
 def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
-    """Yield every active RewriteRule with its conditions, in reading order."""
+    """Return every active RewriteRule with its conditions, in reading order."""
     cached = tree.cache.get("rewrite lines")
     if not isinstance(cached, list):
         cached = tree.cache["rewrite lines"] = list(_read_rules(tree)) if tree.has("rewriterule") else []

@@ -34,8 +34,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                     "C40",
                     line.place,
                     (
-                        f"2.4 checks revocation lists only with {wanted}: without it revoked certificates are "
-                        "accepted"
+                        f"2.4 checks revocation lists only with {wanted}: without it revoked certificates "
+                        "are accepted"
                     ),
                     f"write {wanted} {MODE}, the behaviour of 2.2",
                     Risk.OPENS,

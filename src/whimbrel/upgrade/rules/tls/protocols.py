@@ -12,7 +12,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 def findings_of_protocol(
     tree: ConfigTree, rule: str, protocol: str, message: str, safety: Safety
 ) -> Iterator[Finding]:
-    """Yield a finding for each line that enables *protocol*; an argument such as ``-SSLv2`` disables it and is accepted."""
+    """Yield a finding for each line that enables *protocol*; an argument such as ``-SSLv2`` disables it and
+    is accepted."""
     for line in tree.named("sslprotocol", "sslproxyprotocol"):
         if any(word.lower().lstrip("+") == protocol.lower() for word in line.words()):
             yield _finding(tree, line, rule, protocol, message, safety)
