@@ -26,7 +26,8 @@ SERVER_LINES = ("LoadModule", "FileETag", "Options", "AllowOverride", "<IfModule
 
 
 def checked(sources: Sources, wishes: UpgradeOptions) -> UpgradeResult:
-    """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
+    """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could
+    be read before."""
     estate = read_config_tree(sources, wishes)
     result = upgrade(estate)
     assert not [

@@ -34,11 +34,13 @@ WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(a
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
 HERE_ALONE = re.compile(
-    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) name|is not a directory|must be a valid directory|"
+    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) "
+    r"name|is not a directory|must be a valid directory|"
     r"Unable to (?:open|find)|Could not resolve|Missing suexec binary|SSLCertificate"
 )
 CHECKED = re.compile(
-    r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n"
+    r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|"
+    r"AH00014: Configuration check failed).*\n"
 )
 """What httpd says once it has read everything and misses directories."""
 UNSET = re.compile(r"(?m)^\[core:warn\] AH00111:.*\n")
@@ -47,7 +49,8 @@ UNKNOWN = re.compile(r"Invalid command '([^']*)'")
 
 
 def laid_out(root: Path, main: str, to: Path) -> Path:
-    """A copy in which ServerRoot is the copy's, users are those of this machine, and links that were kept as texts are links again."""
+    """A copy in which ServerRoot is the copy's, users are those of this machine, and links that were kept as
+    texts are links again."""
     where = copied(root, main, to)
     for path in list(where.rglob("*")):
         if path.is_symlink() or not path.is_file():

@@ -1,6 +1,8 @@
-"""How many sections about access an upgrade marks for review instead of mending them: over recorded configurations, files and folders.
+"""How many sections about access an upgrade marks for review instead of mending them: over recorded
+configurations, files and folders.
 
-    python -m tests.upgrade.marks [tests/conformance/cases/authz-single.jsonl.xz | DIRECTORY ...] [--every N] [--show]
+python -m tests.upgrade.marks [tests/conformance/cases/authz-single.jsonl.xz | DIRECTORY ...] [--every N]
+[--show]
 
 Without paths: the packed recordings that `make upgrade-check` upgrades.
 """
@@ -30,7 +32,8 @@ ABOUT_SECTIONS = {rule.number for rule in rules_of("access")} - {"C46"}
 
 
 def marks(sources: Sources) -> tuple[int, list[Finding]]:
-    """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
+    """The number of sections and files with lines about access, and what is said of those that are marked:
+    one finding each."""
     estate = read_config_tree(sources, UpgradeOptions())
     units = [
         unit

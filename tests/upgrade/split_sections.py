@@ -1,6 +1,7 @@
 """Random sections about access that conditional blocks split, in every place where a section can stand.
 
-Only shapes on which 2.2.34 and mod_access_compat agree are made, because the original is served by apache2 2.4.  `EXCLUDED` names the others.
+Only shapes on which 2.2.34 and mod_access_compat agree are made, because the original is served by apache2
+2.4. `EXCLUDED` names the others.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Text = list[str]
 
 @dataclass
 class Split:
-    """One section, or two of which one is in the other's directory: *text* is what 2.2 reads; *number* names its directories."""
+    """One section, or two of which one is in the other's directory: *text* is what 2.2 reads; *number* names
+    its directories."""
 
     number: int
     place: str

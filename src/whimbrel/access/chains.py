@@ -244,7 +244,7 @@ def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S
         count += 1
         bounds.uncertain -= not witness.is_certain
         if not witness.is_certain and (count > _MAX_WITNESSES or bounds.uncertain < 0):
-            bounds.exceeded["not every folder was tried with every name that sections match"] = None
+            bounds.exceeded["not every directory was tried with every name that sections match"] = None
             break
     yield from _proxy_chains(server)
 

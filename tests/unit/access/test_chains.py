@@ -45,7 +45,10 @@ AllowOverride All
 
 
 def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) -> None:
-    conf = f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
+    conf = (
+        f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n"
+        f"{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
+    )
     every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/x.a": ""})
     assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.is_certain]
 
@@ -84,7 +87,10 @@ def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Pa
 
 
 def test_an_alias_leads_to_its_folder(tmp_path: Path) -> None:
-    conf = f"DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
+    conf = (
+        "DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n"
+        f"{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
+    )
     every = [
         names(chain, tmp_path)
         for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})

@@ -1,4 +1,5 @@
-"""What the running engine decides about a request beside what a Decision says of it: the same chain of sections, the same client."""
+"""What the running engine decides about a request beside what a Decision says of it: the same chain of
+sections, the same client."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ ANSWERS = {
 
 @dataclass
 class Report:
-    """How many answers were compared, and those that differ: what was asked, what the engine answered, what the decision says."""
+    """How many answers were compared, and those that differ: what was asked, what the engine answered, what
+    the decision says."""
 
     compared: int = 0
     different: list[str] = field(default_factory=list)
@@ -195,7 +197,8 @@ class Site:
         report.seen(r, answer, decision, verdict)
         if verdict is not ANSWERS[answer]:
             report.different.append(
-                f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided {verdict.value}; {values}; "
+                f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided "
+                f"{verdict.value}; {values}; "
                 f"{[layer.lines for layer in map(self.layer, layers)]}"
             )
 

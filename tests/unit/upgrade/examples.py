@@ -150,7 +150,8 @@ def told(result: UpgradeResult, root: Path) -> list[str]:
             path = os.path.relpath(finding.place.path, str(root))
             where = "" if path == MAIN else f"{path} "
             out.append(
-                f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}"
+                f"{finding.rule} {where}line "
+                f"{finding.place.line}{' needs review' if finding.needs_review else ''}"
             )
     return out
 

@@ -12,7 +12,8 @@ from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
 
 MAIN = (
-    "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+    "Order allow,deny\nAllow from all\n</Directory>\n"
     '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
 )
 SATISFY = USER + "Require valid-user\nSatisfy Any\nOrder deny,allow\nDeny from all\nAllow from 10\n"

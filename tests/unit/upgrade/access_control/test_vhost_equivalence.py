@@ -25,7 +25,10 @@ FILES = '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
 
 
 def host(number: int, body: str) -> str:
-    return f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n{body.replace('@', str(number))}</VirtualHost>\n"
+    return (
+        f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n"
+        f"{body.replace('@', str(number))}</VirtualHost>\n"
+    )
 
 
 def conf(bodies: list[str], main: str = MAIN) -> str:
@@ -42,7 +45,8 @@ BOTH = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from 10.@.0.0/16\n</Dir
 
 def test_folders_clients_users_and_files_are_a_hosts_own(tmp_path: Path) -> None:
     body = BOTH + (
-        '<Location /admin>\nAuthType Basic\nAuthName "site @"\nAuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n'
+        '<Location /admin>\nAuthType Basic\nAuthName "site @"\n'
+        "AuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n"
         "Order deny,allow\nDeny from all\nAllow from 10.@.0.0/16 example@.com\nSatisfy Any\n</Location>\n"
     )
     assert twins(tmp_path, [body] * 5) == 4
@@ -162,7 +166,8 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
 ) -> None:
     # a file that everybody's <Files> denies may be seen with a password where Satisfy Any holds
     body = (
-        "<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
+        "<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\n"
+        "AuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
         "Deny from all\nAllow from 10.@.0.0/16\nSatisfy Any\n</Directory>\n"
     )
     plain = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
@@ -193,7 +198,8 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
 
 def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
     body = (
-        "<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\nRequire valid-user\nOrder allow,deny\nDeny from all\n"
+        "<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\n"
+        "Require valid-user\nOrder allow,deny\nDeny from all\n"
         "Allow from 10.@.0.0/16\nSatisfy All\n</Location>\n"
     )
     found = [

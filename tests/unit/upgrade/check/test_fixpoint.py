@@ -143,7 +143,10 @@ def test_rules_without_end_are_stopped_and_told(tmp_path: Path) -> None:
 
 
 def test_a_comment_exempts_the_line_below(tmp_path: Path) -> None:
-    text = "# whimbrel: ignore[C01] as agreed\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n# whimbrel: ignore[C02, C03]\nOld 4\n"
+    text = (
+        "# whimbrel: ignore[C01] as agreed\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n"
+        "# whimbrel: ignore[C02, C03]\nOld 4\n"
+    )
     result = upgrade(estate(tmp_path, {MAIN: text}), [rule("C01", "old", rename("New"))])
     assert places(result.findings) == [("C01", 3, True), ("C01", 7, True)]
 

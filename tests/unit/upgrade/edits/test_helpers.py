@@ -33,7 +33,10 @@ def after(found: ConfigTree, *edits: FileEdit) -> str:
         (
             True,
             ["New z"],
-            "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\n<IfModule mod_authz_core.c>\n    New z\n</IfModule>\nB y\n",
+            (
+                "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\n"
+                "<IfModule mod_authz_core.c>\n    New z\n</IfModule>\nB y\n"
+            ),
         ),
     ],
 )

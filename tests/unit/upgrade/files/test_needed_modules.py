@@ -1,4 +1,7 @@
-"""Which modules a text needs.  What needs what was asked of apache2: `Invalid command`, `Unknown ... provider`, AH01177."""
+"""Which modules a text needs.
+
+What needs what was asked of apache2: `Invalid command`, `Unknown ... provider`, AH01177.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from tests.unit.upgrade.estates import estate, fragments
 from whimbrel.upgrade.files.needed_modules import needed_modules
 
 BASE = (
-    "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule authz_core_module modules/mod_authz_core.so\n"
+    "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\n"
+    "LoadModule authz_core_module modules/mod_authz_core.so\n"
     "LoadModule unixd_module modules/mod_unixd.so\n"
 )
 
@@ -68,7 +72,10 @@ def test_a_file_of_a_folder_needs_what_was_in_the_core(tmp_path: Path) -> None:
         ("LoadModule cgid_module modules/mod_cgid.so\n", "worker"),
         ("<IfModule event.c>\nThreadsPerChild 25\n</IfModule>\n", "event"),
         (
-            "<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\nThreadsPerChild 25\n</IfModule>\n",
+            (
+                "<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\n"
+                "ThreadsPerChild 25\n</IfModule>\n"
+            ),
             "prefork",
         ),
     ],

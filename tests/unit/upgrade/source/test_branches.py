@@ -68,7 +68,10 @@ def test_a_module_counts_from_its_line_on(tmp_path: Path) -> None:
 
 
 def test_a_line_in_a_branch_that_may_be_taken_makes_the_module_uncertain(tmp_path: Path) -> None:
-    text = "<IfDefine X>\nLoadModule ssl_module m/mod_ssl.so\n</IfDefine>\n<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"
+    text = (
+        "<IfDefine X>\nLoadModule ssl_module m/mod_ssl.so\n</IfDefine>\n"
+        "<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"
+    )
     assert lives(estate(tmp_path, {"conf/httpd.conf": text}))["inside"] == (None, None)
 
 

@@ -23,7 +23,10 @@ def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Pat
         tmp_path,
         {
             MAIN: PHP
-            + "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n"
+            + (
+                "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\n"
+                "RewriteEngine On\n</IfModule>\n"
+            )
         },
     )
     assert found.built_in.assumed and found.built_in.modules == DEFAULT
@@ -46,7 +49,10 @@ def test_the_configure_line_says_what_is_built_in(tmp_path: Path) -> None:
     laid(
         tmp_path,
         {
-            "build/config.nice": '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n"--enable-dir=shared" \\\n"$@"\n'
+            "build/config.nice": (
+                '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n'
+                '"--enable-dir=shared" \\\n"$@"\n'
+            )
         },
     )
     found = estate(tmp_path, {MAIN: "RewriteEngine On\n"})
@@ -94,7 +100,10 @@ def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
     found = estate(
         tmp_path,
         {
-            MAIN: 'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\nThreadsPerChild 250\r\n'
+            MAIN: (
+                'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\n'
+                "ThreadsPerChild 250\r\n"
+            )
         },
     )
     assert is_windows(found)

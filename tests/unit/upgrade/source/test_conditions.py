@@ -9,7 +9,8 @@ from tests.unit.upgrade.estates import estate
 from whimbrel.upgrade.source.conditions import is_lost, is_unclear, literals
 
 CONF = (
-    "<IfDefine !X>\n<IfModule mod_ssl.c>\nOrder deny,allow\n</IfModule>\n</IfDefine>\n<IfModule ssl_module>\nAllow from all\n</IfModule>\n"
+    "<IfDefine !X>\n<IfModule mod_ssl.c>\nOrder deny,allow\n</IfModule>\n"
+    "</IfDefine>\n<IfModule ssl_module>\nAllow from all\n</IfModule>\n"
     "<IfVersion < 2.4>\nDeny from all\n</IfVersion>\n<IfVersion what>\nSatisfy Any\n</IfVersion>\n"
 )
 

@@ -12,7 +12,10 @@ from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.source.foreign_text import is_foreign
 
 PROGRAM = "<?php\nfunction f($x) { return $x; }\necho f(1);\n?>\n"
-PROSE = "This host was moved.\nAsk the admins before you change it.\nOrder new disks when it is full.\n\nThanks, and so long.\nPS: see below\nend\n"
+PROSE = (
+    "This host was moved.\nAsk the admins before you change it.\n"
+    "Order new disks when it is full.\n\nThanks, and so long.\nPS: see below\nend\n"
+)
 SHELL = "#!/bin/sh\nset -e\ncase $1 in\nstart) apachectl start;;\nesac\n"
 LIST = "10.0.0.1\n10.0.0.2\n"
 

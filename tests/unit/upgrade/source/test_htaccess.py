@@ -38,18 +38,27 @@ A, B, C = "htdocs/.htaccess", "htdocs/a/.htaccess", "htdocs/a/b/.htaccess"
             {B, C},
         ),  # the longer path comes last
         (
-            f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n",
+            (
+                f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n"
+                "<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n"
+            ),
             {B},
         ),
         (f"{ROOT_NONE}<Directory ROOT/htdocs/*/b>\nAllowOverride All\n</Directory>\n", {C}),
         (f"{ROOT_NONE}<DirectoryMatch /a$>\nAllowOverride All\n</DirectoryMatch>\n", {B}),
         (f'{ROOT_NONE}<Directory ~ "/b$">\nAllowOverride All\n</Directory>\n', {C}),
         (
-            f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</VirtualHost>\n",
+            (
+                f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+                "</Directory>\n</VirtualHost>\n"
+            ),
             {A, B, C},
         ),
         (
-            f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</IfVersion>\n",
+            (
+                f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+                "</Directory>\n</IfVersion>\n"
+            ),
             set(),
         ),
         ("AccessFileName .acl\n", set()),

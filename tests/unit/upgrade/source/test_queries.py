@@ -31,7 +31,9 @@ def test_the_level_of_the_server(tmp_path: Path) -> None:
     found = estate(
         tmp_path,
         {
-            "conf/httpd.conf": "A x\n<IfModule y>\nB\n</IfModule>\n<VirtualHost *>\nC\n</VirtualHost>\nInclude conf/more\n",
+            "conf/httpd.conf": (
+                "A x\n<IfModule y>\nB\n</IfModule>\n<VirtualHost *>\nC\n</VirtualHost>\nInclude conf/more\n"
+            ),
             "conf/more": "D\n",
         },
     )

@@ -1,4 +1,7 @@
-"""Which virtual host both versions choose.  The cases are those of the recordings: NameVirtualHost, none, and mixtures."""
+"""Which virtual host both versions choose.
+
+The cases are those of the recordings: NameVirtualHost, none, and mixtures.
+"""
 
 from __future__ import annotations
 
