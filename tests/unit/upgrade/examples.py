@@ -16,7 +16,7 @@ from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 ROOT = "/srv/site"
-HEADINGS = ("What changes", "How to see it", "How to mend it", "How safe that is")
+HEADINGS = ("What changes", "How to see it", "How to fix it", "How safe it is")
 WORDS = {"before", "after", "unchanged"}
 FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 

@@ -70,7 +70,7 @@ def test_both_versions_are_served_where_that_is_asked(tmp_path: Path) -> None:
 
 
 def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp_path: Path) -> None:
-    # recorded: an inner section with only Satisfy drops the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
+    # recorded: an inner section with Satisfy alone drops the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
     conf = (
         "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\n"
         "Satisfy All\n</Location>\n"

@@ -62,7 +62,8 @@ def test_a_group_file_that_is_elsewhere_says_nothing(tmp_path: Path) -> None:
 
 
 def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) -> None:
-    # apache2, with the directory below the document root: Order of the directory stays in force beside a Require of the location
+    # apache2, with the directory below the document root: Order of the directory stays in force beside a
+    # Require of the location
     text = (
         "<Directory /srv/a>\nOrder allow,deny\nAllow from 10\n</Directory>\n"
         f"<Location /b>\n{USER}Order deny,allow\nAllow from all\n</Location>\n"

@@ -46,4 +46,4 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             break
 
 
-RULE = Rule("C50", "start-up-messages", "What 2.4 says when it can't start", check)
+RULE = Rule("C50", "start-up-messages", "What 2.4 logs when it cannot start", check)
