@@ -25,7 +25,10 @@ class AddressSet:
     @cached_property
     def networks(self) -> Networks:
         """The set as `Networks`, for membership tests."""
-        return Networks([network for found in self.ranges for network in _networks(found)] + list(self.holes))
+        return Networks(
+            [network for address_range in self.ranges for network in _networks(address_range)]
+            + list(self.holes)
+        )
 
     def holds(self, address: str) -> bool:
         """Return True if *address* is in the set."""
@@ -154,13 +157,13 @@ def address_set(networks: Iterable[Network]) -> AddressSet:
 
 def _joined(ranges: list[Range]) -> Iterator[Range]:
     last: Range | None = None
-    for found in sorted(ranges):
-        if last is not None and found[0] == last[0] and found[1] <= last[2] + 1:
-            last = (last[0], last[1], max(last[2], found[2]))
+    for address_range in sorted(ranges):
+        if last is not None and address_range[0] == last[0] and address_range[1] <= last[2] + 1:
+            last = (last[0], last[1], max(last[2], address_range[2]))
             continue
         if last is not None:
             yield last
-        last = found
+        last = address_range
     if last is not None:
         yield last
 

@@ -253,9 +253,9 @@ def _client(values: dict[Atom, bool]) -> ExampleClient:
 def _address(values: dict[Atom, bool]) -> tuple[str, tuple[tuple[str, bool], ...]]:
     """Return an address for *values*, and the conditions about masks with holes if no address was found."""
     sets = [a for a in values if isinstance(a, AddressSet)]
-    found = addresses(sets).get(tuple(values[a] for a in sets))
-    if found is not None:
-        return found, ()
+    address = addresses(sets).get(tuple(values[a] for a in sets))
+    if address is not None:
+        return address, ()
     plain = [a for a in sets if not a.holes]
     questions = tuple(
         (f"in {len(a.holes)} networks with gaps in their masks", values[a]) for a in sets if a.holes

@@ -95,8 +95,8 @@ class AccessDecision:
 
     def atoms(self) -> list[Atom]:
         """Return the atoms that the decision depends on."""
-        found = dict.fromkeys(atom for function in self.when.values() for atom in self.space.atoms(function))
-        return list(found)
+        atoms = dict.fromkeys(atom for function in self.when.values() for atom in self.space.atoms(function))
+        return list(atoms)
 
     def __repr__(self) -> str:
         return f"<Decision {self.name} on {len(self.atoms())} atoms>"

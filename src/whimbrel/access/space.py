@@ -57,6 +57,6 @@ class Space:
     def any_of(self, functions: Iterable[Function]) -> Function:
         """Return the condition that one of *functions* holds."""
         result = self.false
-        for function in sorted(functions, key=lambda one: one.level, reverse=True):
+        for function in sorted(functions, key=lambda node: node.level, reverse=True):
             result = function | result  # diagrams grow at their root
         return result

@@ -64,7 +64,8 @@ def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the sections that keep Satisfy Any."""
     for section, written in analyze_access(tree).plans.items():
         if any(
-            one.name == "satisfy" and one.args.lower() == "any" for one in flatten_directives(written.control)
+            line.name == "satisfy" and line.args.lower() == "any"
+            for line in flatten_directives(written.control)
         ):
             yield _note(
                 "X13",
@@ -105,9 +106,9 @@ def loopback(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         entries = [
             word.lower()
-            for one in flatten_directives(analysis.decisions.lines[section])
-            if one.name == "allow"
-            for word in split_args(one.args)[1:]
+            for line in flatten_directives(analysis.decisions.lines[section])
+            if line.name == "allow"
+            for word in split_args(line.args)[1:]
         ]
         if _LOOPBACK.intersection(entries):
             yield _note(
@@ -170,9 +171,9 @@ def by_environment(tree: ConfigTree) -> Iterator[Finding]:
     for section in analysis.plans:
         if any(
             word.lower().startswith("env=")
-            for one in flatten_directives(analysis.decisions.lines[section])
-            if one.name in ("allow", "deny")
-            for word in split_args(one.args)
+            for line in flatten_directives(analysis.decisions.lines[section])
+            if line.name in ("allow", "deny")
+            for word in split_args(line.args)
         ):
             yield _note(
                 "X21",

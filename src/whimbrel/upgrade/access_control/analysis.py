@@ -95,12 +95,12 @@ class AccessAnalysis:
     def _is_unchanged(self, unit: AccessSection) -> bool:
         """Return True if the section keeps its own lines under each combination of its conditions."""
         first = self.equivalents.get(unit, (unit,))[0]
-        own = self.decisions.control_lines
+        control_lines = self.decisions.control_lines
         gone = any(line.name in self.decisions.removed_names for line in self.decisions.lines[unit])
         return not gone and all(
-            self.solved[one].replacement == Replacement(own[one])
-            for one in self.variants.of[first].values()
-            if one in self.solved
+            self.solved[variant].replacement == Replacement(control_lines[variant])
+            for variant in self.variants.of[first].values()
+            if variant in self.solved
         )
 
     def chains_ending_at(self, section: AccessSection) -> list[Chain]:
@@ -205,12 +205,12 @@ def outermost(statement: Statement) -> Statement:
     return statement
 
 
-def _first_section(found: Inventory) -> Statement | None:
+def _first_section(inventory: Inventory) -> Statement | None:
     """Return the outermost statement around the first section about access outside of .htaccess files."""
     return min(
         (
             outermost(unit.statement)
-            for unit in found.sections
+            for unit in inventory.sections
             if unit.statement is not None and not unit.in_htaccess
         ),
         key=lambda statement: statement.node.start,
@@ -257,7 +257,7 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
 
 
 def _settled(
-    tree: ConfigTree, found: Inventory, twins: dict[Statement, EquivalentHost]
+    tree: ConfigTree, inventory: Inventory, twins: dict[Statement, EquivalentHost]
 ) -> AccessAnalysis | None:
     """Analyze all sections.
 
@@ -265,22 +265,24 @@ def _settled(
     that fails too, it keeps its text.
     """
     like = {
-        own: (first, equivalent)
+        equivalent_section: (first, equivalent)
         for equivalent in twins.values()
-        for first, own in equivalent.sections.items()
+        for first, equivalent_section in equivalent.sections.items()
     }
     bounds = Bounds()
-    every = unmapped(tree, found, find_chains(tree.root, found, bounds, twins, tree.report_progress), bounds)
-    first_of = {own: first for own, (first, _) in like.items()}
+    every = unmapped(
+        tree, inventory, find_chains(tree.root, inventory, bounds, twins, tree.report_progress), bounds
+    )
+    first_of = {equivalent_section: first for equivalent_section, (first, _) in like.items()}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
     failed: Left = {}
     while True:
         if everything:
-            staying = dict.fromkeys(found.sections, "")
+            staying = dict.fromkeys(inventory.sections, "")
         else:
-            staying = left(tree, found.sections, every, first_of, failed)
-        analysis = _analyze(tree, found, every, staying, split, like, bounds)
+            staying = left(tree, inventory.sections, every, first_of, failed)
+        analysis = _analyze(tree, inventory, every, staying, split, like, bounds)
         wrong = dict.fromkeys(_divided(analysis) & split, SPLIT)
         more = _divided(analysis) - split
         if not (wrong or more):
@@ -365,8 +367,8 @@ def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection,
     form = variants.joined(unit, lambda variant: solved.get(variant, nothing).replacement)
     return SectionPlan(
         form,
-        [one for part in parts for one in part.failing],
-        [one for part in parts for one in part.possible],
+        [entry for part in parts for entry in part.failing],
+        [entry for part in parts for entry in part.possible],
     )
 
 
@@ -376,19 +378,19 @@ def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]
     written = analysis.plans
     for equivalent in twins.values():
         groups.setdefault(equivalent.first, []).append(equivalent)
-    for unit, one in written.items():
-        if unit.server is None and any(repeat.holder.server in groups for repeat in one.replacement.repeats):
+    for unit, plan in written.items():
+        if unit.server is None and any(repeat.holder.server in groups for repeat in plan.replacement.repeats):
             if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
                 return False  # URLs do not distinguish hosts
             repeats = tuple(
-                more for repeat in one.replacement.repeats for more in _for_all(repeat, unit, groups)
+                more for repeat in plan.replacement.repeats for more in _for_all(repeat, unit, groups)
             )
             written[unit] = SectionPlan(
-                Replacement(one.replacement.control, repeats), one.failing, one.possible
+                Replacement(plan.replacement.control, repeats), plan.failing, plan.possible
             )
-    for own, (first, equivalent) in analysis.equivalents.items():
+    for equivalent_section, (first, equivalent) in analysis.equivalents.items():
         if first in written:
-            written[own] = _equivalent_plan(written[first], equivalent)
+            written[equivalent_section] = _equivalent_plan(written[first], equivalent)
     return True
 
 

@@ -80,10 +80,10 @@ def _edits(
 
 
 def _contained(around: Around, lines: list[AccessLine]) -> AccessLine:
-    found = tuple(lines)
+    contained = tuple(lines)
     for literal in reversed(around):
-        found = (literal.around(found),)
-    return found[0]
+        contained = (literal.around(contained),)
+    return contained[0]
 
 
 def _placed(lines: Iterable[AccessLine], around: Around = ()) -> Iterator[tuple[Around, AccessLine]]:

@@ -115,7 +115,7 @@ class DecisionCache:
         if any(line.name == "authmerging" for layer in layers for line in layer.lines):
             groups = groups[:1]
         replaced: set[str] = set()
-        found: list[AccessLayer] = []
+        shortened: list[AccessLayer] = []
         for layer in reversed(layers):
             left = tuple(line for line in layer.lines if line.name not in replaced)
             left_names = {line.name for line in left}
@@ -125,8 +125,8 @@ class DecisionCache:
             if len(left) < len(layer.lines):
                 layer = self.layer(layer.kind, layer.in_htaccess, left)
             if left:
-                found.append(layer)
-        return tuple(reversed(found))
+                shortened.append(layer)
+        return tuple(reversed(shortened))
 
     def _is_sound(self, version: str, layer: AccessLayer) -> bool:
         key = (version, id(layer))

@@ -314,7 +314,7 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
 
 def _is_refused(lines: Lines) -> bool:
     """Return True if an Order line contains a blank after its comma."""
-    return any(one.name == "order" and len(one.args.split()) > 1 for one in flatten_directives(lines))
+    return any(line.name == "order" and len(line.args.split()) > 1 for line in flatten_directives(lines))
 
 
 def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Finding:
@@ -440,14 +440,16 @@ def _without_effect(lines: Lines, after: Lines) -> list[str]:
     """Return the groups and users of Require lines that the new text omits: in 2.2 the first module never
     left the decision to theirs."""
     left = {
-        one.args.split()[0].lower().rpartition("-")[2]
-        for one in flatten_directives(after)
-        if one.name == "require" and one.args.split()
+        line.args.split()[0].lower().rpartition("-")[2]
+        for line in flatten_directives(after)
+        if line.name == "require" and line.args.split()
     }
     gone = [
-        one.args
-        for one in flatten_directives(lines)
-        if one.name == "require" and one.args.split()[:1] and one.args.split()[0].lower() in ("group", "user")
+        line.args
+        for line in flatten_directives(lines)
+        if line.name == "require"
+        and line.args.split()[:1]
+        and line.args.split()[0].lower() in ("group", "user")
     ]
     return [args for args in gone if args.split()[0].lower() not in left]
 

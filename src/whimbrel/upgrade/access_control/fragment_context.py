@@ -46,7 +46,7 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
     return tree.context is not InputContext.SERVER or unit.file.role is Role.FRAGMENT
 
 
-def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:
+def unmapped(tree: ConfigTree, inventory: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:
     """Return *chains*, and for fragments without DocumentRoot the chains in which a <Location> applies to the
     directories of its file.
 
@@ -55,7 +55,11 @@ def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bo
     by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
-        if is_loose(tree, last) and not last.in_htaccess and found.server_key(last.server) not in found.roots:
+        if (
+            is_loose(tree, last)
+            and not last.in_htaccess
+            and inventory.server_key(last.server) not in inventory.roots
+        ):
             kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
@@ -76,9 +80,9 @@ def unmapped(tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bo
 
 def surrounded(tree: ConfigTree, chains: Iterable[Chain], area: AccessSection) -> list[Chain]:
     """Return *chains*, and a copy of each chain of a fragment below *area*; certain ones first."""
-    found = list(chains)
-    for chain in list(found):
+    all_chains = list(chains)
+    for chain in list(all_chains):
         if any(is_loose(tree, unit) for unit in chain.sections):
             given = ", ".join(filter(None, (chain.given, "below an area that asks for a password")))
-            found.append(replace(chain, sections=(area, *chain.sections), given=given))
-    return sorted(found, key=lambda chain: not chain.is_certain)
+            all_chains.append(replace(chain, sections=(area, *chain.sections), given=given))
+    return sorted(all_chains, key=lambda chain: not chain.is_certain)

@@ -31,8 +31,8 @@ _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}
 
 def implied(sections: Iterable[Iterable[AccessLine]]) -> list[str]:
     """Return the short names of the modules, those about users before those about groups."""
-    found = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
-    return sorted(found, key=lambda name: name.startswith("authz_"))
+    modules = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
+    return sorted(modules, key=lambda name: name.startswith("authz_"))
 
 
 def _of(line: AccessLine) -> Iterator[str]:

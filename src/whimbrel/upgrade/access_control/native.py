@@ -54,7 +54,7 @@ it."""
 
 def needs_alias(lines: Sequence[AccessLine]) -> bool:
     """Return True if one of *lines* uses the alias."""
-    return any(one.args == ERROR_500.text for one in flatten_directives(lines))
+    return any(line.args == ERROR_500.text for line in flatten_directives(lines))
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,10 +175,10 @@ class Proposals:
             return
         replacement: Replacement | None = None
         for holder, chains in groups:
-            found = self._for_group(section, holder, chains, replacement, replacements)
-            if found is None:
+            candidate = self._for_group(section, holder, chains, replacement, replacements)
+            if candidate is None:
                 return
-            replacement = found
+            replacement = candidate
         if replacement is not None and replacement.repeats:
             yield replacement
 

@@ -27,7 +27,7 @@ def disagreeing(
         for statement in (*unit.lines, *([unit.statement] if unit.statement is not None else [])):
             if statement.included_from is not None:
                 shared.setdefault(_key(statement), {})[unit] = None
-    found: set[AccessSection] = set()
+    contradicting: set[AccessSection] = set()
     known: dict[AccessSection, frozenset[FileEdit]] = {}
     for (path, _), units in shared.items():
         if len(units) > 1:
@@ -35,8 +35,8 @@ def disagreeing(
                 if unit not in known:
                     known[unit] = frozenset(edits_of(unit)) if unit in written else frozenset()
             if len({frozenset(edit for edit in known[unit] if edit.path == path) for unit in units}) > 1:
-                found.update(unit for unit in units if unit in written)
-    return found
+                contradicting.update(unit for unit in units if unit in written)
+    return contradicting
 
 
 def _key(statement: Statement) -> Key:

@@ -57,7 +57,7 @@ def left(
     *failed* are sections for which no text was found, with the reason; *like* maps sections to the equivalent
     section of the first host.
     """
-    found: Left = {}
+    unchanged: Left = {}
     surely = {
         unit
         for unit in units
@@ -73,15 +73,15 @@ def left(
         dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE)
     )
     spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
-    found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
-    found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
-    found.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
-    found.update(reasons)
+    unchanged.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
+    unchanged.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
+    unchanged.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
+    unchanged.update(reasons)
     for unit in units:
-        if unit.outer is not None and unit.outer in found and unit not in found:
-            found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
-    found.update({unit: found[first] for unit, first in like.items() if first in found})
-    return found
+        if unit.outer is not None and unit.outer in unchanged and unit not in unchanged:
+            unchanged[unit] = NEIGHBOUR if unchanged[unit.outer] else CARRIED
+    unchanged.update({unit: unchanged[first] for unit, first in like.items() if first in unchanged})
+    return unchanged
 
 
 def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
@@ -105,31 +105,33 @@ def _may_hold(area: AccessSection, directory: str) -> bool:
 
 def _neighbours(start: Iterable[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
     """Return *start* and all sections that share a chain with one of the result."""
-    found = set(start)
+    neighbours = set(start)
     before = -1
-    while found and len(found) != before:
-        before = len(found)
+    while neighbours and len(neighbours) != before:
+        before = len(neighbours)
         for chain in chains:
-            if not found.isdisjoint(chain.sections):
-                found.update(chain.sections)
-    return found
+            if not neighbours.isdisjoint(chain.sections):
+                neighbours.update(chain.sections)
+    return neighbours
 
 
 def _behind(start: set[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
     """Return *start* and the sections that are merged only behind one of the result: their decisions cannot
     be compared."""
-    found = set(start)
+    behind = set(start)
     before = -1
-    while found and len(found) != before:
-        before = len(found)
+    while behind and len(behind) != before:
+        before = len(behind)
         free: set[AccessSection] = set()
         bound: set[AccessSection] = set()
         for chain in chains:
-            first = next((at for at, unit in enumerate(chain.sections) if unit in found), len(chain.sections))
+            first = next(
+                (at for at, unit in enumerate(chain.sections) if unit in behind), len(chain.sections)
+            )
             free.update(chain.sections[:first])
             bound.update(chain.sections[first:])
-        found |= bound - free
-    return found
+        behind |= bound - free
+    return behind
 
 
 def _serves_both(unit: AccessSection) -> bool:

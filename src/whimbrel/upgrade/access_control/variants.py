@@ -168,24 +168,24 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
 
 def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[Condition, None]]:
     """Return the conditions that decide whether a section is read, and which of its lines."""
-    own = {
+    conditions = {
         unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices])
         for unit in units
     }
-    for unit in own:
+    for unit in conditions:
         for outer in _outer(unit):
             if unit.in_htaccess:
-                own[outer].update(own[unit])  # one refused line refuses the whole file
-    return own
+                conditions[outer].update(conditions[unit])  # one refused line refuses the whole file
+    return conditions
 
 
 def crowded(units: Iterable[AccessSection], chains: Iterable[Chain]) -> frozenset[AccessSection]:
     """Return the sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
-    own = own_conditions(units)
+    conditions = own_conditions(units)
     return frozenset(
         unit
         for chain in chains
-        if len({one for unit in chain.sections for one in own[unit]}) > MAX_CONDITIONS
+        if len({condition for unit in chain.sections for condition in conditions[unit]}) > MAX_CONDITIONS
         for unit in chain.sections
     )
 
@@ -200,15 +200,15 @@ def _outer(unit: AccessSection) -> Iterator[AccessSection]:
 def _dependencies(
     units: Sequence[AccessSection], chains: Sequence[Chain], split: Collection[AccessSection]
 ) -> dict[AccessSection, tuple[Condition, ...]]:
-    own = own_conditions(units)
-    found = {unit: dict(conditions) for unit, conditions in own.items()}
+    by_section = own_conditions(units)
+    dependencies = {unit: dict(conditions) for unit, conditions in by_section.items()}
     for unit in units:
         for outer in _outer(unit):
-            found[unit].update(own[outer])
+            dependencies[unit].update(by_section[outer])
     for chain in chains:
         so_far: dict[Condition, None] = {}
         for unit in chain.sections:
-            so_far.update(own[unit])
-            if unit in split and len(so_far.keys() | found[unit].keys()) <= MAX_CONDITIONS:
-                found[unit].update(so_far)
-    return {unit: tuple(conditions) for unit, conditions in found.items()}
+            so_far.update(by_section[unit])
+            if unit in split and len(so_far.keys() | dependencies[unit].keys()) <= MAX_CONDITIONS:
+                dependencies[unit].update(so_far)
+    return {unit: tuple(conditions) for unit, conditions in dependencies.items()}

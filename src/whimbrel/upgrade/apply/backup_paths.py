@@ -40,11 +40,12 @@ def read_by_includes(tree: ConfigTree) -> IsRead:
     likely = {directory for directory in directories if INCLUDED.search(os.path.basename(directory))}
 
     def is_read(path: str) -> bool:
-        own = _real(path)
-        if any(own.startswith(f"{directory}/") for directory in likely):
+        real_path = _real(path)
+        if any(real_path.startswith(f"{directory}/") for directory in likely):
             return True
         return any(
-            _matches(pattern, own) if wild else own.startswith(f"{pattern}/") for pattern, wild in patterns
+            _matches(pattern, real_path) if wild else real_path.startswith(f"{pattern}/")
+            for pattern, wild in patterns
         )
 
     return is_read

@@ -289,7 +289,9 @@ def _check(target: str) -> None:
 def _free_name(name: str) -> str:
     """Return *name*, with a number if another file has it."""
     numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-    return next(one for one in chain((name,), numbers) if not os.path.lexists(to_bytes(one)))
+    return next(
+        candidate for candidate in chain((name,), numbers) if not os.path.lexists(to_bytes(candidate))
+    )
 
 
 def _back_up(entry: JournalEntry) -> None:

@@ -91,16 +91,18 @@ def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
     A rule checks the text as the other rules leave it, so no finding repeats what another one fixes.
     """
     rules, of_messages = wanted.rules(), rules_of("messages")
-    found = [
+    all_findings = [
         finding
         for rule in rules
         if rule in of_messages
         for finding in rule.check(tree)
         if not is_suppressed(finding, tree)
     ]
-    found += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
+    all_findings += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
     unique = {
-        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.selects(f.rule)
+        (f.rule, f.place.path, f.place.line, f.message): f
+        for f in reversed(all_findings)
+        if wanted.selects(f.rule)
     }
     order = {path: at for at, path in enumerate(tree.files)}
     findings = sorted(

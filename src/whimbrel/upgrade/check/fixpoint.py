@@ -158,8 +158,8 @@ class _Fixpoint:
 
     def _new(self, finding: Finding) -> tuple[str, ...]:
         by_file: dict[str, list[Edit]] = {}
-        for one in dict.fromkeys(finding.edits):
-            by_file.setdefault(one.path, []).append(one.edit)
+        for file_edit in dict.fromkeys(finding.edits):
+            by_file.setdefault(file_edit.path, []).append(file_edit.edit)
         return tuple(
             line
             for path, edits in by_file.items()

@@ -89,14 +89,14 @@ def explain(query: str) -> list[Explanation]:
 def suggestions(query: str) -> list[str]:
     """Return names similar to *query*, the most similar first."""
     names = {name.lower(): name for name in _names()}
-    return [names[one] for one in get_close_matches(query.strip().lower(), names, 5, 0.7)]
+    return [names[match] for match in get_close_matches(query.strip().lower(), names, 5, 0.7)]
 
 
 def search(word: str) -> list[tuple[str, str]]:
     """Return rows and codes with one line each, restricted to those that contain *word*,
     documents included."""
     wanted = word.lower()
-    found = [
+    entries = [
         (rule.number, rule.title)
         for rule in all_rules()
         if wanted in f"{rule.number} {rule.title} {document(rule)}".lower()
@@ -105,8 +105,8 @@ def search(word: str) -> list[tuple[str, str]]:
         code: " ".join((code.code, code.module, code.meaning, code.advice)).lower()
         for code in codes().values()
     }
-    found += [(code.code, code.meaning) for code, text in texts.items() if wanted in text]
-    return found
+    entries += [(code.code, code.meaning) for code, text in texts.items() if wanted in text]
+    return entries
 
 
 # tables ------------------------------------------------------------------------------------------
@@ -221,26 +221,26 @@ def _message(query: str) -> list[Explanation]:
 def directive(name: str) -> list[Explanation]:
     """Return the explanation of the directive or section *name* in both versions; [] if neither has it."""
     base_name = name.strip().lstrip("<").rstrip(">").lower()
-    found = [
+    entries = [
         (version, row)
         for version in VERSIONS
         for row in catalogue(version).find(base_name) or catalogue(version).find(f"<{base_name}")
     ]
-    if not found:
+    if not entries:
         return []
-    spelled = found[-1][1].name
+    spelled = entries[-1][1].name
     parts = [
         f"# {spelled}",
         *(
             line
             for version in VERSIONS
-            for line in _in_version(version, [row for v, row in found if v == version])
+            for line in _in_version(version, [row for v, row in entries if v == version])
         ),
     ]
     rows = _rows_naming(spelled.lstrip("<"))
     return [
         Explanation(
-            "directive", spelled, found[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows
+            "directive", spelled, entries[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows
         )
     ]
 
@@ -259,11 +259,11 @@ def _in_version(version: str, rows: list[DirectiveEntry]) -> Iterator[str]:
 
 def contexts(row: DirectiveEntry) -> list[str]:
     """Return the contexts of a directive, in the manual's words."""
-    found = []
+    names = []
     if row.where & WHERE["RSRC_CONF"]:
-        found.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
+        names.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
     if row.where & (WHERE["ACCESS_CONF"] | WHERE["OR_ALL"]):
-        found.append("sections")
+        names.append("sections")
     words = {
         "OR_LIMIT": "Limit",
         "OR_OPTIONS": "Options",
@@ -273,8 +273,8 @@ def contexts(row: DirectiveEntry) -> list[str]:
     }
     overrides = [word for name, word in words.items() if row.where & WHERE[name]]
     if overrides and "HTACCESS" not in row.forbidden_in:
-        found.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
-    return found or ["sections"]
+        names.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
+    return names or ["sections"]
 
 
 def module(name: str) -> list[Explanation]:
@@ -288,12 +288,12 @@ def module(name: str) -> list[Explanation]:
         .removesuffix("_module")
         .removeprefix("mod_")
     )
-    found = {version: _module_row(version, base) for version in VERSIONS}
-    row = found["2.4"] or found["2.2"]
+    row_of = {version: _module_row(version, base) for version in VERSIONS}
+    row = row_of["2.4"] or row_of["2.2"]
     if row is None:
         return []
     parts = [f"# {row.file}"]
-    for version, module_row in found.items():
+    for version, module_row in row_of.items():
         parts += [
             "",
             f"## httpd {version}",

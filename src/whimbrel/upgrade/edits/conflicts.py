@@ -64,7 +64,7 @@ def _until(taken: list[ByteRange], at: int, end: int) -> Iterable[ByteRange]:
 
 def is_consistent(group: Iterable[FileEdit]) -> bool:
     """Return True if no edit of *group* conflicts with another one of it."""
-    ordered = sorted(group, key=lambda one: (one.path, one.edit.start, one.edit.end))
+    ordered = sorted(group, key=lambda edit: (edit.path, edit.edit.start, edit.edit.end))
     pairs = zip(ordered, ordered[1:], strict=False)
     return not any(a.path == b.path and a.edit.clashes(b.edit) for a, b in pairs)
 
@@ -79,7 +79,7 @@ def resolve_conflicts(findings: list[Finding], paths: Iterable[str]) -> list[Fin
     wanted: dict[tuple[str, str, int], dict[SourceLocation | None, set[frozenset[FileEdit]]]] = {}
     for finding in findings:
         if finding.edits:
-            own_edits = frozenset(one for one in finding.edits if one.path == finding.place.path)
+            own_edits = frozenset(edit for edit in finding.edits if edit.path == finding.place.path)
             by_inclusion = wanted.setdefault(_line_key(finding), {})
             by_inclusion.setdefault(finding.place.included_from, set()).add(own_edits)
     return [_resolved(finding, known_paths, wanted.get(_line_key(finding), {})) for finding in findings]
@@ -96,7 +96,7 @@ def _resolved(
         return finding
     if finding.safety is Safety.MANUAL:
         return replace(finding, edits=())
-    if any(one.path not in known_paths for one in finding.edits):
+    if any(edit.path not in known_paths for edit in finding.edits):
         return to_manual(finding, "this text cannot be edited here")
     if len({frozenset(edits) for edits in inclusions.values()}) > 1:
         return to_manual(
@@ -143,10 +143,10 @@ def _lines_of(data: bytes, edit: Edit) -> bytes:
 
 
 def _by_file(edits: Iterable[FileEdit]) -> dict[str, list[Edit]]:
-    found: dict[str, list[Edit]] = {}
-    for one in edits:
-        found.setdefault(one.path, []).append(one.edit)
-    return found
+    by_file: dict[str, list[Edit]] = {}
+    for file_edit in edits:
+        by_file.setdefault(file_edit.path, []).append(file_edit.edit)
+    return by_file
 
 
 def to_manual(finding: Finding, reason: str) -> Finding:

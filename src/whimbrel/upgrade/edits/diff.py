@@ -43,7 +43,7 @@ def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMa
 
 def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
     """Return the lines that *edits* add to *old*, without indentation."""
-    found: list[str] = []
+    added: list[str] = []
     for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
         start = old.rfind(b"\n", 0, group[0].start) + 1
         end = old.find(b"\n", max(edit.end for edit in group))
@@ -52,8 +52,8 @@ def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
         moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
         after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
         for kind, _a1, _a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-            found += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
-    return tuple(found)
+            added += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
+    return tuple(added)
 
 
 def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:

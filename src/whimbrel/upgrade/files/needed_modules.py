@@ -298,7 +298,7 @@ class _NeedSearch:
             yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` stores its entries there", line)
 
     def _balancer(self, line: Statement) -> Iterator[NeededModule]:
-        methods = [found.lower() for found in _LBMETHOD.findall(line.args)]
+        methods = [name.lower() for name in _LBMETHOD.findall(line.args)]
         for method in methods:
             identifier = f"lbmethod_{method}_module"
             if self.catalogue_24.module(identifier) is not None:

@@ -51,7 +51,7 @@ def _insert_after(
     tree: ConfigTree, line: Statement, later: Statement, module: str, wanted: str
 ) -> tuple[FileEdit, ...]:
     """Insert the level below *later*; a module that is not loaded there would stop the start."""
-    around = {id(one) for one in branches_of(later)}
-    guarded = any(id(one) not in around for one in branches_of(line))
+    around = {id(branch) for branch in branches_of(later)}
+    guarded = any(id(branch) not in around for branch in branches_of(line))
     lines = [f"<IfModule mod_{module}.c>", f"    {wanted}", "</IfModule>"] if guarded else [wanted]
     return insert_below(tree, later, lines)

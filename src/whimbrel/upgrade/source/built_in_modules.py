@@ -134,11 +134,11 @@ def _distribution(tree: ConfigTree, lines: list[Statement]) -> Distribution | No
         *_module_paths(lines),
     ]
     data = [file.document.bytes.lower() for file in tree.files.values() if file.role is Role.MAIN][:1]
-    for one in DISTRIBUTIONS:
-        if any(path in text for path in one.paths for text in paths) or any(
-            word in text for word in one.words for text in data
+    for distribution in DISTRIBUTIONS:
+        if any(path in text for path in distribution.paths for text in paths) or any(
+            word in text for word in distribution.words for text in data
         ):
-            return one
+            return distribution
     return None
 
 
@@ -163,7 +163,7 @@ def configured(text: str) -> frozenset[str]:
         row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier
         for row in catalogue("2.2").modules
     }
-    found: set[str] = set(DEFAULT)
+    modules: set[str] = set(DEFAULT)
     shared: set[str] = set()
     for line in text.splitlines():
         option = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
@@ -177,9 +177,9 @@ def configured(text: str) -> frozenset[str]:
                 if set(words) & set(_ALL)
                 else {names[word] for word in words if word in names}
             )
-            (shared if name == "mods-shared" else found).update(given)
+            (shared if name == "mods-shared" else modules).update(given)
         elif name in names and verb == "disable":
-            found.discard(names[name])
+            modules.discard(names[name])
         elif name in names and verb == "enable":
-            (shared if value == "shared" else found).add(names[name])
-    return frozenset(found - shared)
+            (shared if value == "shared" else modules).add(names[name])
+    return frozenset(modules - shared)

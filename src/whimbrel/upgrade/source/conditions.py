@@ -109,17 +109,17 @@ def branches_between(statement: Statement, outer: Statement | None) -> Iterator[
 
 def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ...]:
     """Return the open conditions of *statement* within *outer*, outermost first."""
-    found = [
+    inner_first = [
         literal_of(branch)
         for branch in branches_between(statement, outer)
         if branch.taken[0] is None and branch.name != "<ifversion"
     ]
-    return tuple(reversed(found))
+    return tuple(reversed(inner_first))
 
 
-def is_contradictory(found: tuple[Literal, ...]) -> bool:
-    """Return True if no values satisfy all of *found*: the statement is never read."""
-    return len({literal.condition for literal in found}) < len(set(found))
+def is_contradictory(conditions: tuple[Literal, ...]) -> bool:
+    """Return True if no values satisfy all of *conditions*: the statement is never read."""
+    return len({literal.condition for literal in conditions}) < len(set(conditions))
 
 
 def is_open(statement: Statement) -> bool:

@@ -96,11 +96,11 @@ class Statement:
 
     def words(self) -> list[str]:
         """Return the arguments as words, split as httpd does."""
-        found, at = [], 0
+        words, at = [], 0
         while at < len(self.args):
             word, at = getword(self.args, at)
-            found.append(word)
-        return found
+            words.append(word)
+        return words
 
     def enclosing(self, *names: str) -> Iterator[Statement]:
         """Yield the enclosing sections, innermost first, without Include lines; with *names*, only sections

@@ -41,5 +41,7 @@ def _names(nodes: Iterable[Node]) -> Iterator[str]:
 @cache
 def _is_plausible(name: str) -> bool:
     low = name.lower()
-    known = any(catalogue(version).find(one) for version in ("2.2", "2.4") for one in (low, f"<{low}"))
+    known = any(
+        catalogue(version).find(spelling) for version in ("2.2", "2.4") for spelling in (low, f"<{low}")
+    )
     return known or CAMEL_CASE.fullmatch(name) is not None

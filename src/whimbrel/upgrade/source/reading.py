@@ -149,16 +149,16 @@ def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> Confi
 
     They decide about branches, so the configuration is read again if there are any.
     """
-    found = built_in_modules(reading.tree, sources.built_in)
-    if not found.modules:
-        reading.tree.built_in = found
+    built_in = built_in_modules(reading.tree, sources.built_in)
+    if not built_in.modules:
+        reading.tree.built_in = built_in
         return reading
     parsed = {
         **reading.overlay.parsed,
         **{real_path(path): file.document for path, file in reading.tree.files.items()},
     }
     reading = ConfigTreeReader(
-        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, found
+        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, built_in
     )
     reading.configuration()
     return reading

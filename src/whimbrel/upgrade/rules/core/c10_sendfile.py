@@ -12,11 +12,11 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield a finding for a configuration without EnableSendfile."""
-    own = main_statements(tree)
-    if own and not is_24_config(tree) and not any(tree.named("enablesendfile")):
+    statements = main_statements(tree)
+    if statements and not is_24_config(tree) and not any(tree.named("enablesendfile")):
         yield Finding(
             "C10",
-            own[0].place,
+            statements[0].place,
             "EnableSendfile is Off unless set; in 2.2 it was On. The responses are the same",
             ("write EnableSendfile On if the files are on a local file system and sendfile is faster there"),
             Risk.COSMETIC,

@@ -14,11 +14,11 @@ from whimbrel.upgrade.source.queries import main_statements
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield every module that is used without being loaded, and a finding if the modules in the 2.2 binary
     are assumed."""
-    own = main_statements(tree)
-    if own and tree.built_in.assumed:
+    statements = main_statements(tree)
+    if statements and tree.built_in.assumed:
         yield Finding(
             "C04",
-            own[0].place,
+            statements[0].place,
             (
                 "the text does not show which modules the 2.2 binary has compiled in: "
                 f"{tree.built_in.origin} is assumed"

@@ -71,7 +71,7 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the first line of each file with a directive of a module whose successor often has
     no directives."""
     seen: set[tuple[str, str]] = set()
-    for name, product in [*((one, "php") for one in PHP), ("assignuserid", "itk")]:
+    for name, product in [*((php_name, "php") for php_name in PHP), ("assignuserid", "itk")]:
         for line in tree.named(name):
             known = fate(product)
             if known is not None and (line.file.path, product) not in seen:

@@ -65,10 +65,10 @@ class SubstitutionPiece:
 def pieces(text: str) -> Iterator[SubstitutionPiece]:
     """Yield the pieces of a substitution or test string, in order."""
     at = 0
-    while found := _PIECE.search(text, at):
-        if found.start() > at:
-            yield SubstitutionPiece("text", text[at : found.start()])
-        piece, at = found[0], found.end()
+    while match := _PIECE.search(text, at):
+        if match.start() > at:
+            yield SubstitutionPiece("text", text[at : match.start()])
+        piece, at = match[0], match.end()
         if piece[0] == "\\":
             yield SubstitutionPiece("text", piece[1:])
         elif piece == "${":

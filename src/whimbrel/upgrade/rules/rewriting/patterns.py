@@ -17,25 +17,25 @@ def group_text(pattern: str, number: int) -> str | None:
     # the number of each open group, 0 for groups that do not capture, and the offset of its text
     open_groups: list[tuple[int, int]] = []
     count = 0
-    for found in _ATOM.finditer(pattern):
-        atom = found[0]
+    for match in _ATOM.finditer(pattern):
+        atom = match[0]
         if atom == "(?":
-            if pattern[found.end() : found.end() + 1] in ("P", "<", "'", "|"):
+            if pattern[match.end() : match.end() + 1] in ("P", "<", "'", "|"):
                 return None
-            open_groups.append((0, found.end()))
+            open_groups.append((0, match.end()))
         elif atom == "(":
             count += 1
-            open_groups.append((count, found.end()))
+            open_groups.append((count, match.end()))
         elif atom == ")" and open_groups:
             group, start = open_groups.pop()
             if group == number:
-                return pattern[start : found.start()]
+                return pattern[start : match.start()]
     return ""
 
 
 def can_match(text: str | None, char: str) -> bool:
     """Return True if a match of *text* (None for anything) may contain *char*."""
-    return text is None or any(_atom_can(found, char) for found in _ATOM.findall(text))
+    return text is None or any(_atom_can(atom, char) for atom in _ATOM.findall(text))
 
 
 def _atom_can(atom: str, char: str) -> bool:

@@ -145,7 +145,7 @@ def _edits(tree: ConfigTree, rule: RewriteLine, flags: list[str], variable: str)
 def _maps(tree: ConfigTree) -> dict[str, str]:
     """Return the types of the maps by name: ``txt``, ``int:escape``."""
     words = (line.words() for line in tree.named("rewritemap"))
-    return {found[0]: _type(found[1].lower()) for found in words if len(found) > 1}
+    return {args[0]: _type(args[1].lower()) for args in words if len(args) > 1}
 
 
 def _type(source: str) -> str:

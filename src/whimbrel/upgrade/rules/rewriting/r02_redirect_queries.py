@@ -20,11 +20,11 @@ _EMPTY: Final = ("!.", "!.+", '=""')
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
     """Yield the first redirect of each file that copies the query; the message counts them."""
-    found: dict[str, list[RewriteLine]] = {}
+    by_file: dict[str, list[RewriteLine]] = {}
     for rule in rewrite_rules(tree):
         if rule.substitutes and rule.redirects and not rule.has("ne", "noescape") and _hands_on(rule):
-            found.setdefault(rule.line.file.path, []).append(rule)
-    for lines in found.values():
+            by_file.setdefault(rule.line.file.path, []).append(rule)
+    for lines in by_file.values():
         more = f" ({len(lines)} rules in this file)" if len(lines) > 1 else ""
         yield Finding(
             "R02",
