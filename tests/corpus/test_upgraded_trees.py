@@ -30,7 +30,7 @@ from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
-WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
+OPTION_SETS = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
 HERE_ALONE = re.compile(
@@ -97,18 +97,20 @@ def of_this_machine(text: str, where: Path) -> bool:
 
 
 @needs_apache
-@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+@pytest.mark.parametrize("upgrade_options", OPTION_SETS, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_an_upgraded_tree_starts(
-    name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path
+    name: str, root: Path, main: str, upgrade_options: UpgradeOptions, tmp_path: Path
 ) -> None:
     where = laid_out(root, main, tmp_path)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    estate = read_config_tree(Sources(options=options), wishes)
+    config_tree = read_config_tree(Sources(options=options), upgrade_options)
     mpm = (
-        ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []
+        ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"]
+        if is_windows(config_tree)
+        else []
     )  # compiled in there
-    for path, data in upgrade(estate).files.items():
+    for path, data in upgrade(config_tree).files.items():
         Path(to_bytes(path).decode()).resolve().write_bytes(data)
     for path in where.rglob("*"):
         if path.is_file() and not path.is_symlink():

@@ -34,16 +34,16 @@ ABOUT_SECTIONS = {rule.number for rule in rules_of("access")} - {"C46"}
 def marks(sources: Sources) -> tuple[int, list[Finding]]:
     """The number of sections and files with lines about access, and what is said of those that are marked:
     one finding each."""
-    estate = read_config_tree(sources, UpgradeOptions())
+    config_tree = read_config_tree(sources, UpgradeOptions())
     units = [
         unit
-        for unit in analyze_access(estate).inventory.sections
+        for unit in analyze_access(config_tree).inventory.sections
         if has_directive(unit.access_lines, CONTROL) and list(flatten_directives(unit.access_lines))
     ]
     about = {unit.file.path for unit in units}
     found = {
         finding.place: finding
-        for finding in upgrade(estate).findings
+        for finding in upgrade(config_tree).findings
         if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about
     }
     return len(units), list(found.values())

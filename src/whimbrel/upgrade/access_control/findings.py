@@ -233,24 +233,38 @@ def section_finding(
     ):
         return None  # X22 reports the whole file
     if plan.failing:
-        evidence = "\n".join(
-            _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
-        ) + _example_origin(analysis, section)
-        opens = any(
-            example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing
-        )
-        return Finding(
-            number,
-            section.place,
-            _message(analysis, section) + "; no text of 2.4 was found that decides alike for every client",
-            "check who is admitted where the sections apply together",
-            Risk.OPENS if opens else Risk.CLOSES,
-            Safety.REVIEW if edits else Safety.MANUAL,
-            edits,
-            evidence,
-        )
+        return _failing_finding(analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number)
+    return _solved_finding(analysis, section, number, edits)
+
+
+def _failing_finding(
+    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+) -> Finding:
+    """Return the finding about a section for which no text decides as 2.2 did."""
+    plan = analysis.plans[section]
+    evidence = "\n".join(
+        _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
+    ) + _example_origin(analysis, section)
+    opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing)
+    return Finding(
+        number,
+        section.place,
+        _message(analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+        "check who is admitted where the sections apply together",
+        Risk.OPENS if opens else Risk.CLOSES,
+        Safety.REVIEW if edits else Safety.MANUAL,
+        edits,
+        evidence,
+    )
+
+
+def _solved_finding(
+    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+) -> Finding:
+    """Return the finding about a section whose new text decides as 2.2 did."""
+    plan = analysis.plans[section]
     evidence = "\n".join(
         "if such a request is ever made: " + _evidence(chain, str(example or ""))
         for chain, example in plan.possible[:2]

@@ -41,6 +41,7 @@ class Proposals:
     def replacements_of(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Replacement]:
+        """Yield candidate replacements of the section; *replacements* are those of the sections around it."""
         seen: set[Lines] = set()
         for control in self._candidates(section, replacements, base):
             if control not in seen:

@@ -121,6 +121,7 @@ def codes() -> dict[str, MessageCode]:
 
 @cache
 def message_patterns() -> tuple[MessagePattern, ...]:
+    """Return the patterns of all known messages and symptoms."""
     return tuple(
         MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2]))
         for line in _lines("messages.tsv")

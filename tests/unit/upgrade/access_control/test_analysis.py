@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, laid
+from tests.unit.upgrade.config_trees import config_tree, laid
 
 from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.config.options import LoadOptions
@@ -21,9 +21,11 @@ MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name i
 USER = 'AuthType Basic\nAuthName "x"\nAuthUserFile conf/users\n'
 
 
-def text_after(root: Path, conf: str, wishes: UpgradeOptions | None = None) -> str:
+def text_after(root: Path, conf: str, options: UpgradeOptions | None = None) -> str:
     """The configuration after an upgrade by the rules about access alone, the module lines left out."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}, wishes=wishes), rules_of("access"))
+    result = upgrade(
+        config_tree(root, {"conf/httpd.conf": MODULES + conf}, options=options), rules_of("access")
+    )
     data = next(iter(result.files.values()), to_bytes(MODULES + conf))
     return data.decode("latin-1").removeprefix(MODULES)
 
@@ -70,7 +72,7 @@ def test_both_versions_are_served_where_that_is_asked(tmp_path: Path) -> None:
 
 
 def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp_path: Path) -> None:
-    # recorded: an inner section with Satisfy alone drops the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
+    # recorded: inner sections with Satisfy alone drop the outer Order, Allow, Deny in 2.4 (2.2 403, 2.4 200)
     conf = (
         "<Location /a>\nOrder deny,allow\nDeny from all\n</Location>\n<Location /a/b>\n"
         "Satisfy All\n</Location>\n"
@@ -95,7 +97,7 @@ def test_the_least_change_keeps_the_lists_and_takes_out_what_would_drop_them(tmp
     ],
 )
 def test_every_chain_decides_the_same_and_a_second_time_changes_nothing(tmp_path: Path, conf: str) -> None:
-    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     forms = {unit: written.replacement for unit, written in made.plans.items()}
     assert made.chains
     assert not [chain for chain in made.chains if made.decisions.differs(chain, forms)[0]]
@@ -124,7 +126,7 @@ def test_sections_that_a_name_on_the_command_line_brings_count_in_both_cases(tmp
         "<Location /status>\nOrder deny,allow\nDeny from all\nAllow from 10\n</Location>\n"
     )
     files: dict[str, str | bytes] = {"conf/httpd.conf": MODULES + conf}
-    made = analyze_access(estate(tmp_path, files))
+    made = analyze_access(config_tree(tmp_path, files))
     assert {len(chain.sections) for chain in made.chains if chain.last.pattern == "/status"} == {1, 2}
     assert not [chain for chain in made.chains if made.decisions.differs(chain, made.variant_forms)[0]]
     after = text_after(tmp_path, conf)
@@ -137,7 +139,7 @@ def test_contrary_names_on_the_command_line_never_meet(tmp_path: Path) -> None:
         "<IfDefine A>\n<Location /x>\nOrder deny,allow\nDeny from all\n</Location>\n</IfDefine>\n"
         "<IfDefine !A>\n<Location /x>\nOrder allow,deny\nAllow from all\n</Location>\n</IfDefine>\n"
     )
-    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert {
         literal.text for chain in made.chains for unit in chain.sections for literal in unit.conditions
     } == {"with -D A", "without -D A"}
@@ -160,12 +162,12 @@ def test_quotes_around_a_name_of_a_directory_say_nothing(tmp_path: Path) -> None
         "Order deny,allow\nDeny from all\nAllow from 10\n"
         "</Location>\n"
     )
-    made = analyze_access(estate(tmp_path, {"conf/httpd.conf": conf}))
+    made = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": conf}))
     assert [written.failing for written in made.plans.values()] == [[]]
 
 
 def said(root: Path, conf: str) -> list[tuple[str, bool]]:
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf}), rules_of("access"))
+    result = upgrade(config_tree(root, {"conf/httpd.conf": MODULES + conf}), rules_of("access"))
     return [(finding.message, finding.needs_review) for finding in result.findings]
 
 

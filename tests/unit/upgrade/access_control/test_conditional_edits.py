@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_control.test_analysis import MODULES, USER, text_after
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control.analysis import analyze_access
 
@@ -44,7 +44,7 @@ def test_a_negated_module_and_its_identifier_are_one_condition(tmp_path: Path) -
         "<Location /a>\nOrder deny,allow\nDeny from all\n<IfModule !mod_ssl.c>\nAllow from 10\n</IfModule>\n"
         "<IfModule ssl_module>\nAllow from 10\n</IfModule>\n</Location>\n"
     )
-    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": OPEN + conf}))
+    result = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": OPEN + conf}))
     assert [tuple(line.args for line in written.control) for written in result.plans.values()] == [("ip 10",)]
 
 
@@ -73,7 +73,7 @@ def test_a_branch_that_says_the_same_in_both_cases_goes(tmp_path: Path) -> None:
         "Deny from all\nAllow from 10\n</Location>\n"
     )
     assert text_after(tmp_path, conf).count("If") in (0, 4)
-    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    result = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert not [chain for chain in result.chains if result.decisions.differs(chain, result.variant_forms)[0]]
 
 
@@ -94,7 +94,7 @@ def test_a_branch_that_says_the_same_in_both_cases_goes(tmp_path: Path) -> None:
 def test_every_combination_decides_as_before_and_a_second_time_changes_nothing(
     tmp_path: Path, conf: str
 ) -> None:
-    result = analyze_access(estate(tmp_path, {"conf/httpd.conf": MODULES + conf}))
+    result = analyze_access(config_tree(tmp_path, {"conf/httpd.conf": MODULES + conf}))
     assert any(chain.given for chain in result.chains)
     assert not result.left
     assert not [chain for chain in result.chains if result.decisions.differs(chain, result.variant_forms)[0]]

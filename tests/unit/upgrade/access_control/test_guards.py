@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -24,7 +24,7 @@ def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
     tmp_path: Path, inner: str, served: bool
 ) -> None:
     found = upgrade(
-        estate(
+        config_tree(
             tmp_path,
             {"conf/httpd.conf": MODULES + MAIN, "htdocs/in/.htaccess": inner, "htdocs/in/.htpasswd": "a:b\n"},
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.upgrade.access_control.test_analysis import MODULES
 from tests.unit.upgrade.access_control.test_unchanged_sections import marks
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -31,7 +31,7 @@ def served(root: Path, conf: str) -> str:
 
 def upgraded(root: Path, conf: str) -> str:
     """The new text of the main file."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + served(root, conf)}), rules_of("access"))
+    result = upgrade(config_tree(root, {"conf/httpd.conf": MODULES + served(root, conf)}), rules_of("access"))
     return result.files[f"{root}/conf/httpd.conf"].decode()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_control.test_analysis import MODULES, USER
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -17,7 +17,9 @@ CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
 
 def marks(root: Path, conf: str, files: dict[str, str | bytes] | None = None) -> tuple[set[str], list[str]]:
     """The files that change, and the messages that need review."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), rules_of("access"))
+    result = upgrade(
+        config_tree(root, {"conf/httpd.conf": MODULES + conf, **(files or {})}), rules_of("access")
+    )
     return set(result.files), [finding.message for finding in result.needs_review if finding.rule != "READ"]
 
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control import analysis as controls
 from whimbrel.upgrade.access_control.analysis import analyze_access
@@ -36,7 +36,7 @@ def conf(bodies: list[str], main: str = MAIN) -> str:
 
 
 def twins(root: Path, bodies: list[str], main: str = MAIN) -> int:
-    found = estate(root, {"conf/httpd.conf": conf(bodies, main)})
+    found = config_tree(root, {"conf/httpd.conf": conf(bodies, main)})
     return len(VhostEquivalence(found, find_sections(found)).equivalents())
 
 
@@ -153,12 +153,12 @@ def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
         [shapes[number % 2] for number in range(5)],
         MAIN + chance.choice(["", FILES, section(chance).replace("@", "1")]),
     )
-    first = estate(tmp_path, {"conf/httpd.conf": text})
+    first = config_tree(tmp_path, {"conf/httpd.conf": text})
     assert VhostEquivalence(first, find_sections(first)).equivalents()
     together = said(first)
     assert any(edits for _path, _line, edits, _failing in together)
     monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
-    assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
+    assert said(config_tree(tmp_path, {"conf/httpd.conf": text})) == together
 
 
 def test_sections_of_the_main_server_are_repeated_in_every_host(
@@ -175,7 +175,7 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
         [body, plain, body, plain, body],
         MAIN + FILES + "<DirectoryMatch deep>\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n",
     )
-    first = estate(tmp_path, {"conf/httpd.conf": text})
+    first = config_tree(tmp_path, {"conf/httpd.conf": text})
     assert len(VhostEquivalence(first, find_sections(first)).equivalents()) == 3
     together = analyze_access(first)
     assert max(len(written.replacement.repeats) for written in together.plans.values()) >= 3
@@ -204,7 +204,7 @@ def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
     )
     found = [
         finding
-        for finding in upgrade(estate(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings
+        for finding in upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings
         if finding.rule == "C19"
     ]
     first, second = (finding.evidence for finding in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import fragments, reasons
+from tests.unit.upgrade.config_trees import fragments, reasons
 
 from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.check.fixpoint import upgrade

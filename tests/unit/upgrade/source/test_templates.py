@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.upgrade.estates import fragments
+from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.source.templates import has_mark, marked_lines
