@@ -1,6 +1,7 @@
-"""Whole configuration folders of real servers: each loads, or fails with the message that httpd gives.
+"""Whole configuration directories of real servers: each loads, or fails with the message that httpd gives.
 
-A tree is copied, its absolute paths pointed to the copy, and asked with -t.  Where this machine has Debian's apache2, it is asked the same question.
+A tree is copied, its absolute paths pointed to the copy, and asked with -t. Where this machine has Debian's
+apache2, it is asked the same question.
 """
 
 from __future__ import annotations

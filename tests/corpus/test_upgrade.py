@@ -1,4 +1,5 @@
-"""Every file and folder of the corpus goes through the upgrade: no crash, nothing touched but what was edited, and a second time changes nothing."""
+"""Every file and directory of the corpus goes through the upgrade: no crash, nothing touched but what was
+edited, and a second time changes nothing."""
 
 from __future__ import annotations
 
@@ -19,27 +20,28 @@ from whimbrel.upgrade.model import NO_FIXPOINT, InputContext, Style, UpgradeOpti
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 LEAST = 30
-WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
+OPTION_SETS = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 SERVER_LINES = ("LoadModule", "FileETag", "Options", "AllowOverride", "<IfModule mpm")
 
 
-def checked(sources: Sources, wishes: UpgradeOptions) -> UpgradeResult:
-    """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could be read before."""
-    estate = read_config_tree(sources, wishes)
-    result = upgrade(estate)
+def checked(sources: Sources, upgrade_options: UpgradeOptions) -> UpgradeResult:
+    """Upgrade them; a second one of its result, from memory, changes nothing, and no edit breaks what could
+    be read before."""
+    config_tree = read_config_tree(sources, upgrade_options)
+    result = upgrade(config_tree)
     assert not [
         finding
         for finding in result.findings
         if finding.rule == NO_FIXPOINT or finding.message.startswith("after the upgrade")
     ]
-    after = estate.reparse(result.files, estate)
+    after = config_tree.reparse(result.files, config_tree)
     assert {
         path: file.document.bytes for path, file in after.files.items() if path in result.files
     } == result.files
     assert not upgrade(after).files
     for path, data in result.files.items():
-        kept_around_edits(estate.files[path].document.bytes, data, result, path)
+        kept_around_edits(config_tree.files[path].document.bytes, data, result, path)
     return result
 
 
@@ -54,12 +56,12 @@ def kept_around_edits(old: bytes, new: bytes, result: UpgradeResult, path: str) 
     assert changed <= len(edits)
 
 
-@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
-def test_every_file_alone(wishes: UpgradeOptions) -> None:
+@pytest.mark.parametrize("upgrade_options", OPTION_SETS, ids=IDS)
+def test_every_file_alone(upgrade_options: UpgradeOptions) -> None:
     found = files()
     assert len(found) > LEAST
     for path in found:
-        checked(Sources(fragments=(from_system(str(path)),)), wishes)
+        checked(Sources(fragments=(from_system(str(path)),)), upgrade_options)
 
 
 def count(name: str, data: bytes) -> int:
@@ -74,9 +76,9 @@ def test_a_fragment_gets_no_lines_for_servers() -> None:
         if found.context is InputContext.SERVER:
             continue
         seen += 1
-        estate = read_config_tree(found, UpgradeOptions())
-        for name, data in upgrade(estate).files.items():
-            old = estate.files[name].document.bytes
+        config_tree = read_config_tree(found, UpgradeOptions())
+        for name, data in upgrade(config_tree).files.items():
+            old = config_tree.files[name].document.bytes
             added = [one for one in SERVER_LINES if count(one, data) > count(one, old)]
             assert not added, path
     assert seen > 5
@@ -88,21 +90,23 @@ def test_written_and_undone_byte_for_byte(tmp_path: Path) -> None:
         directory.mkdir()
         copy = directory / path.name
         copy.write_bytes(path.read_bytes())
-        estate = read_config_tree(Sources(fragments=(from_system(str(copy)),)), UpgradeOptions())
-        changed = upgrade(estate).files
+        config_tree = read_config_tree(Sources(fragments=(from_system(str(copy)),)), UpgradeOptions())
+        changed = upgrade(config_tree).files
         if changed:
-            write(changed, from_system(str(directory)), is_read=read_by_includes(estate))
+            write(changed, from_system(str(directory)), is_read=read_by_includes(config_tree))
             undo(from_system(str(directory)))
         assert [one.name for one in directory.iterdir()] == [path.name]
         assert copy.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+@pytest.mark.parametrize("upgrade_options", OPTION_SETS, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
-def test_every_tree(name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path) -> None:
+def test_every_tree(
+    name: str, root: Path, main: str, upgrade_options: UpgradeOptions, tmp_path: Path
+) -> None:
     where = shutil.copytree(root, tmp_path / "root", symlinks=True)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
     assert (
         from_system(str(where / main))
-        in checked(Sources(options=options, is_relocated=True), wishes).tree.files
+        in checked(Sources(options=options, is_relocated=True), upgrade_options).tree.files
     )

@@ -1,7 +1,7 @@
-"""Whole configuration folders of real 2.2 servers, upgraded and asked of a real httpd 2.4 with -t.
+"""Whole configuration directories of real 2.2 servers, upgraded and asked of a real httpd 2.4 with -t.
 
-What stands in the way on this machine alone is taken out line by line: files, folders, users and modules that were on the other one.  Whatever else
-httpd refuses is a defect of the upgrade.
+What stands in the way on this machine alone is taken out line by line: files, directories, users and modules
+that were on the other one. Whatever else httpd refuses is a defect of the upgrade.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ from whimbrel.upgrade.model import Style, UpgradeOptions
 from whimbrel.upgrade.source.built_in_modules import is_windows
 from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
-WISHES = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
+OPTION_SETS = [UpgradeOptions(), UpgradeOptions(style=Style.COMPAT), UpgradeOptions(also_22=True)]
 IDS = ["native", "compat", "also-2.2"]
 STEPS = 200
 HERE_ALONE = re.compile(
-    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) name|is not a directory|must be a valid directory|"
+    r"Cannot load |[Cc]ould not open|does not exist|No such file|bad (?:user|group) "
+    r"name|is not a directory|must be a valid directory|"
     r"Unable to (?:open|find)|Could not resolve|Missing suexec binary|SSLCertificate"
 )
 CHECKED = re.compile(
-    r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|AH00014: Configuration check failed).*\n"
+    r"(?m)^(?:AH00112: Warning|AH00558|\(2\)No such file or directory: AH02291|"
+    r"AH00014: Configuration check failed).*\n"
 )
-"""What httpd says once it has read everything and misses folders."""
+"""What httpd says once it has read everything and misses directories."""
 UNSET = re.compile(r"(?m)^\[core:warn\] AH00111:.*\n")
 USERS = re.compile(rb"(?im)^([ \t]*(?:User|Group)[ \t]+)\S+")
 UNKNOWN = re.compile(r"Invalid command '([^']*)'")
@@ -72,7 +74,8 @@ def laid_out(root: Path, main: str, to: Path) -> Path:
 
 
 def foreign(name: str) -> bool:
-    """Whether the directive belongs to a module that is none of httpd's, or that this machine doesn't have."""
+    """Return True if the directive belongs to a module that is none of httpd's, or that this machine does not
+    have."""
     name = name.lstrip("<").rstrip(">").lower()
     modules = {row.source.removesuffix(".c") for row in catalogue("2.4").find(name)}
     if not modules:
@@ -83,7 +86,8 @@ def foreign(name: str) -> bool:
 
 
 def of_this_machine(text: str, where: Path) -> bool:
-    """Whether what httpd says is about what isn't here: files, users, modules, variables of the environment."""
+    """Return True if what httpd says is about what is not here: files, users, modules, variables of the
+    environment."""
     unknown = UNKNOWN.search(text)
     number, path = LINE.findall(text)[-1]
     if b"${" in Path(path).read_bytes().split(b"\n")[int(number) - 1]:
@@ -92,18 +96,20 @@ def of_this_machine(text: str, where: Path) -> bool:
 
 
 @needs_apache
-@pytest.mark.parametrize("wishes", WISHES, ids=IDS)
+@pytest.mark.parametrize("upgrade_options", OPTION_SETS, ids=IDS)
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_an_upgraded_tree_starts(
-    name: str, root: Path, main: str, wishes: UpgradeOptions, tmp_path: Path
+    name: str, root: Path, main: str, upgrade_options: UpgradeOptions, tmp_path: Path
 ) -> None:
     where = laid_out(root, main, tmp_path)
     options = LoadOptions(server_root=from_system(str(where)), file=main)
-    estate = read_config_tree(Sources(options=options), wishes)
+    config_tree = read_config_tree(Sources(options=options), upgrade_options)
     mpm = (
-        ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"] if is_windows(estate) else []
+        ["-C", f"LoadModule mpm_prefork_module {MODULES}/mod_mpm_prefork.so"]
+        if is_windows(config_tree)
+        else []
     )  # compiled in there
-    for path, data in upgrade(estate).files.items():
+    for path, data in upgrade(config_tree).files.items():
         Path(to_bytes(path).decode()).resolve().write_bytes(data)
     for path in where.rglob("*"):
         if path.is_file() and not path.is_symlink():

@@ -34,7 +34,6 @@ PENDING_FILES = frozenset(
         "tests/unit/access/said.py",
         "tests/unit/engine/cache/test_entry_told.py",
         "tests/unit/modules/asked.py",
-        "tests/unit/upgrade/estates.py",
     }
 )
 # Class names that stand twice: why that is clear to a reader.

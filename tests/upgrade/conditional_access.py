@@ -1,9 +1,10 @@
 """Conditional access before and after an upgrade, asked of apache2 for every combination of -D names.
 
-    python -m tests.upgrade.conditional_access [--sections 200] [--seed 1] [--show]
+python -m tests.upgrade.conditional_access [--sections 200] [--seed 1] [--show]
 
-The original is served with mod_access_compat, the new text with the modules that its own LoadModule lines name; fragments, which have no such
-lines, with all of them.  An answer that differs must be marked; an answer that was refused must not become 200, marked or not.
+The original is served with mod_access_compat, the new text with the modules that its own LoadModule lines
+name; fragments, which have no such lines, with all of them. An answer that differs must be marked; an answer
+that was refused must not become 200, marked or not.
 """
 
 from __future__ import annotations
@@ -68,9 +69,18 @@ class Outcome:
     def text(self) -> str:
         places = Counter(one.place for one in self.sections)
         lines = [
-            f"{len(self.sections)} sections ({', '.join(f'{count} {place}' for place, count in sorted(places.items()))})",
-            f"{self.asked} answers compared, {self.different} different, {len(self.unmarked)} of them unmarked, {len(self.opened)} opened",
-            f"marked: {len(self.marked)} sections ({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)",
+            (
+                f"{len(self.sections)} sections "
+                f"({', '.join(f'{count} {place}' for place, count in sorted(places.items()))})"
+            ),
+            (
+                f"{self.asked} answers compared, {self.different} different, {len(self.unmarked)} "
+                f"of them unmarked, {len(self.opened)} opened"
+            ),
+            (
+                f"marked: {len(self.marked)} sections "
+                f"({100 * len(self.marked) / max(1, len(self.sections)):.1f} %)"
+            ),
         ]
         lines.append(
             "answers before: "
@@ -274,7 +284,10 @@ def _compare(found: Outcome, sections: Sequence[Split], old: Path, new: Path) ->
             if first == second:
                 continue
             found.different += 1
-            what = f"{one.place} {one.number}: {path} from {client} as {user} with {names}: {first} became {second}"
+            what = (
+                f"{one.place} {one.number}: {path} from {client} as {user} with {names}: {first} "
+                f"became {second}"
+            )
             if second < 400 <= first:
                 found.opened.append(what)
             elif one.number not in found.marked:

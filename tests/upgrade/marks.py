@@ -1,6 +1,8 @@
-"""How many sections about access an upgrade marks for review instead of mending them: over recorded configurations, files and folders.
+"""How many sections about access an upgrade marks for review instead of mending them: over recorded
+configurations, files and folders.
 
-    python -m tests.upgrade.marks [tests/conformance/cases/authz-single.jsonl.xz | DIRECTORY ...] [--every N] [--show]
+python -m tests.upgrade.marks [tests/conformance/cases/authz-single.jsonl.xz | DIRECTORY ...] [--every N]
+[--show]
 
 Without paths: the packed recordings that `make upgrade-check` upgrades.
 """
@@ -30,17 +32,18 @@ ABOUT_SECTIONS = {rule.number for rule in rules_of("access")} - {"C46"}
 
 
 def marks(sources: Sources) -> tuple[int, list[Finding]]:
-    """The number of sections and files with lines about access, and what is said of those that are marked: one finding each."""
-    estate = read_config_tree(sources, UpgradeOptions())
+    """The number of sections and files with lines about access, and what is said of those that are marked:
+    one finding each."""
+    config_tree = read_config_tree(sources, UpgradeOptions())
     units = [
         unit
-        for unit in analyze_access(estate).inventory.sections
+        for unit in analyze_access(config_tree).inventory.sections
         if has_directive(unit.access_lines, CONTROL) and list(flatten_directives(unit.access_lines))
     ]
     about = {unit.file.path for unit in units}
     found = {
         finding.place: finding
-        for finding in upgrade(estate).findings
+        for finding in upgrade(config_tree).findings
         if finding.needs_review and finding.rule in ABOUT_SECTIONS and finding.place.path in about
     }
     return len(units), list(found.values())
@@ -63,7 +66,7 @@ def recorded_marks(case: Case) -> tuple[int, list[Finding]]:
 
 
 def alone(folder: Path, every: int) -> Iterator[tuple[str, str, int, list[Finding]]]:
-    """The same of every file below a folder, each as a fragment."""
+    """The same of every file below a directory, each as a fragment."""
     for path in sorted(
         path
         for path in folder.rglob("*")

@@ -1,6 +1,7 @@
 """Random sections about access that conditional blocks split, in every place where a section can stand.
 
-Only shapes on which 2.2.34 and mod_access_compat agree are made, because the original is served by apache2 2.4.  `EXCLUDED` names the others.
+Only shapes on which 2.2.34 and mod_access_compat agree are made, because the original is served by apache2
+2.4. `EXCLUDED` names the others.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ PLACES = ("main", "included", "inside", "htaccess", "fragment", "fragment-htacce
 AREAS = ("open", "password")
 """What is around a fragment: nothing about access, or an area that asks for a password."""
 EXCLUDED = {
-    "Satisfy Any without a Require line in force": "2.2.34 lets the lists decide, mod_access_compat lets everybody in",
+    "Satisfy Any without a Require line in force": (
+        "2.2.34 lets the lists decide, mod_access_compat lets everybody in"
+    ),
     "AuthType without a Require line in force": "2.2.34 lets everybody in, 2.4 answers 500 (AH01627)",
-    "Satisfy in one section and Order in another of one request": "2.2.34 merges both, mod_access_compat forgets the outer one",
+    "Satisfy in one section and Order in another of one request": (
+        "2.2.34 merges both, mod_access_compat forgets the outer one"
+    ),
 }
 PASSWORD = ["AuthType Basic", 'AuthName "area"', 'AuthUserFile "%BASE%/passwd"']
 LISTS = ("all", "127.0.0.2", "127.0.0.3", "127.0.0.2 127.0.0.3", "127.0.0.0/30", "10", "127.0.0.4")

@@ -1,4 +1,5 @@
-"""Random sections that conditional blocks split: the upgraded text answers as the original for every combination of names, on a real apache2.
+"""Random sections that conditional blocks split: the upgraded text answers as the original for every
+combination of names, on a real apache2.
 
 `make upgrade-access` asks more; this is its first minute.
 """

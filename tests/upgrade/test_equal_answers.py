@@ -1,6 +1,7 @@
 """Recorded 2.2 configurations, upgraded in place and asked of a real httpd 2.4: the answers are those of 2.2.
 
-WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of two; `make upgrade-check` takes all.
+WHIMBREL_CASES=N takes N configurations of each family and N entries of EXCEPT.tsv instead of two; `make
+upgrade-check` takes all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ FLOORS = {
     "config-vhost": 99.0,
     "core-rewrite": 99.0,
 }
-"""Percentages of equal answers.  A few configurations of authz-nested hold all that changes there, so that a sample may have more than its share."""
+"""Percentages of equal answers.
+
+A few configurations of authz-nested hold all that changes there, so that a sample may have more than its
+share.
+"""
 ENTRIES = exempt(Path(__file__).with_name("EXCEPT.tsv"))
 
 needs_apache = pytest.mark.skipif(not APACHE.exists(), reason="needs apache2")

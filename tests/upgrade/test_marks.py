@@ -1,4 +1,5 @@
-"""At most one section in twenty is marked for review: over the recorded configurations about access, and over whole configurations.
+"""At most one section in twenty is marked for review: over the recorded configurations about access, and over
+whole configurations.
 
 WHIMBREL_CASES=N takes N configurations of each family instead of two; `make upgrade-check` counts all.
 """
@@ -29,8 +30,10 @@ MOST = 1 / 20
 def test_sections_and_marks_are_counted(tmp_path: Path) -> None:
     conf = tmp_path / "httpd.conf"
     conf.write_text(
-        "<Location /a>\nOrder allow,deny\nAllow from all\n</Location>\n<Location /b>\nOptions None\n</Location>\n"
-        "<Location /c>\nAuthType Basic\nAuthName x\nAuthUserFile u\nAuthzSVNAccessFile a\nSatisfy Any\nRequire valid-user\n</Location>\n"
+        "<Location /a>\nOrder allow,deny\nAllow from all\n</Location>\n<Location /b>\n"
+        "Options None\n</Location>\n"
+        "<Location /c>\nAuthType Basic\nAuthName x\nAuthUserFile u\n"
+        "AuthzSVNAccessFile a\nSatisfy Any\nRequire valid-user\n</Location>\n"
     )
     sections, marked = marks(Sources(fragments=(from_system(str(conf)),)))
     assert sections == 2

@@ -1,6 +1,8 @@
-"""Access decisions of a chain of sections as boolean functions, compared exactly (binary decision diagrams).
+"""Access decisions of a chain of sections as Boolean functions, compared exactly (binary decision diagrams).
 
-Public: decide.decide, environment.AccessEnvironment, decision.{AccessDecision, Space, AccessVerdict, Counterexample}, layers.{AccessLayer, AccessLine}.
-The hooks of both versions are modelled in authentication, authz22, authz24, order_allow_deny and providers.
-Must not import: upgrade, verify, server, cli.  No code that serves requests may import this package (it loads `dd`).
+Public: decide.decide, environment.AccessEnvironment, decision.{AccessDecision, AccessVerdict,
+Counterexample}, space.Space, layers.{AccessLayer, AccessLine}, chains.{find_chains, SectionChain},
+sections.{RequestSection, SectionInventory}. The hooks of both versions are modelled in authentication,
+authz22, authz24, order_allow_deny and providers. Must not import: upgrade, verify, server, cli. No code that
+serves requests may import this package (it loads `dd`).
 """

@@ -1,4 +1,4 @@
-"""The yes-or-no questions about a client that decisions are made of.  Equal atoms are one variable, whichever dialect asks."""
+"""Atoms of access decisions: propositions about a client. Equal atoms are one variable in both dialects."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from whimbrel.base.net import Network, Networks
 
 _FULL: Final = {False: (1 << 32) - 1, True: (1 << 128) - 1}
 Range = tuple[bool, int, int]
-"""Is IPv6, first address, last address (included)."""
+"""IPv6 or not, first address, last address (inclusive)."""
 
 
 @dataclass(frozen=True)
 class AddressSet:
-    """The client's address lies in one of *ranges* (sorted, apart from each other), or in a network of *holes*, whose masks have gaps."""
+    """The client's address is in one of *ranges* (sorted, disjoint) or in a network of *holes*, whose masks
+    have gaps."""
 
     ranges: tuple[Range, ...]
     holes: tuple[Network, ...] = ()
 
     @cached_property
     def networks(self) -> Networks:
-        """The set as something to ask."""
-        return Networks([network for found in self.ranges for network in _networks(found)] + list(self.holes))
+        """The set as `Networks`, for membership tests."""
+        return Networks(
+            [network for address_range in self.ranges for network in _networks(address_range)]
+            + list(self.holes)
+        )
 
     def holds(self, address: str) -> bool:
-        """Whether *address* is in the set."""
+        """Return True if *address* is in the set."""
         return address in self.networks
 
 
@@ -38,12 +42,16 @@ class IsServerAddress:
 
 @dataclass(frozen=True)
 class HostIn:
-    """The client's name, confirmed in both directions, is one of *domains* (lower case) or lies below one."""
+    """The client's host name, confirmed in both directions, equals one of *domains* (lower case) or is a
+    subdomain of one."""
 
     domains: frozenset[str]
 
     def holds(self, name: str | None) -> bool:
-        """Whether a client of that name is meant; None: its name is not known.  `client_names.in_domain` for many domains at once."""
+        """Return True if a client of this name matches; *name* is None for an unknown name.
+
+        The result equals that of `client_names.in_domain` for each domain.
+        """
         if name is None:
             return False
         starts = (
@@ -68,7 +76,8 @@ class HasCredentials:
 
 @dataclass(frozen=True)
 class KnownUser:
-    """The user named in the credentials is one of *area*: a provider and what it was told, as normal text."""
+    """The user named in the credentials exists in *area*: a provider and its directives, as
+    normalized text."""
 
     scheme: str
     area: str
@@ -76,7 +85,7 @@ class KnownUser:
 
 @dataclass(frozen=True)
 class PasswordValid:
-    """The credentials are those of a user of *area*."""
+    """The credentials are valid for a user of *area*."""
 
     scheme: str
     area: str
@@ -91,7 +100,10 @@ class UserIn:
 
 @dataclass(frozen=True)
 class GroupMember:
-    """The user in the credentials is in *group* (lower case where case is of no regard) according to *source*: the kind and path of a file."""
+    """The user in the credentials is a member of *group* according to *source*, the kind and path of a file.
+
+    *group* is in lower case where the source ignores case.
+    """
 
     source: str
     group: str
@@ -99,15 +111,17 @@ class GroupMember:
 
 @dataclass(frozen=True)
 class EnvironmentSet:
-    """The request's environment has the variable *name* (lower case: names have no regard to case)."""
+    """The request's environment has the variable *name* (lower case: httpd ignores the case of names)."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Opaque:
-    """What can't be taken apart: an expression, a third-party provider, as normal text.  *user*: the answer once a user is known, which may be
-    another than before."""
+    """A condition that is not modelled: an expression or a third-party provider, as normalized text.
+
+    *user*: the value of the condition once a user is known; it may differ from the value before.
+    """
 
     text: str
     user: bool = False
@@ -129,7 +143,7 @@ Atom = (
 
 
 def address_set(networks: Iterable[Network]) -> AddressSet:
-    """The union of *networks*; equal sets are equal atoms however they are written."""
+    """Return the union of *networks*; equal sets give equal atoms."""
     ranges: list[Range] = []
     holes: set[Network] = set()
     for network in networks:
@@ -143,19 +157,19 @@ def address_set(networks: Iterable[Network]) -> AddressSet:
 
 def _joined(ranges: list[Range]) -> Iterator[Range]:
     last: Range | None = None
-    for found in sorted(ranges):
-        if last is not None and found[0] == last[0] and found[1] <= last[2] + 1:
-            last = (last[0], last[1], max(last[2], found[2]))
+    for address_range in sorted(ranges):
+        if last is not None and address_range[0] == last[0] and address_range[1] <= last[2] + 1:
+            last = (last[0], last[1], max(last[2], address_range[2]))
             continue
         if last is not None:
             yield last
-        last = found
+        last = address_range
     if last is not None:
         yield last
 
 
 def _networks(address_range: Range) -> Iterator[Network]:
-    """The range as networks: each the largest that begins where the last one ended."""
+    """Yield the range as networks; each is the largest one that begins after the previous one."""
     v6, low, high = address_range
     while low <= high:
         size = low & -low if low else 1 << (128 if v6 else 32)

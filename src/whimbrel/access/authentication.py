@@ -1,4 +1,4 @@
-"""Who the client is, symbolically: the check_user_id hooks of both versions."""
+"""Authentication as a symbolic decision: the check_user_id hooks of both versions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from whimbrel.modules.support.auth.auth_api import (
 )
 from whimbrel.registry.phases import CHECK_USER_ID, DECLINED, OK
 
-# Lines that tell a provider without a model whom it knows.
+# Directives that configure the users of a provider without a model.
 _PROVIDER_DIRECTIVES: Final = {"anon": ("anonymous",), "dbd": ("authdbd",), "ldap": ("authldap",)}
 Hook = Callable[[AccessQuery], Outcomes]
 
 
 def check_user(query: AccessQuery) -> Outcomes:
-    """The answer of the phase check_user_id."""
+    """Return the outcomes of the phase check_user_id."""
     hooks = (_HOOKS.get(hook.make) for hook in query.settings.plans.hooks[CHECK_USER_ID.index])
     return first(
         query.space, [_third_party(query), *(hook(query) for hook in hooks if hook is not None)], DECLINED
@@ -39,7 +39,7 @@ def check_user(query: AccessQuery) -> Outcomes:
 
 
 def has_user(query: AccessQuery) -> bool:
-    """Whether a user is there once authentication has gone well."""
+    """Return the condition under which authentication succeeds and sets a user."""
     return query.auth_type() is not None
 
 
@@ -78,7 +78,8 @@ def _digest(query: AccessQuery) -> Outcomes:
 
 
 def _third_party(query: AccessQuery) -> Outcomes:
-    """A type that may be a third party's, or mod_auth_form's: who has no credentials is asked for them, all else is opaque."""
+    """An AuthType of a third party or of mod_auth_form: without credentials the outcome is a challenge,
+    otherwise it is opaque."""
     kind = query.auth_type()
     is_third_party = query.settings.foreign or (kind == "form" and query.plan.loaded("auth_form_module"))
     if kind in (None, "basic", "digest") or not is_third_party:
@@ -110,7 +111,8 @@ _HOOKS: Final[dict[Any, Hook]] = {
 
 # providers ----------------------------------------------------------------------------------------
 def _authn_status(query: AccessQuery, providers: list[AuthnProvider], scheme: str, realm: str) -> Outcomes:
-    """The authn_status of the first provider that knows the user; *realm* where stored hashes are of user and realm."""
+    """Return the authn_status of the first provider that knows the user; stored hashes include the realm if
+    *realm* is set."""
     default = query.plan.provider("authn", "file")
     bound_providers = providers or ([default] if default is not None else [])
     if not bound_providers:
@@ -141,7 +143,7 @@ def _aliased(query: AccessQuery, alias: ProviderAlias, scheme: str, realm: str) 
 
 
 def _name(query: AccessQuery, provider: AuthnProvider) -> str:
-    """What the provider is called: the word after AuthBasicProvider."""
+    """Return the name of the provider: the argument of AuthBasicProvider."""
     if getattr(provider, "name", ""):
         return str(provider.name)
     server = query.settings.configuration.main.records.get(AuthnCoreServerConfig)
@@ -151,9 +153,10 @@ def _name(query: AccessQuery, provider: AuthnProvider) -> str:
 
 
 def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> Outcomes:
-    """The status of a provider as it is set up where *ask* stands."""
+    """Return the authn_status of one provider with its merged settings."""
     if name == "socache":
-        return constant(query.space, AUTH_USER_NOT_FOUND)  # it knows what another provider has told it
+        # mod_authn_socache: it knows the users of the providers that it caches
+        return constant(query.space, AUTH_USER_NOT_FOUND)
     area = _area(query, name)
     if area is None:
         return constant(query.space, AUTH_GENERAL_ERROR)
@@ -168,7 +171,7 @@ def _provider_status(query: AccessQuery, name: str, scheme: str, realm: str) -> 
 
 
 def _area(query: AccessQuery, name: str) -> str | None:
-    """Whom the provider knows, as text; None where it can't tell."""
+    """Return the users of the provider as normalized text; None if the text does not show them."""
     if name == "file":
         file = query.dir_config(AuthnFileDirConfig).file
         return None if file is None or query.unreadable(file.path) else f"file {file.path}"

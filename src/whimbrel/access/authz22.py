@@ -1,4 +1,5 @@
-"""Access control of 2.2, symbolically: lists, Satisfy, authentication, and the chain of authorization modules."""
+"""Access control of 2.2 as a symbolic decision: Order, Allow, Deny, Satisfy, authentication and the
+authorization modules."""
 
 from __future__ import annotations
 
@@ -31,12 +32,13 @@ _WORDS: Final = frozenset({"user", "valid-user", "group", "file-owner", "file-gr
 
 
 def decide(query: AccessQuery) -> Outcomes:
-    """The answer to requests of one method: OK, 401, 403, 500."""
+    """Return the outcomes for requests of one method: OK, 401, 403, 500."""
     space = query.space
     keeps_out = is_refused(query) if query.plan.loaded("authz_host_module") else space.false
     hosts = if_else(space, keeps_out, 403, OK)
     if not applicable(query):
-        return hosts  # Satisfy Any or All: without a Require line for the method the lists alone decide
+        # Satisfy Any or All: without a Require line for the method, Order, Allow and Deny alone decide
+        return hosts
     user = check_user(query).map_values(_error)
     answer = user.replace(OK, auth_checker(query))
     if query.dir_config(CoreDirConfig).satisfy.get(query.method, "") == "any":
@@ -45,17 +47,17 @@ def decide(query: AccessQuery) -> Outcomes:
 
 
 def _error(answer: int) -> int:
-    """A phase in which nobody decides is a broken configuration."""
+    """A phase in which every hook declines is a configuration error."""
     return 500 if answer == DECLINED else answer
 
 
 def applicable(query: AccessQuery) -> list[Requirement]:
-    """The Require lines about the method."""
+    """Return the Require lines that apply to the method."""
     return [line for line in query.dir_config(CoreDirConfig).requires if query.applies_to(line.methods)]
 
 
 def auth_checker(query: AccessQuery) -> Outcomes:
-    """The answer of the phase auth_checker, for a user whose password is right."""
+    """Return the outcomes of the phase auth_checker for a user with a valid password."""
     hooks = (_HOOKS.get(hook.make) for hook in query.settings.plans.hooks[AUTH_CHECKER.index])
     return first(
         query.space,
@@ -87,7 +89,8 @@ def _group_lines(query: AccessQuery) -> list[Requirement]:
 
 
 def _notes_group(query: AccessQuery) -> bool:
-    """Whether mod_authz_owner, which runs earlier, has noted the file's group: it does where a line asks for it."""
+    """Return True if mod_authz_owner, which runs earlier, notes the group of the file because a line requires
+    it."""
     return query.plan.loaded("authz_owner_module") and any(
         line.name.lower() == "file-group" for line in applicable(query)
     )
@@ -132,7 +135,8 @@ def _groups(
     member: Callable[[Iterable[str]], Function],
     source: str,
 ) -> Outcomes:
-    """The lines in their order: a file-group that does not match ends an authoritative module's work."""
+    """Evaluate the lines in order; a file-group that does not match ends the work of an
+    authoritative module."""
     good = query.space.false
     for line in lines:
         if line.name.lower() == "group":
@@ -145,7 +149,8 @@ def _groups(
 
 
 def _owner(query: AccessQuery) -> Outcomes:
-    """A file's owner; where a line about its group comes first the modules of groups go on."""
+    """Evaluate the owner of the file; if a line about the file's group comes first, the group modules
+    continue."""
     words = [
         word for line in applicable(query) if (word := line.name.lower()) in ("file-owner", "file-group")
     ]
@@ -162,7 +167,7 @@ def _default(query: AccessQuery) -> Outcomes:
 
 
 def _ldap(query: AccessQuery) -> Outcomes:
-    """mod_authnz_ldap comes before the others and owns the words ldap-*, each an opaque question about the user."""
+    """Evaluate ldap-* lines: mod_authnz_ldap runs first, and each line is opaque and depends on the user."""
     lines = [line for line in applicable(query) if line.name.lower().startswith("ldap-")]
     ldap_lines = query.lines("authldap", "authzldap")
     if not lines or "authldapurl" not in ldap_lines or not query.plan.loaded("authnz_ldap_module"):
@@ -171,7 +176,8 @@ def _ldap(query: AccessQuery) -> Outcomes:
 
 
 def _foreign(query: AccessQuery) -> Outcomes:
-    """Words that nobody knows may be a third party's: who meets one is let in, all others are left to the modules that follow."""
+    """Evaluate unknown words, which may belong to a third party: such a module may grant access, else the
+    next modules decide."""
     lines = [
         line
         for line in applicable(query)

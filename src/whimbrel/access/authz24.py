@@ -1,4 +1,5 @@
-"""Access control of 2.4, symbolically: mod_access_compat, authentication, and mod_authz_core's tree of rules."""
+"""Access control of 2.4 as a symbolic decision: mod_access_compat, authentication, and the rules of
+mod_authz_core."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _NEGATED: Final = {GRANTED: DENIED, DENIED: NEUTRAL, DENIED_NO_USER: NEUTRAL}
 
 
 def decide(query: AccessQuery) -> Outcomes:
-    """The answer to requests of one method: OK, 401, 403, 500."""
+    """Return the outcomes for requests of one method: OK, 401, 403, 500."""
     space = query.space
     compat = query.plan.loaded("access_compat_module")
     hosts = if_else(space, is_refused_by_compat(query), 403, OK) if compat else constant(space, OK)
@@ -33,7 +34,7 @@ def decide(query: AccessQuery) -> Outcomes:
 
 
 def _with_user(query: AccessQuery) -> Outcomes:
-    """Authentication and what follows it."""
+    """Return the outcomes of authentication and of the phases after it."""
     user = check_user(query).map_values(lambda answer: 500 if answer == DECLINED else answer)
     if not has_user(query):
         return user.replace(OK, constant(query.space, 500))
@@ -41,7 +42,7 @@ def _with_user(query: AccessQuery) -> Outcomes:
 
 
 def access_checker_ex(query: AccessQuery) -> Outcomes:
-    """The answer of the phase access_checker_ex: DECLINED where a user could change it."""
+    """Return the outcomes of the phase access_checker_ex: DECLINED if the result depends on a user."""
     if not query.plan.loaded("authz_core_module"):
         return constant(query.space, DECLINED)
     section = query.dir_config(AuthzCoreDirConfig).section
@@ -52,7 +53,7 @@ def access_checker_ex(query: AccessQuery) -> Outcomes:
 
 
 def auth_checker(query: AccessQuery) -> Outcomes:
-    """The answer of the phase auth_checker, once the user is known."""
+    """Return the outcomes of the phase auth_checker, with a known user."""
     if not query.plan.loaded("authz_core_module"):
         return constant(query.space, 500)
     record = query.dir_config(AuthzCoreDirConfig)
@@ -69,7 +70,8 @@ def _no_directives(query: AccessQuery) -> Outcomes:
 
 # trees --------------------------------------------------------------------------------------------
 def rule_status(query: AccessQuery, rule: Rule, *, user: bool, parent: str = "and") -> Outcomes:
-    """The authz_status of a rule; *parent* is the operator of the container around it, *user* says whether one is known."""
+    """Return the authz_status of a rule; *parent* is the operator of the container around it, *user* is True
+    once a user is known."""
     if rule.methods != _ALL_METHODS and not query.applies_to(rule.methods):
         return constant(query.space, GRANTED if parent == "and" else NEUTRAL)
     if rule.provider is not None:
@@ -80,13 +82,14 @@ def rule_status(query: AccessQuery, rule: Rule, *, user: bool, parent: str = "an
 
 
 def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
-    """All or any of the rules, joined from the last to the first: the order that makes diagrams grow at their root."""
+    """Combine the rules of a container with its operator, from the last to the first: diagrams grow at their
+    root."""
     join, final = (_all, DENIED) if rule.op == "and" else (_any, GRANTED)
     result = constant(query.space, NEUTRAL)
     for outcomes in reversed(_statuses(query, rule, user)):
         when: dict[int, Function] = {}
         for value, function in outcomes.when.items():
-            ends = value in (final, GENERAL_ERROR)  # what comes later is not asked any more
+            ends = value in (final, GENERAL_ERROR)  # later rules are not evaluated
             for later, reached in [(value, query.space.true)] if ends else result.when.items():
                 then = later if later in (final, GENERAL_ERROR) else join(value, later)
                 when[then] = when.get(then, query.space.false) | (function & reached)
@@ -95,7 +98,10 @@ def _container(query: AccessQuery, rule: Rule, user: bool) -> Outcomes:
 
 
 def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
-    """The statuses of a container's rules; neighbours that only lengthen one list (Require ip, Require ip) are one rule where any will do."""
+    """Return the statuses of the rules of a container.
+
+    In a RequireAny, neighbours of one list provider (Require ip, Require ip) are evaluated as one rule.
+    """
     statuses = []
     for key, group in groupby(
         rule.children, key=lambda child: _list_of(query, child) if rule.op == "or" else None
@@ -109,7 +115,7 @@ def _statuses(query: AccessQuery, rule: Rule, user: bool) -> list[Outcomes]:
 
 
 def _list_of(query: AccessQuery, rule: Rule) -> tuple[str, int] | None:
-    """Name and methods of a rule that names networks, hosts or users; None of any other."""
+    """Return the name and methods of a rule about networks, hosts or users; None for other rules."""
     if (
         rule.provider is None
         or rule.negate

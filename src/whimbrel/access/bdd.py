@@ -1,7 +1,8 @@
 """Binary decision diagrams by the package `dd`, without reordering of variables.
 
-A manager goes away silently, in whatever order its parts are collected.  Functions answer trivial operations (with true, with false,
-with themselves, negation) from the number of the node: dd marks a negated node by its sign, and 1 is true.
+The parts of a manager may be garbage-collected in any order. A function computes trivial operations (with
+true, with false, with itself, negation) from the number of its node: dd marks a negated node by its sign, and
+1 is true.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ _TRUE: Final = 1
 
 class _Manager(bdd.BDD):  # type: ignore[misc, unused-ignore]
     def __del__(self) -> None:
-        """The original logs nodes that are collected after it."""
+        """Skip the check of the base class, which logs nodes that are collected after the manager."""
 
     def ite(self, g: int, u: int, v: int) -> int:
-        """See bdd.BDD.ite; variables keep their order, so that no reordering is prepared."""
+        """See bdd.BDD.ite; variables keep their order, so that the wrapper for reordering is left out."""
         node: int = self._ite(g, u, v)
         return node
 
@@ -54,7 +55,7 @@ class _Function(autoref.Function):
 
 
 class Bdd(autoref.BDD):
-    """A manager of diagrams that keeps its variables in the order in which they were declared."""
+    """A manager of diagrams that keeps its variables in the order of their declaration."""
 
     def __init__(self) -> None:
         self._bdd = _Manager()  # type: ignore[abstract]

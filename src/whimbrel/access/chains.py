@@ -1,7 +1,7 @@
-"""Which sections can meet in one request, in the order in which httpd merges them.
+"""Chains of sections: the sections that apply to one request, in the order in which httpd merges them.
 
-Requests are stood for by witnesses: folders and files that exist or that sections name, strings that expressions match, and names that no section
-knows.  What a witness runs through is worked out exactly.  Manual: sections.html.
+Witnesses represent requests: directories and files that exist or that a section names, strings that match a
+pattern, and a name that no section matches. The chain of a witness is exact. Manual: sections.html.
 """
 
 from __future__ import annotations
@@ -28,23 +28,27 @@ from whimbrel.config.model import SectionKind
 
 _NEUTRAL: Final = "other"
 _MAX_FILES: Final = 4000
-"""Of those that exist below one folder."""
+"""The maximum number of existing directories and files below one directory."""
 _MAX_ON_DISK: Final = 200_000
-"""Of those that exist, over all servers."""
+"""The maximum number of existing directories and files of all servers."""
 _MAX_WITNESSES: Final = 20000
-"""Requests that no section names whole, for one server."""
+"""The maximum number of uncertain witnesses of one server: requests that no section names in full."""
 _MAX_UNCERTAIN: Final = 1_000_000
-"""The same over all servers."""
+"""The maximum number of uncertain witnesses of all servers."""
 _FILES: Final = frozenset({SectionKind.FILES, SectionKind.FILES_MATCH})
 _LOCATIONS: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH})
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChain(Generic[S]):
-    """The sections with lines about access that one request runs through, outermost first.
+    """The sections with lines about access that apply to one request, outermost first.
 
-    *url* and *path* are a witness's ("" where there is none); *sure*: the witness exists or a section names it whole; *overrides* are what
-    AllowOverride admits in each of the chain's .htaccess files; *given* says under which of the open conditions it is run through.
+    Attributes:
+        url: the URL path of a witness, "" if it has none.
+        path: the file path of a witness, "" if it has none.
+        is_certain: the witness exists, or a section names it in full.
+        overrides: the AllowOverride classes of each .htaccess file of the chain.
+        given: the values of the open conditions under which the chain applies, as text.
     """
 
     sections: tuple[S, ...]
@@ -70,9 +74,10 @@ class _Witness:
 
 @dataclass(slots=True)
 class Bounds:
-    """What is left of the work that may go into witnesses; *hit* says in words where it wasn't enough.
+    """The remaining work that witnesses may cost; *exceeded* has a message for each bound that was hit.
 
-    *walked* has the folders and files below each folder that servers map, so that what they share is looked at once.
+    *walked* maps each directory that a server serves to the directories and files below it: servers share the
+    walk.
     """
 
     on_disk: int = _MAX_ON_DISK
@@ -82,7 +87,7 @@ class Bounds:
 
 
 class _ServerMap(Generic[S, V]):
-    """What one server maps and which sections hold for it."""
+    """The paths of one server and the sections that apply to it."""
 
     def __init__(self, root: str, inventory: SectionInventory[S, V], server: V | None) -> None:
         self.is_main = server is None
@@ -119,7 +124,7 @@ class _ServerMap(Generic[S, V]):
 
     # mapping ---------------------------------------------------------------------------------------
     def path_of(self, url: str) -> str:
-        """The file that a URL path is mapped to."""
+        """Return the file path that a URL path is mapped to."""
         for prefix, target in self.maps:
             if url.startswith(prefix) and (
                 prefix.endswith("/") or url[len(prefix) : len(prefix) + 1] in ("", "/")
@@ -128,7 +133,7 @@ class _ServerMap(Generic[S, V]):
         return self.root + url
 
     def url_of(self, path: str) -> str | None:
-        """A URL path that is mapped to *path*."""
+        """Return a URL path that is mapped to *path*, None if there is none."""
         for prefix, target in self.maps:
             if path.startswith(target):
                 return prefix + path[len(target) :]
@@ -138,7 +143,8 @@ class _ServerMap(Generic[S, V]):
 
     # matching --------------------------------------------------------------------------------------
     def walk_directory(self, directory: str) -> tuple[list[S], list[tuple[S, Override]]]:
-        """The <Directory> sections and .htaccess files on the way to *folder*, in the order of merging."""
+        """Return the <Directory> sections and .htaccess files for *directory* and its ancestors, in merge
+        order."""
         walk = self._walks.get(directory)
         if walk is None:
             walk = self._walks[directory] = self._walk(directory)
@@ -163,11 +169,10 @@ class _ServerMap(Generic[S, V]):
         return sections, overrides
 
     def chain(self, witness: _Witness) -> SectionChain[S]:
-        """The chain of a request for the witness."""
+        """Return the chain of a request for the witness."""
         path = witness.directory + witness.name
-        lacks_slash = (
-            not witness.name and witness.url is not None and not witness.url.endswith("/")
-        )  # a folder that is asked for without its slash
+        # a directory requested without its trailing slash
+        lacks_slash = not witness.name and witness.url is not None and not witness.url.endswith("/")
         sections, overrides = self.walk_directory(
             path + "/" if path + "/" in self.directories else witness.directory
         )
@@ -204,7 +209,10 @@ def find_chains(
     excluded: Container[V] = (),
     report_progress: Callable[[str, int, int], None] = lambda _what, _done, _all: None,
 ) -> list[SectionChain[S]]:
-    """All distinct chains, sure ones first; a chain that several witnesses show is sure when one of them is.  Servers in *without* are left out."""
+    """Return all distinct chains, certain ones first.
+
+    A chain of several witnesses is certain if one of them is. Virtual hosts in *excluded* are left out.
+    """
     bounds = bounds or Bounds()
     best: dict[tuple[object, object], SectionChain[S]] = {}
     for number, virtual_host in enumerate([None, *inventory.servers]):
@@ -220,7 +228,7 @@ def find_chains(
 
 
 def admitted_overrides(root: str, inventory: SectionInventory[S, V]) -> dict[S, Override]:
-    """What AllowOverride admits in each .htaccess file that is read at all."""
+    """Return the AllowOverride classes of each .htaccess file that is read."""
     server = _ServerMap(root, inventory, None)
     return {
         section: override
@@ -236,7 +244,7 @@ def _chains(server: _ServerMap[S, V], bounds: Bounds) -> Iterator[SectionChain[S
         count += 1
         bounds.uncertain -= not witness.is_certain
         if not witness.is_certain and (count > _MAX_WITNESSES or bounds.uncertain < 0):
-            bounds.exceeded["not every folder was tried with every name that sections match"] = None
+            bounds.exceeded["not every directory was tried with every name that sections match"] = None
             break
     yield from _proxy_chains(server)
 
@@ -289,7 +297,7 @@ def _directories_of(section: RequestSection) -> list[str]:
 
 
 def _texts_of(section: RequestSection) -> list[str]:
-    """Strings that the section's pattern matches."""
+    """Return strings that match the pattern of the section."""
     if section.regex is not None:
         return regex_samples(section.pattern)
     if section.fnmatch:
@@ -302,7 +310,8 @@ def _names_of(section: RequestSection) -> list[str]:
 
 
 def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_Witness]:
-    """Witnesses of <Location> and <DirectoryMatch>; the folders that they lead to are added to *folders*."""
+    """Yield witnesses of <Location> and <DirectoryMatch> sections, and add their directories to
+    *directories*."""
     for section in server.locations:
         for text in _texts_of(section):
             url = text if text.startswith("/") else "/" + text
@@ -331,7 +340,7 @@ def _urls(server: _ServerMap[S, V], directories: dict[str, None]) -> Iterator[_W
 
 
 def _existing_paths(server: _ServerMap[S, V], bounds: Bounds) -> tuple[dict[str, None], dict[str, list[str]]]:
-    """Folders and files that exist under what the server maps."""
+    """Return the directories and files that exist below the paths of the server."""
     directories: dict[str, None] = {}
     files: dict[str, list[str]] = {}
     for top in dict.fromkeys(target.rstrip("/") for _, target in server.maps):
@@ -363,7 +372,7 @@ def _scan_directory(top: str, bounds: Bounds) -> tuple[list[str], list[tuple[str
 
 
 def _proxy_chains(server: _ServerMap[S, V]) -> Iterator[SectionChain[S]]:
-    """Requests that go to a back end: <Proxy> sections, then <Location>."""
+    """Yield the chains of requests to back ends: <Proxy> sections, then <Location> sections."""
     urls: Iterable[str] = dict.fromkeys(text for section in server.proxies for text in _texts_of(section))
     for url in urls:
         matching = tuple(u for u in server.proxies if _proxy_matches(u, url))

@@ -1,4 +1,4 @@
-"""Which clients there can be: what atoms imply about each other, and a concrete client for a combination of them."""
+"""Possible clients: the implications between atoms, and a concrete client for a combination of atoms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _DEFAULT_METHODS: Final = ("GET", "POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"
 
 @dataclass(frozen=True)
 class ClientCredentials:
-    """What the client says it is: *user* in *groups*; *right*: the password is that user's; *known*: there is such a user."""
+    """The credentials of a client: *user*, a member of *groups*.
+
+    *is_password_valid*: the password is that of the user. *is_known_user*: the user exists.
+    """
 
     user: str
     is_password_valid: bool
@@ -58,7 +61,8 @@ class ClientCredentials:
 
 @dataclass(frozen=True)
 class ExampleClient:
-    """A client in concrete terms; *host* None: its name is not known; *also* are opaque questions, answered (text, holds)."""
+    """A concrete client; *host* is None for an unknown name, *opaque_answers* are pairs of an opaque
+    condition and its value."""
 
     address: str
     method: str = "GET"
@@ -78,7 +82,8 @@ class ExampleClient:
 
 
 def find_client(space: Space, *functions: Any) -> ExampleClient | None:
-    """A client for whom all *functions* hold, as plain as can be; None where no possible client is among those that they describe."""
+    """Return a possible client for whom all *functions* hold, as simple as possible; None if there
+    is none."""
     if space.false in functions:
         return None
     with deep_recursion():
@@ -103,7 +108,7 @@ def _find_client(space: Space, function: Any) -> ExampleClient | None:
 
 # what is possible ---------------------------------------------------------------------------------
 def possible(space: Space, atoms: Sequence[Atom]) -> Any:
-    """The combinations of *atoms* that one client can show."""
+    """Return the combinations of *atoms* that one client can satisfy."""
     sets = [a for a in atoms if isinstance(a, AddressSet) and not a.holes]
     names = [a for a in atoms if isinstance(a, HostIn)]
     groups = [a for a in atoms if isinstance(a, UserIn)]
@@ -142,7 +147,8 @@ def _at_most_one(space: Space, atoms: Sequence[Atom]) -> Any:
 
 
 def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
-    """A right password is a known user's, and whoever is asked about as a user has sent credentials."""
+    """Return the implications: a valid password is that of a known user, and a known user has sent
+    credentials."""
     result = space.true
     for atom in atoms:
         if isinstance(atom, PasswordValid):
@@ -157,7 +163,10 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
 
 
 def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
-    """For each combination of *sets* that an address can lie in, such an address; with holes in masks not all combinations are found."""
+    """Return an address for each combination of *sets* that addresses can be in.
+
+    For masks with holes some combinations may be missing.
+    """
     return _addresses(tuple(sets))
 
 
@@ -187,7 +196,7 @@ def _addresses(sets: tuple[AddressSet, ...]) -> dict[Signature, str]:
 
 
 def _boundary_addresses(network: Network) -> set[int]:
-    """Some addresses in the network, and some that miss it by one bit."""
+    """Return some addresses in the network, and some that differ from it in one bit."""
     last = network.value | ~network.mask & 0xFFFFFFFF
     return {network.value, last} | {
         number ^ 1 << bit for bit in range(32) if network.mask >> bit & 1 for number in (network.value, last)
@@ -206,7 +215,7 @@ def _inside(address_set: AddressSet, v6: bool, number: int) -> bool:
 
 
 def hosts(names: Sequence[HostIn]) -> dict[Signature, str | None]:
-    """For each combination of *names* that a client's name can match, such a name."""
+    """Return a host name for each combination of *names* that one host name can match."""
     host_of: dict[Signature, str | None] = {(False,) * len(names): None}
     domains = sorted({domain for name in names for domain in name.domains})
     label = _unused_name("client", {label for domain in domains for label in domain.split(".")})
@@ -218,7 +227,7 @@ def hosts(names: Sequence[HostIn]) -> dict[Signature, str | None]:
 
 
 def users(sets: Sequence[UserIn]) -> dict[Signature, str]:
-    """For each combination of *sets* that a user can be in, such a user."""
+    """Return a user for each combination of *sets* that one user can be in."""
     names = sorted({name for user_of in sets for name in user_of.names})
     user_of: dict[Signature, str] = {}
     for name in (_unused_name("somebody", set(names)), *names):
@@ -227,7 +236,7 @@ def users(sets: Sequence[UserIn]) -> dict[Signature, str]:
 
 
 def _unused_name(word: str, taken: set[str]) -> str:
-    """*word*, with a number where it is taken."""
+    """Return *word*, with a number if it is taken."""
     return next(name for n in range(len(taken) + 1) if (name := f"{word}{n or ''}") not in taken)
 
 
@@ -249,11 +258,11 @@ def _client(values: dict[Atom, bool]) -> ExampleClient:
 
 
 def _address(values: dict[Atom, bool]) -> tuple[str, tuple[tuple[str, bool], ...]]:
-    """An address as *values* want it, and what stays a question where masks with gaps let none be found."""
+    """Return an address for *values*, and the conditions about masks with holes if no address was found."""
     sets = [a for a in values if isinstance(a, AddressSet)]
-    found = addresses(sets).get(tuple(values[a] for a in sets))
-    if found is not None:
-        return found, ()
+    address = addresses(sets).get(tuple(values[a] for a in sets))
+    if address is not None:
+        return address, ()
     plain = [a for a in sets if not a.holes]
     questions = tuple(
         (f"in {len(a.holes)} networks with gaps in their masks", values[a]) for a in sets if a.holes
@@ -281,6 +290,6 @@ def _credentials_of(true: list[Atom], values: dict[Atom, bool]) -> ClientCredent
 
 
 def _holds_or_absent(values: dict[Atom, bool], kind: type[Any]) -> bool:
-    """Whether an atom of *kind* holds, or none is asked for."""
+    """Return True if an atom of *kind* holds, or if there is no such atom."""
     truth_values = [holds for atom, holds in values.items() if isinstance(atom, kind)]
     return any(truth_values) or not truth_values

@@ -1,4 +1,4 @@
-"""What a chain of sections decides about a client."""
+"""The decision of a chain of sections about each client."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _VERDICTS: Final = {
 def decide(
     chain: Sequence[AccessLayer], dialect: Dialect, environment: AccessEnvironment, space: Space
 ) -> AccessDecision:
-    """The decision of *chain*, which is in httpd's order of merging, outermost first.
+    """Return the decision of *chain*, which is in merge order, outermost first.
 
-    Raises ConfigError where the server wouldn't start, Undecided where an answer rests on what no atom stands for.  A .htaccess file with an error
-    makes it ERROR for everybody.
+    Raises ConfigError if the server would refuse to start, Undecided if the decision depends on something
+    without an atom. A .htaccess file with an error gives ERROR for every client.
     """
     settings = environment.settings(dialect)
     with deep_recursion():
@@ -52,7 +52,9 @@ def decide(
 
 
 def _by_method(query: AccessQuery) -> Outcomes:
-    """One decision per class of methods that the configuration treats alike; methods that nobody has registered are the last class."""
+    """Decide once per class of methods that the configuration treats alike; the last class holds the
+    unregistered methods.
+    """
     masks = [mask for mask in dict.fromkeys(_method_masks(query.plan, query.settings)) if mask not in (0, -1)]
     if not masks:  # no <Limit>: all methods are alike
         return _for_method(query, INVALID)
@@ -77,7 +79,7 @@ def _for_method(query: AccessQuery, method: int) -> Outcomes:
 
 
 def _method_masks(plan: Plan, settings: ModuleSettings) -> Iterator[int]:
-    """Every mask of methods that the merged settings hold."""
+    """Yield every method mask of the merged settings."""
     lists = plan.dir_config(AllowDenyDirConfig)
     core = plan.dir_config(CoreDirConfig)
     for entry in (*lists.allows, *lists.denies):

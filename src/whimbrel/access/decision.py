@@ -1,4 +1,4 @@
-"""Decisions as binary decision diagrams over atoms, and their exact comparison."""
+"""Access decisions as binary decision diagrams over atoms, and their exact comparison."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 
 
 class AccessVerdict(IntEnum):
-    """What access control answers; the value is the HTTP status (200: the request may go on)."""
+    """The result of access control; the value is the HTTP status (200: the request continues)."""
 
     GRANTED = 200
     CHALLENGE = 401
@@ -22,12 +22,12 @@ class AccessVerdict(IntEnum):
 
 
 class Undecided(Exception):
-    """The configuration rests on something that no atom stands for; the message says what."""
+    """The configuration depends on something without an atom; the message names it."""
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A client that two decisions treat differently; *names* are those of the decisions (2.2, 2.4)."""
+    """A client that two decisions treat differently; *names* are the names of the decisions (2.2, 2.4)."""
 
     client: ExampleClient
     before: AccessVerdict
@@ -35,7 +35,8 @@ class Counterexample:
     names: tuple[str, str] = ("before", "after")
 
     def __str__(self) -> str:
-        return f"{self.client}: {self.names[0]} answers {self.before.value}, {self.names[1]} answers {self.after.value}"
+        first, second = self.names
+        return f"{self.client}: {first} answers {self.before.value}, {second} answers {self.after.value}"
 
 
 def _weight(pair: tuple[AccessVerdict, AccessVerdict]) -> tuple[bool, bool]:
@@ -43,7 +44,10 @@ def _weight(pair: tuple[AccessVerdict, AccessVerdict]) -> tuple[bool, bool]:
 
 
 class AccessDecision:
-    """For each verdict the function that says when it is given: total and disjoint.  *name* is what messages call it."""
+    """For each verdict the condition under which it is the result; the conditions are total and disjoint.
+
+    *name* is the name of the decision in messages.
+    """
 
     __slots__ = ("name", "space", "when")
 
@@ -54,15 +58,21 @@ class AccessDecision:
         }
 
     def is_equivalent(self, other: AccessDecision) -> bool:
-        """Whether no possible client gets another verdict."""
+        """Return True if every possible client gets the same verdict from both."""
         return self.difference(other) is None
 
     def difference(self, other: AccessDecision) -> Counterexample | None:
-        """A possible client that gets another verdict from *other*, None where there is none; one that only *other* lets in is looked for first."""
+        """Return a possible client that gets another verdict from *other*, None if there is none.
+
+        A client that *other* alone admits is preferred.
+        """
         return next(self.differences(other), None)
 
     def differences(self, other: AccessDecision) -> Iterator[Counterexample]:
-        """One possible client for each pair of verdicts that some client gets; those whom only *other* lets in first, then those it keeps out."""
+        """Yield one possible client for each pair of different verdicts.
+
+        Clients that *other* alone admits come first, then those that it alone refuses.
+        """
         if self.when == other.when:
             return
         for mine, its in sorted(
@@ -73,7 +83,8 @@ class AccessDecision:
                 yield Counterexample(client, mine, its, (self.name or "before", other.name or "after"))
 
     def verdict(self, value_of: Callable[[Atom], bool]) -> AccessVerdict:
-        """The verdict on the client for whom *holds* answers; only atoms that matter are asked for."""
+        """Return the verdict for the client whose atoms have the values of *value_of*; it is called for
+        relevant atoms only."""
         for verdict, function in self.when.items():
             if (
                 self.space.fixed(function, {atom: value_of(atom) for atom in self.space.atoms(function)})
@@ -83,9 +94,9 @@ class AccessDecision:
         raise AssertionError("a decision that isn't total")
 
     def atoms(self) -> list[Atom]:
-        """The atoms that the decision depends on."""
-        found = dict.fromkeys(atom for function in self.when.values() for atom in self.space.atoms(function))
-        return list(found)
+        """Return the atoms that the decision depends on."""
+        atoms = dict.fromkeys(atom for function in self.when.values() for atom in self.space.atoms(function))
+        return list(atoms)
 
     def __repr__(self) -> str:
         return f"<Decision {self.name} on {len(self.atoms())} atoms>"

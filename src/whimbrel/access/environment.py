@@ -1,4 +1,4 @@
-"""Chains of lines to merged settings, by the engine's own setters and merges: what a line means is said once, in modules/."""
+"""Merged settings of chains of lines, made by the engine's own setters and merge functions."""
 
 from __future__ import annotations
 
@@ -43,12 +43,18 @@ _WALKS: Final = {
 
 @dataclass(frozen=True, eq=False)
 class AccessEnvironment:
-    """What a decision depends on besides the sections.
+    """The surroundings of a decision: everything besides the sections.
 
-    *modules* are LoadModule's identifiers in load order, with or without ``_module`` (2.2 asks its authorization modules in that order); what the
-    recorded binaries have built in is always there.  *root* is the server root.  *readable* (absolute path of a password or group file) says
-    whether the server can read it; None, not known, counts as readable.  *aliases* are the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
-    *methods* are names that the main file registers somewhere (<Limit>, RegisterHttpMethod); those of the chain itself need not be among them.
+    Attributes:
+        modules: the identifiers of LoadModule in load order, with or without ``_module``; 2.2 runs its
+            authorization modules in that order. The built-in modules of the recorded binaries are always
+            there.
+        root: the ServerRoot.
+        readable: a function from the absolute path of a password or group file to True, False, or None if it
+            is unknown; None counts as readable.
+        aliases: the <AuthnProviderAlias> and <AuthzProviderAlias> containers.
+        methods: method names that the main file registers (<Limit>, RegisterHttpMethod); those of the chain
+            may be missing.
     """
 
     modules: tuple[str, ...]
@@ -59,7 +65,10 @@ class AccessEnvironment:
     _settings: dict[str, ModuleSettings] = field(default_factory=dict, init=False, repr=False)
 
     def settings(self, dialect: Dialect) -> ModuleSettings:
-        """The modules of this world under *dialect*, set up once.  Raises ConfigError for aliases that the server refuses."""
+        """Return the modules under *dialect*, set up once.
+
+        Raises ConfigError for aliases that the server refuses.
+        """
         settings_found = self._settings.get(dialect.name)
         if settings_found is None:
             settings_found = self._settings[dialect.name] = ModuleSettings(self, dialect)
@@ -68,7 +77,8 @@ class AccessEnvironment:
 
 @dataclass(frozen=True)
 class ProviderAlias:
-    """A provider under another name: *base* with the arguments *given* and the settings of *layer*, which *lines* made."""
+    """A provider under another name: *base* with the arguments *args* and the settings *layer*, the result of
+    *lines*."""
 
     base: str
     args: str
@@ -77,11 +87,12 @@ class ProviderAlias:
 
 
 class BrokenHtaccess(Exception):
-    """A .htaccess file with an error: it fails every request that meets it."""
+    """A .htaccess file with an error: httpd answers every request that reads it with 500."""
 
 
 class ModuleSettings:
-    """A configuration that holds modules and aliases but no section; sections are executed one by one and merged as a request would."""
+    """A configuration with modules and aliases, but without sections; sections are executed one by one and
+    merged as for a request."""
 
     def __init__(self, environment: AccessEnvironment, dialect: Dialect) -> None:
         self.configuration = new_configuration(LoadOptions(server_root=environment.root), ALL, dialect)
@@ -112,12 +123,15 @@ class ModuleSettings:
                 yield name, ProviderAlias(base_name, getword(rest)[0], layer, line.children)
 
     def merge(self, chain: Sequence[AccessLayer]) -> Plan:
-        """The settings where *chain* applies: the layers of one walk are merged with each other first.  Raises ConfigError, Broken."""
+        """Return the settings that *chain* gives: the layers of one walk are merged with each other first.
+
+        Raises ConfigError, or BrokenHtaccess for an error in a .htaccess file.
+        """
         for layer in chain:
             if not layer.in_htaccess:
-                self._layer(
-                    layer
-                )  # httpd reads the main file first: methods that <Limit> registers there are known in every .htaccess file
+                # The main file comes first: every .htaccess file knows the methods that its <Limit> sections
+                # register.
+                self._layer(layer)
         result = self.plans.root(self.configuration.main)
         for walk, layers in groupby(chain, key=lambda layer: _WALKS.get(layer.kind, 0)):
             joined: model.Layer | None = None
@@ -133,9 +147,8 @@ class ModuleSettings:
     def _layer(self, layer: AccessLayer) -> model.Layer:
         config_layer = self._layers.get(layer) or self._build_layer(layer)
         if isinstance(config_layer, ConfigError) and layer.in_htaccess:
-            raise BrokenHtaccess(
-                str(config_layer)
-            )  # not kept: a later chain may register the method that was missing
+            # A later chain may register the missing method, so this result is not cached.
+            raise BrokenHtaccess(str(config_layer))
         self._layers[layer] = config_layer
         if isinstance(config_layer, ConfigError):
             raise config_layer
@@ -159,7 +172,8 @@ class ModuleSettings:
     def _execute(
         self, lines: Sequence[AccessLine], kind: SectionKind, config_layer: model.Layer, htaccess: bool
     ) -> None:
-        """Execute *lines* for *made*; raises ConfigError, or StartError for what httpd finds once everything is read."""
+        """Execute *lines* into *config_layer*; raises ConfigError, or StartError for what httpd checks after
+        reading."""
         allowed = (
             int(Context.OR_ALL) if htaccess else IN_MAIN_FILE if kind is SectionKind.SERVER else IN_SECTION
         )
@@ -177,7 +191,7 @@ class ModuleSettings:
             check_trees(_Trees(self.configuration))
 
     def _register_foreign(self, lines: Sequence[AccessLine]) -> None:
-        """Take the unknown words after Require for those of the modules that nobody knows here."""
+        """Register the unknown words of Require lines as providers of the modules without a model."""
         modules = self.configuration.modules
         for line in lines:
             self._register_foreign(line.children)
@@ -190,13 +204,14 @@ class ModuleSettings:
                 modules.add(Module(name=f"foreign {name}", source="", providers=(provider,)))
 
     def _is_implemented(self, node: Node) -> bool:
-        """Whether a line can be executed; in a .htaccess file one without behaviour is an error, and decides nothing here."""
+        """Return True if the line can be executed; in a .htaccess file a line without behaviour is an error
+        that decides nothing."""
         rows = self.configuration.modules.rows(node.name)
         return rows is None or any(row.implemented for row in rows)
 
 
 class _Trees:
-    """The configuration as `check_trees` looks at it: the trees of the layer that was executed last."""
+    """The configuration as `check_trees` reads it: the rules of the layer that was executed last."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._main = configuration.main

@@ -1,4 +1,5 @@
-"""What one section or .htaccess file says about access: the lines that matter, apart from any file, tree or settings record."""
+"""The lines about access of one section or .htaccess file, independent of files, trees and
+settings records."""
 
 from __future__ import annotations
 
@@ -33,10 +34,12 @@ _FAMILIES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AccessLine:
-    """One directive.
+    """One directive; lines with equal text are equal wherever they stand.
 
-    *name* in lower case and without ``<``; *args* as written, of a container without the closing ``>``; *children* are a container's.  Lines are
-    equal wherever they stand.
+    Attributes:
+        name: the name in lower case, without ``<``.
+        args: the arguments as written, of a container without the closing ``>``.
+        children: the lines of a container.
     """
 
     name: str
@@ -46,16 +49,18 @@ class AccessLine:
 
     @property
     def is_container(self) -> bool:
-        """Whether the line opens a section."""
+        """Return True if the line opens a container."""
         return bool(self.children) or self.name in CONTAINERS
 
 
 @dataclass(frozen=True, slots=True)
 class AccessLayer:
-    """What ONE section or file says about access.
+    """The lines about access of one section or file.
 
-    *kind* is the section that the lines stand in (HTACCESS for a .htaccess file, SERVER outside of all); a section inside another is a layer of its
-    own.  *htaccess*: an error in it fails requests, not the start; a section inside a .htaccess file has it too.
+    Attributes:
+        kind: the section that holds the lines (HTACCESS for a .htaccess file, SERVER outside of all); a
+            nested section is a layer itself.
+        in_htaccess: an error fails requests, not the start; sections inside a .htaccess file have it too.
     """
 
     lines: tuple[AccessLine, ...]
@@ -65,26 +70,29 @@ class AccessLayer:
 
 
 def is_access_directive(name: str) -> bool:
-    """Whether a directive of this name (any case, without ``<``) says something about access."""
+    """Return True if a directive of this name (any case, without ``<``) is about access."""
     low = name.lower()
     return low in _WORDS or low in CONTAINERS or _FAMILIES.fullmatch(low) is not None
 
 
 def lines_of_nodes(nodes: Iterable[directives.Node]) -> tuple[AccessLine, ...]:
-    """The relevant lines among *nodes*; raises ConfigError where a container lacks its ``>``."""
+    """Return the relevant lines of *nodes*; raises ConfigError if a container lacks its ``>``."""
     return tuple(_lines(_of_nodes(nodes)))
 
 
 def lines_of_tree(
     nodes: Iterable[tree.Node], path: str, expand: Callable[[str], str] = lambda text: text
 ) -> tuple[AccessLine, ...]:
-    """The relevant lines among the nodes of a file's tree at *path*; *expand* replaces ``${NAME}``.  Raises like `lines_of_nodes`."""
+    """Return the relevant lines of the nodes of the file at *path*; *expand* replaces ``${NAME}``.
+
+    Raises the same exceptions as `lines_of_nodes`.
+    """
     return tuple(_lines(_of_tree(nodes, path, expand)))
 
 
 @dataclass(frozen=True, slots=True)
 class _RawDirective:
-    """A directive of either tree; *args* of a container still end in ``>``."""
+    """A directive of either tree; the *args* of a container still end in ``>``."""
 
     name: str
     args: str

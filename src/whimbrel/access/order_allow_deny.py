@@ -1,4 +1,4 @@
-"""Order, Allow and Deny, symbolically."""
+"""Order, Allow and Deny as symbolic decisions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from whimbrel.modules.aaa.allow_deny import DENY_THEN_ALLOW, AllowDenyDirConfig,
 
 
 def in_networks(query: AccessQuery, networks: Iterable[Network]) -> Function:
-    """Whether the client's address is in one of *networks*."""
+    """Return the condition that the client's address is in one of *networks*."""
     addresses = address_set(networks)
     return query.variable(addresses) if addresses.ranges or addresses.holes else query.space.false
 
 
 def in_domains(query: AccessQuery, domains: Iterable[str]) -> Function:
-    """Whether the client's name lies in one of *domains*."""
+    """Return the condition that the client's host name is in one of *domains*."""
     names = frozenset(domain.lower() for domain in domains)
     return query.variable(HostIn(names)) if names else query.space.false
 
 
 def in_environment(query: AccessQuery, names: Iterable[str]) -> Function:
-    """Whether one of the variables is set."""
+    """Return the condition that one of the environment variables is set."""
     return query.space.any_of(
         query.variable(EnvironmentSet(name)) for name in sorted({name.lower() for name in names})
     )
 
 
 def is_refused(query: AccessQuery) -> Function:
-    """When the lists keep a client out."""
+    """Return the condition under which Order, Allow and Deny refuse a client."""
     record = query.dir_config(AllowDenyDirConfig)
     allowed, denied = _matches_any(query, record.allows), _matches_any(query, record.denies)
     if record.order.get(query.method, DENY_THEN_ALLOW) == DENY_THEN_ALLOW:
@@ -41,7 +41,7 @@ def is_refused(query: AccessQuery) -> Function:
 
 
 def is_refused_by_compat(query: AccessQuery) -> Function:
-    """The same as mod_access_compat runs it: a record that could refuse nobody is left alone."""
+    """Return the same condition for mod_access_compat, which skips a record that refuses no client."""
     record = query.dir_config(AllowDenyDirConfig)
     has_no_effect = (
         not record.order and not record.denies and not any(e.kind == "host" for e in record.allows)
@@ -50,7 +50,7 @@ def is_refused_by_compat(query: AccessQuery) -> Function:
 
 
 def _matches_any(query: AccessQuery, entries: list[Entry]) -> Function:
-    """Whether one of the entries matches; those of a kind are one set."""
+    """Return the condition that one of the entries matches; entries of one kind are one set."""
     kinds: dict[str, list[Any]] = {}
     for entry in entries:
         if query.applies_to(entry.methods):

@@ -1,4 +1,4 @@
-"""Results that depend on the client: for each value the function that says when it is the result."""
+"""Outcomes that depend on the client: for each value the condition under which it is the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from whimbrel.access.space import Function, Space
 
 
 class Outcomes:
-    """A partition: *when* maps values (answers of hooks, authz_status) to functions of which exactly one holds for any client."""
+    """A partition: *when* maps values (hook statuses, authz_status) to conditions; exactly one of them holds
+    for each client."""
 
     __slots__ = ("space", "when")
 
@@ -17,11 +18,11 @@ class Outcomes:
         self.when = {value: function for value, function in when.items() if function != space.false}
 
     def get(self, value: int) -> Function:
-        """When *value* is the result."""
+        """Return the condition under which *value* is the result."""
         return self.when.get(value, self.space.false)
 
     def replace(self, value: int, other: Outcomes) -> Outcomes:
-        """*other* where the result would be *value*."""
+        """Return the outcomes with *other* in place of *value*."""
         left = self.get(value)
         if left == self.space.false:
             return self
@@ -31,7 +32,7 @@ class Outcomes:
         return Outcomes(self.space, outcomes)
 
     def map_values(self, change: Callable[[int], int]) -> Outcomes:
-        """Every value changed."""
+        """Return the outcomes with every value changed."""
         outcomes: dict[int, Function] = {}
         for value, function in self.when.items():
             outcomes[change(value)] = outcomes.get(change(value), self.space.false) | function
@@ -39,23 +40,23 @@ class Outcomes:
 
 
 def constant(space: Space, value: int) -> Outcomes:
-    """One result for everybody."""
+    """Return one result for every client."""
     return Outcomes(space, {value: space.true})
 
 
 def if_else(space: Space, test: Function, then: int, other: int) -> Outcomes:
-    """*then* where *test* holds, else *other*."""
+    """Return *then* if *test* holds, else *other*."""
     return Outcomes(space, {then: test, other: ~test}) if then != other else constant(space, then)
 
 
 def choose_outcomes(space: Space, test: Function, then: Outcomes, other: Outcomes) -> Outcomes:
-    """The cases of *then* where *test* holds, else those of *other*."""
+    """Return the outcomes of *then* if *test* holds, else those of *other*."""
     values = dict.fromkeys([*then.when, *other.when])
     return Outcomes(space, {value: space.choose(test, then.get(value), other.get(value)) for value in values})
 
 
 def first(space: Space, hooks: Iterable[Outcomes], declined: int) -> Outcomes:
-    """The result of the first hook that does not decline."""
+    """Return the result of the first hook that does not decline."""
     result = constant(space, declined)
     for hook in hooks:
         result = result.replace(declined, hook)

@@ -1,4 +1,4 @@
-"""What Require lines of 2.4 ask, symbolically: one function for each provider."""
+"""Require lines of 2.4 as symbolic decisions: one function for each provider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USERLESS: Final = frozenset({"ssl", "ssl-verify-client"})
 
 
 def status_of(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
-    """The authz_status of a Require line's provider or alias *name*; *user*: one is known."""
+    """Return the authz_status of the provider or alias *name*; *user* is True once a user is known."""
     alias = query.settings.aliases["authzprovideralias"].get(name)
     if alias is not None:
         return status_of(query.with_alias(alias), alias.base, alias.args, user)
@@ -33,7 +33,8 @@ def status_of(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
 
 
 def joined_status(query: AccessQuery, name: str, lists: Sequence[str], user: bool) -> Outcomes:
-    """The status of neighbouring lines of *name* (ip, host, user) in a container that any of them satisfies."""
+    """Return the status of neighbouring lines of *name* (ip, host, user) in a container that one match
+    satisfies."""
     texts = [_constant_args(query, args) for args in lists] if name != "ip" else list(lists)
     given = [word for text in texts if text is not None for word in require_words(text)]
     condition = _LISTS[name](query, given)
@@ -57,7 +58,7 @@ def _normal(name: str, args: str) -> str:
 
 
 def _opaque(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
-    """A provider that is not understood: one that asks for the user unless it is known not to."""
+    """A provider without a model; it requires a user unless it is known to work without one."""
     if name in _USERLESS:
         return _result(query, query.variable(Opaque(_normal(name, args))))
     return _user_result(
@@ -66,7 +67,7 @@ def _opaque(query: AccessQuery, name: str, args: str, user: bool) -> Outcomes:
 
 
 def _constant_args(query: AccessQuery, args: str) -> str | None:
-    """The words of a line as one text, None where they depend on the request."""
+    """Return the arguments of a line as one text, None if they depend on the request."""
     return (
         compile_string(args, lookup=query.plan.provider).fixed
         if any(char in args for char in "%$\\")

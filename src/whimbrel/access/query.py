@@ -1,4 +1,4 @@
-"""What every symbolic hook needs: the space, the merged settings, and the method that is being decided."""
+"""The query that every symbolic hook evaluates: the space, the merged settings and the method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUFFIXES: Final = {"default": ("",), "db": ("",), "gdbm": ("",), "sdbm": (".dir
 
 @dataclass(frozen=True, eq=False)
 class AccessQuery:
-    """One question: what does *plan* decide for requests of method number *method*?"""
+    """One query: the decision of *plan* about requests with the method number *method*."""
 
     space: Space
     environment: AccessEnvironment
@@ -32,44 +32,48 @@ class AccessQuery:
 
     @property
     def is_22(self) -> bool:
-        """Whether 2.2 is asked."""
+        """Return True if the query is for 2.2."""
         return self.plan.dialect.access_in_core
 
     def dir_config(self, kind: type[S]) -> S:
-        """The merged settings of *kind*."""
+        """Return the merged settings of *kind*."""
         return self.plan.dir_config(kind)
 
     def applies_to(self, methods: int) -> bool:
-        """Whether a mask of <Limit> holds the method."""
+        """Return True if the method is in a mask of <Limit>."""
         return bool(methods >> self.method & 1)
 
     def variable(self, atom: Atom) -> Function:
-        """The variable of *atom*."""
+        """Return the variable of *atom*."""
         return self.space.variable(atom)
 
     def any_member(self, source: str, groups: Iterable[str]) -> Function:
-        """Whether the user is in one of *groups*."""
+        """Return the condition that the user is in one of *groups*."""
         return self.space.any_of(self.variable(GroupMember(source, group)) for group in sorted(set(groups)))
 
     def with_alias(self, alias: ProviderAlias) -> AccessQuery:
-        """The same question with an alias's settings laid over."""
+        """Return the query with the settings of an alias merged."""
         return replace(
             self, plan=self.plan.with_layer(alias.layer), chain=(*self.chain, AccessLayer(alias.lines))
         )
 
     def unreadable(self, path: str) -> bool:
-        """Whether the server is known not to be able to read the file."""
+        """Return True if the server is known to be unable to read the file."""
         return self.environment.readable(path) is False
 
     def unreadable_dbm(self, path: str, kind: str) -> bool:
-        """The same of a DBM file, whose name the kinds lengthen in different ways."""
+        """Return True if the server is known to be unable to read a DBM file; the kinds append different
+        suffixes to its name."""
         low = kind.lower()
         if low not in _SUFFIXES:
             return True  # no driver has that name
         return any(self.unreadable(path + suffix) for suffix in _SUFFIXES[low])
 
     def auth_type(self) -> str | None:
-        """AuthType in lower case, None where no authentication is wanted.  Raises Undecided where it depends on the request."""
+        """Return AuthType in lower case, None without authentication.
+
+        Raises Undecided if it depends on the request.
+        """
         if not self.is_22:
             value = self.dir_config(AuthnCoreDirConfig).auth_type
             if value is not None and value.fixed is None:
@@ -78,14 +82,17 @@ class AccessQuery:
         return None if auth_type_name is None else auth_type_name.lower()
 
     def auth_name(self) -> str | None:
-        """AuthName; an expression stands as its text."""
+        """Return AuthName; an expression is returned as its text."""
         if self.is_22:
             return self.dir_config(CoreDirConfig).auth_name
         value = self.dir_config(AuthnCoreDirConfig).auth_name
         return None if value is None else value.string.text if value.fixed is None else value.fixed
 
     def lines(self, *families: str) -> str:
-        """The lines whose name begins with one of *families*, outermost first, as normal text: what a provider without a model was told."""
+        """Return the lines whose names begin with one of *families*, outermost first, as normalized text.
+
+        They stand for the configuration of a provider without a model.
+        """
         return "; ".join(
             " ".join([line.name, *line.args.split()])
             for layer in self.chain

@@ -1,4 +1,4 @@
-"""Strings that a regular expression or a shell pattern matches: witnesses for sections that are matched by one."""
+"""Strings that match a regular expression or a shell pattern: witnesses for sections with a pattern."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PLAIN: Final = "x0-_./ abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ12345
 
 
 def regex_samples(pattern: str) -> list[str]:
-    """Up to `MOST` strings in which *pattern* is found, the plainest first; none where it can't be read."""
+    """Return up to `MOST` strings that contain a match of *pattern*, the simplest first; none if the pattern
+    is invalid."""
     try:
         compiled = compile_regex(pattern)
         with warnings.catch_warnings():
@@ -35,7 +36,7 @@ def regex_samples(pattern: str) -> list[str]:
 
 
 def wildcard_samples(pattern: str, *, by_segment: bool) -> list[str]:
-    """Strings that the shell pattern matches as a whole."""
+    """Return strings that the shell pattern matches completely."""
     compiled = compile_fnmatch(pattern, by_segment=by_segment)
     candidates = (
         _CLASS.sub(letter, pattern).replace("*", star).replace("?", "x")
@@ -46,7 +47,7 @@ def wildcard_samples(pattern: str, *, by_segment: bool) -> list[str]:
 
 
 def _sequence(items: list[Any]) -> Iterator[str]:
-    """Strings for the items one after the other, each choice varied by itself."""
+    """Yield strings for a sequence of items; one choice is varied at a time."""
     choices = [list(itertools.islice(_item(op, value), 4)) or [""] for op, value in items]
     first = [texts[0] for texts in choices]
     yield "".join(first)

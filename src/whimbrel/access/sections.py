@@ -1,4 +1,5 @@
-"""Sections of a configuration as requests match them, and the paths that each server maps; plain data without source text."""
+"""Sections of a configuration as requests match them, and the paths of each server; plain data without source
+text."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from whimbrel.base.regex import Regex
 from whimbrel.config.model import SectionKind
 
 Override = frozenset[str] | None
-"""The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no AllowOverride applies."""
+"""The classes of AllowOverride in lower case (authconfig, limit, fileinfo, indexes, options); None: no
+AllowOverride applies."""
 
 
 def is_htaccess_ignored(override: Override) -> bool:

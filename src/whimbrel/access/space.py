@@ -9,13 +9,14 @@ from whimbrel.access.atoms import Atom
 from whimbrel.access.bdd import Bdd
 
 Function = Any
-"""A node of a diagram: combines by ``&``, ``|``, ``~``."""
+"""A node of a diagram; nodes are combined by ``&``, ``|`` and ``~``."""
 
 
 class Space:
-    """The variables that decisions share: only decisions of one space can be compared.
+    """The variables that decisions share; only decisions of one space can be compared.
 
-    Nothing here knows which combinations of atoms a real client can show; that is asked for the few atoms of a difference (`clients.possible`).
+    The space does not model which combinations of atoms are possible: `clients.possible` does, for the atoms
+    of a difference.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Space:
         self._variables: dict[Atom, Function] = {}
 
     def variable(self, atom: Atom) -> Function:
-        """The variable of *atom*."""
+        """Return the variable of *atom*."""
         function = self._variables.get(atom)
         if function is None:
             name = f"a{len(self._atoms)}"
@@ -36,26 +37,26 @@ class Space:
         return function
 
     def choose(self, test: Function, then: Function, other: Function) -> Function:
-        """*then* where *test* holds, else *other*."""
+        """Return *then* where *test* holds, else *other*."""
         return self.diagram.ite(test, then, other)
 
     def atoms(self, function: Function) -> list[Atom]:
-        """The atoms that *function* depends on, those that were asked for first in front."""
+        """Return the atoms that *function* depends on, in the order of their first use."""
         return [
             self._atoms[name]
             for name in sorted(self.diagram.support(function), key=lambda name: int(name[1:]))
         ]
 
     def fixed(self, function: Function, values: Mapping[Atom, bool]) -> Function:
-        """*function* with these atoms set."""
+        """Return *function* with the values of some atoms fixed."""
         names = {
             self._variables[atom].var: value for atom, value in values.items() if atom in self._variables
         }
         return self.diagram.let(names, function) if names else function
 
     def any_of(self, functions: Iterable[Function]) -> Function:
-        """Whether one of *functions* holds."""
+        """Return the condition that one of *functions* holds."""
         result = self.false
-        for function in sorted(functions, key=lambda one: one.level, reverse=True):
+        for function in sorted(functions, key=lambda node: node.level, reverse=True):
             result = function | result  # diagrams grow at their root
         return result

@@ -1,7 +1,7 @@
-"""What a rule is and what it says: findings with place, risk, remedy and, where an edit can mend it, the edit.
+"""Findings of an upgrade: place, risk, message, advice and, if the text can be fixed, the edits.
 
-A rule looks at an `Estate` (one configuration with everything that it reads) and yields findings.  It never writes: edits are byte ranges of the
-files as they were read, and edits that make sense only together form one group (`syntax.edits`).
+Edits are byte ranges of the files as they were read; edits that are right only together form one group
+(`syntax.edits`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_FIXPOINT: Final = "PASS"
 
 
 class Risk(Enum):
-    """What happens on 2.4 when nobody does anything; the worst comes first."""
+    """The effect on 2.4 if the text stays as it is; the worst comes first."""
 
     @property
     def rank(self) -> int:
@@ -35,7 +35,7 @@ class Risk(Enum):
 
 
 class Safety(Enum):
-    """How far an edit may go without a person.  The verifier can only lower it."""
+    """The degree to which an edit is safe without review. The verifier can only lower it."""
 
     SAFE = "same answers, applied by default"
     REVIEW = "answers may differ: applied, marked `needs review`"
@@ -43,7 +43,7 @@ class Safety(Enum):
 
 
 class InputContext(Enum):
-    """What the input is: it decides what may be concluded from a directive that is absent."""
+    """The kind of the input: it decides what follows from a missing directive."""
 
     SERVER = "whole server"
     FRAGMENT = "fragment"
@@ -52,7 +52,7 @@ class InputContext(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """One edit of one file; *path* is the key of `Estate.files`."""
+    """One edit of one file; *path* is the key of `ConfigTree.files`."""
 
     path: str
     edit: Edit
@@ -60,14 +60,19 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that an upgrade changes.
+    """One change that the upgrade causes or makes.
 
-    *rule* is the number of the row (``C17``), *place* the file and line (with the Include lines that led
-    there); *message* says what changes, *remedy* what to do; both are one sentence in plain text.  *edits*
-    mend it, all or none.  *evidence* is further text for people: a counterexample, the recorded answers;
-    *new* are the lines that applied edits have written; *decision* is a decision for people that the same
-    answers leave open.  *safety* is MANUAL exactly where there are no edits or where none may be applied
-    unseen.
+    Attributes:
+        rule: the number of the row (``C17``).
+        place: the file and line, with the Include lines that lead there.
+        message: the change; one sentence of text.
+        advice: what to do; one sentence of text.
+        risk: the effect if the text stays as it is.
+        safety: MANUAL if there are no edits, or if none may be applied without review.
+        edits: the edits that fix it, all or none.
+        evidence: further text: a counterexample, recorded answers.
+        new: the lines that applied edits wrote.
+        decision: a decision for the user that equal answers leave open.
     """
 
     rule: str
@@ -83,30 +88,34 @@ class Finding:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a person has to look: the words stand in the output, and `whimbrel upgrade` ends with 3."""
+        """Return True if the user must review the finding; the output marks it, and `whimbrel upgrade` exits
+        with 3."""
         return self.safety is Safety.REVIEW or (
             self.safety is Safety.MANUAL and self.risk is not Risk.COSMETIC
         )
 
 
 class Style(Enum):
-    """How access control is written."""
+    """The style of access control."""
 
     NATIVE = "native"
     COMPAT = "compat"
 
 
 NEWEST: Final = 71
-"""The N of the newest release 2.4.N that the rules know."""
+"""The N of the newest release 2.4.N that the rules support."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeOptions:
-    """What the user asked of an upgrade.
+    """The options of an upgrade.
 
-    *also_22* keeps the result fit for 2.2 as well, *exact* writes what 2.2 did where the upgrade guide and
-    the servers disagree.  *target* is the N of 2.4.N, the release that must understand the result.
-    *unsafe_flags* gives rewrite rules the Unsafe flags of 2.4.60 that bring 2.2's answers back.
+    Attributes:
+        style: native Require lines, or mod_access_compat.
+        also_22: the result works with 2.2 as well.
+        exact: keep the behaviour of 2.2 where the upgrade guide and the servers disagree.
+        target: the N of 2.4.N, the release that must accept the result.
+        unsafe_flags: give rewrite rules the Unsafe flags of 2.4.60, which restore the answers of 2.2.
     """
 
     style: Style = Style.NATIVE

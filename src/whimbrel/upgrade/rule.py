@@ -1,4 +1,5 @@
-"""Upgrade rules: a number, a name, and the function that finds what one change of 2.4 does to a configuration."""
+"""Upgrade rules: a number, a name, and the function that finds what one change of 2.4 does to a
+configuration."""
 
 from __future__ import annotations
 
@@ -11,12 +12,16 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One change of 2.2 to 2.4.
+    """One change from 2.2 to 2.4.
 
-    *number* is its row; *name* is short and in lower case with hyphens, and with the number names its document,
-    ``documents/NUMBER-NAME.md``.  *title* is one line.  *check* gives its findings in the order of the files.  *order* groups the passes: rules of a
-    lower order have their edits applied before those of a higher one look (LoadModule lines are worked out last).  *also* are further rows that
-    it covers, whose numbers its findings may carry.
+    Attributes:
+        number: the number of its row.
+        name: a short name in lower case with hyphens; the document is ``documents/NUMBER-NAME.md``.
+        title: one line of text.
+        check: yields the findings in the order of the files.
+        order: rules of a lower order have their edits applied before those of a higher one run (LoadModule
+            lines are last).
+        also: further rows that the rule covers; its findings may carry their numbers.
     """
 
     number: str

@@ -1,4 +1,5 @@
-"""Random chains of sections about access, as the main file and .htaccess of one small site, and engines for them."""
+"""Random chains of sections about access, as the main file and .htaccess of one small site, and engines for
+them."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ NEGATED = (
     "Require not near",
 )
 ALIASES = (
-    '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n<AuthzProviderAlias user chosen "bob carol">\n'
+    '<AuthzProviderAlias ip near "127.0.0.1 127.0.0.3">\n</AuthzProviderAlias>\n'
+    '<AuthzProviderAlias user chosen "bob carol">\n'
     "</AuthzProviderAlias>\n"
 )
 COMMON = (
@@ -143,7 +145,8 @@ PASSWORDS = {"alice": "curlew", "bob": "dunlin", "carol": "godwit"}
 
 @dataclass(frozen=True)
 class Chain:
-    """The texts of the sections that meet at /dir/f.txt, "" where there is none, in the order of `OPENINGS`."""
+    """The texts of the sections that meet at /dir/f.txt, "" where there is none, in the order
+    of `OPENINGS`."""
 
     version: str
     texts: tuple[str, ...]
@@ -166,7 +169,7 @@ class Chain:
 
 
 def chain(chance: random.Random, version: str, only: bool = True) -> Chain:
-    """A random chain; with *only* it may hold lines that the other version doesn't know."""
+    """A random chain; with *only* it may hold lines that the other version does not know."""
     lines = ACCESS + REQUIRE + REQUIRE + ((ONLY_22 if version == "2.2" else ONLY_24) if only else ())
     texts = [
         _body(chance, lines, version == "2.4" and only) if chance.random() < 0.5 else "" for _ in OPENINGS
@@ -234,7 +237,7 @@ def _sha(word: str) -> str:
 
 
 def engine(site: Chain, root: Path, runtime: FakeRuntime) -> Engine:
-    """An engine for *site*; raises ConfigError or StartError where httpd wouldn't start."""
+    """An engine for *site*; raises ConfigError or StartError where httpd would not start."""
     sections = [
         f"<{opening}>\n{text}\n"
         + ("AllowOverride All\n" if opening.endswith('dir"') else "")
@@ -243,8 +246,14 @@ def engine(site: Chain, root: Path, runtime: FakeRuntime) -> Engine:
         if opening
     ]
     loads = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name in site.modules)
-    head = f'{loads}Listen 80\nServerName localhost\nDocumentRoot "{root}/htdocs"\nTypesConfig conf/mime.types\nErrorLog error_log\n'
-    head += "SetEnvIf X-Flag . flag\n<Directory /elsewhere>\n<Limit FROB>\nDeny from all\n</Limit>\n</Directory>\n"
+    head = (
+        f'{loads}Listen 80\nServerName localhost\nDocumentRoot "{root}/htdocs"\n'
+        "TypesConfig conf/mime.types\nErrorLog error_log\n"
+    )
+    head += (
+        "SetEnvIf X-Flag . flag\n<Directory /elsewhere>\n<Limit FROB>\nDeny from all\n"
+        "</Limit>\n</Directory>\n"
+    )
     head += ALIASES if site.version == "2.4" else ""
     (root / "conf/httpd.conf").write_text(head + "".join(sections).replace("%ROOT%", str(root)))
     (root / "htdocs/dir/.htaccess").write_text(site.texts[2] + "\n")

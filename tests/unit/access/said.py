@@ -43,7 +43,7 @@ def layer(text: str, kind: SectionKind = SectionKind.DIRECTORY, htaccess: bool =
 def world(
     version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = ""
 ) -> AccessEnvironment:
-    """The usual modules, or others; files in *missing* can't be read."""
+    """The usual modules, or others; files in *missing* cannot be read."""
     made = lines_of_tree(parse(aliases.encode()).children, "x")
     return AccessEnvironment(modules or MODULES[version], "/srv", lambda path: path not in missing, made)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.access.chains import Bounds, admitted_overrides, find_chains
 from whimbrel.upgrade.access_control.sections import AccessSection, Chain, find_sections
@@ -13,7 +13,7 @@ DENY = "Deny from all\n"
 
 
 def found(root: Path, files: dict[str, str | bytes]) -> list[Chain]:
-    read = estate(root, files)
+    read = config_tree(root, files)
     return find_chains(read.root, find_sections(read))
 
 
@@ -45,7 +45,10 @@ AllowOverride All
 
 
 def test_a_file_section_in_a_folder_comes_after_those_outside(tmp_path: Path) -> None:
-    conf = f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
+    conf = (
+        f"DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\n<Files *.a>\n{DENY}</Files>\n"
+        f"{DENY}</Directory>\n<Files x.a>\n{DENY}</Files>\n"
+    )
     every = found(tmp_path, {"conf/httpd.conf": conf, "htdocs/x.a": ""})
     assert ["/htdocs/", "x.a", "*.a"] in [names(chain, tmp_path) for chain in every if chain.is_certain]
 
@@ -55,7 +58,9 @@ def test_allow_override_none_hides_the_files(tmp_path: Path) -> None:
         "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride None\n</Directory>\n"
         "<Directory ROOT/htdocs/b>\nAllowOverride Limit\n</Directory>\n"
     )
-    read = estate(tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY})
+    read = config_tree(
+        tmp_path, {"conf/httpd.conf": conf, "htdocs/.htaccess": DENY, "htdocs/b/.htaccess": DENY}
+    )
     assert {
         unit.directory.replace(str(tmp_path), ""): override
         for unit, override in admitted_overrides(read.root, find_sections(read)).items()
@@ -84,7 +89,10 @@ def test_virtual_hosts_have_the_main_servers_sections_and_their_own(tmp_path: Pa
 
 
 def test_an_alias_leads_to_its_folder(tmp_path: Path) -> None:
-    conf = f"DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
+    conf = (
+        "DocumentRoot ROOT/htdocs\nAlias /doc/ ROOT/manual/\n<Directory ROOT/manual>\n"
+        f"{DENY}</Directory>\n<Location /doc>\n{DENY}</Location>\n"
+    )
     every = [
         names(chain, tmp_path)
         for chain in found(tmp_path, {"conf/httpd.conf": conf, "manual/a.html": "", "htdocs/b.html": ""})
@@ -97,7 +105,7 @@ def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
         f"<VirtualHost *:80>\nServerName h{number}\n<Files x{number}>\n{DENY}</Files>\n</VirtualHost>\n"
         for number in range(20)
     )
-    read = estate(
+    read = config_tree(
         tmp_path,
         {
             "conf/httpd.conf": f"DocumentRoot ROOT/htdocs\nAlias /shared ROOT/shared\n{hosts}",
@@ -113,7 +121,7 @@ def test_what_servers_share_is_looked_at_once(tmp_path: Path) -> None:
 
 
 def test_what_is_not_tried_is_told(tmp_path: Path) -> None:
-    read = estate(
+    read = config_tree(
         tmp_path,
         {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n<Files x>\n{DENY}</Files>\n", "htdocs/a": ""},
     )

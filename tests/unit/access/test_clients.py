@@ -86,9 +86,9 @@ def test_the_words() -> None:
         True,
         (("expr x", False),),
     )
-    assert (
-        str(client)
-        == "PUT from 10.0.0.1 (a.test), an address of the server's own, as eve in staff, all, with flag set, expr x: no"
+    assert str(client) == (
+        "PUT from 10.0.0.1 (a.test), an address of the server's own, as eve in staff, "
+        "all, with flag set, expr x: no"
     )
 
 

@@ -1,4 +1,5 @@
-"""Random chains: the engine answers what the decision says, and the clients of counterexamples are treated as they say."""
+"""Random chains: the engine answers what the decision says, and the clients of counterexamples are treated as
+they say."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def test_clients_of_counterexamples(seed: int, tmp_path: Path) -> None:
 
 
 def asked(site: Chain, difference: Counterexample, root: Path) -> int:
-    """The status that the engine gives the client of *difference*, for whom the password and group files are made."""
+    """The status that the engine gives the client of *difference*, for whom the password and group files are
+    made."""
     given = difference.client.credentials
     names = dict.fromkeys([given.user], "right") if given is not None and given.is_known_user else {}
     users(root, names, {group: [given.user] for group in given.groups} if given is not None else {})

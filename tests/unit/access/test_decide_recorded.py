@@ -1,4 +1,5 @@
-"""Recorded cases, asked of the engine in this process: at every access check the decision about the same chain agrees, and so does the recording."""
+"""Recorded cases, asked of the engine in this process: at every access check the decision about the same
+chain agrees, and so does the recording."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ CASES = 1  # of each family, from the middle
 
 
 def sample(family: str, version: Version) -> list[Case]:
-    """Some cases of *family* that can be asked without a server, and as root: files that others may not read are none for it."""
+    """Some cases of *family* that can be asked without a server, and as root: files that others may not read
+    are none for it."""
     asked = (
         case
         for case in load_cases(family, version)

@@ -11,7 +11,10 @@ from whimbrel.syntax.tree import parse
 
 
 def test_lines_of_a_tree() -> None:
-    text = b"Options All\nORDER Allow,Deny\n<Limit GET>\nRequire user bob\nOptions None\n</Limit>\n<Files x>\nDeny from all\n</Files>\n"
+    text = (
+        b"Options All\nORDER Allow,Deny\n<Limit GET>\nRequire user bob\nOptions None\n"
+        b"</Limit>\n<Files x>\nDeny from all\n</Files>\n"
+    )
     found = lines_of_tree(parse(text).children, "f")
     assert found == (
         AccessLine("order", "Allow,Deny"),

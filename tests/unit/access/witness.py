@@ -1,4 +1,5 @@
-"""What the running engine decides about a request beside what a Decision says of it: the same chain of sections, the same client."""
+"""What the running engine decides about a request beside what a Decision says of it: the same chain of
+sections, the same client."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ ANSWERS = {
 
 @dataclass
 class Report:
-    """How many answers were compared, and those that differ: what was asked, what the engine answered, what the decision says."""
+    """How many answers were compared, and those that differ: what was asked, what the engine answered, what
+    the decision says."""
 
     compared: int = 0
     different: list[str] = field(default_factory=list)
@@ -195,13 +197,14 @@ class WitnessedSite:
         report.seen(r, answer, decision, verdict)
         if verdict is not ANSWERS[answer]:
             report.different.append(
-                f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided {verdict.value}; {values}; "
+                f"{r.method} {r.uri} from {client_address(r)}, {r.user}: {answer or 200}, decided "
+                f"{verdict.value}; {values}; "
                 f"{[layer.lines for layer in map(self.layer, layers)]}"
             )
 
 
 def readable(path: str) -> bool:
-    """Whether a file can be read."""
+    """Return True if a file can be read."""
     try:
         with open(to_bytes(path), "rb") as file:
             file.read(1)
@@ -240,7 +243,7 @@ def credentials(r: Request, scheme: str) -> tuple[str, str] | None:
 
 
 async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
-    """Whether *atom* holds for the request; None where this can't be told."""
+    """Return True if *atom* holds for the request; None where this cannot be told."""
     if isinstance(atom, AddressSet):
         return atom.holds(client_address(r))
     if isinstance(atom, IsServerAddress):
@@ -263,7 +266,7 @@ async def value_of(r: Request, atom: Atom, env: dict[str, str]) -> bool | None:
 
 
 async def known(r: Request, atom: KnownUser | PasswordValid) -> bool | None:
-    """Whether a provider knows the user, or the password."""
+    """Return True if a provider knows the user, or the password."""
     given = credentials(r, atom.scheme)
     if given is None:
         return False
@@ -301,7 +304,7 @@ def provider_of(r: Request, kind: str, told: str) -> Any:
 
 
 def member(r: Request, source: str, group: str) -> bool:
-    """Whether the user is in *group*."""
+    """Return True if the user is in *group*."""
     kind, _, path = source.partition(" ")
     if kind == "file":
         return group in group_file(path, r.plan.dialect).content(r).get(r.user or "", ())

@@ -59,10 +59,10 @@ def test_needs_review(site: Path) -> None:
     status, out, _err = upgrade("--write", "-d", str(site), cwd=site)
     assert status == 3
     assert (
-        f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf can't be read: No such file or directory"
+        f"conf/httpd.conf:3: READ: needs review: {site}/nope.conf cannot be read: No such file or directory"
         in out.decode()
     )
-    assert b"    advice: what stands there was not looked at" in out
+    assert b"    advice: make the text readable, or check it by hand" in out
     assert (site / MAIN).read_bytes() == NEW + b"Include nope.conf\n"
 
 
@@ -162,7 +162,7 @@ def test_equal_findings_and_decisions_stand_once(site: Path) -> None:
     whimbrel = [*WHIMBREL[:-2], "-d", str(site), "--select", "R01,C43"]
     err = subprocess.run(whimbrel, capture_output=True, timeout=60, check=False).stderr.decode()
     assert err.startswith(f"input: whole server: {site}/conf/httpd.conf\n")
-    assert "R01 in 3 places: needs review: from 2.4.60 on, URLs that match `^/(.*)$`" in err
+    assert "R01 in 3 places: needs review: since 2.4.60 URLs that match `^/(.*)$`" in err
     assert "    at conf/httpd.conf:3, 4, 5" in err
     assert (
         "C43: decision to take (changed)" in err

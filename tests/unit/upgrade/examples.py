@@ -16,14 +16,15 @@ from whimbrel.upgrade.source.reading import Sources, read_config_tree
 
 MAIN = "conf/httpd.conf"
 ROOT = "/srv/site"
-HEADINGS = ("What changes", "How to see it", "How to mend it", "How safe that is")
+HEADINGS = ("What changes", "How to see it", "How to fix it", "How safe it is")
 WORDS = {"before", "after", "unchanged"}
 FENCE = re.compile(r"^```(\S*)[ \t]*(.*)$")
 
 
 @dataclass
 class Example:
-    """One example: files by path below the server root; *findings* is None where the document doesn't list them."""
+    """One example: files by path below the server root; *findings* is None where the document does not list
+    them."""
 
     title: str
     before: dict[str, str] = field(default_factory=dict)
@@ -34,7 +35,7 @@ class Example:
 
     @property
     def silent(self) -> bool:
-        """Whether the rule must not fire."""
+        """Return True if the rule must not fire."""
         return not self.after and not self.findings
 
 
@@ -149,7 +150,8 @@ def told(result: UpgradeResult, root: Path) -> list[str]:
             path = os.path.relpath(finding.place.path, str(root))
             where = "" if path == MAIN else f"{path} "
             out.append(
-                f"{finding.rule} {where}line {finding.place.line}{' needs review' if finding.needs_review else ''}"
+                f"{finding.rule} {where}line "
+                f"{finding.place.line}{' needs review' if finding.needs_review else ''}"
             )
     return out
 

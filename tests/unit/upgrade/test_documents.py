@@ -1,4 +1,7 @@
-"""Every rule has its document, and every example in it holds.  The format stands in upgrade/documents/README.md."""
+"""Every rule has its document, and every example in it holds.
+
+The format stands in upgrade/documents/README.md.
+"""
 
 from __future__ import annotations
 

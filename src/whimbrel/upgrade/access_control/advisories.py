@@ -1,4 +1,5 @@
-"""What rules about access control say without an edit of their own: what the new text brings with it, and what no text can mend."""
+"""Findings about access control without an edit: side effects of the new text, and differences that no text
+removes."""
 
 from __future__ import annotations
 
@@ -30,9 +31,9 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost", "127.0.0.1/32", "127"})
 _MAX_LINE_22: Final = 8191
 _CONTAINERS: Final = frozenset({"<requireall", "<requireany", "<requirenone", "authmerging"})
-"""Of 2.4 alone: the file was upgraded."""
+"""Directives of 2.4 alone: their file is upgraded already."""
 _ADDED_BY_RULES: Final = frozenset({"substitutemaxlinelength"})
-"""What other rules write beside a line that 2.2 takes."""
+"""Directives that other rules add beside a line of 2.2."""
 _MIN_ARGS: Final = {
     "NO_ARGS": 0,
     "TAKE1": 1,
@@ -55,26 +56,27 @@ _BITS: Final = {
 }
 
 
-def _note(number: str, section: AccessSection, message: str, advice: str = "nothing to do") -> Finding:
+def _note(number: str, section: AccessSection, message: str, advice: str = "do nothing") -> Finding:
     return Finding(number, section.place, message, advice, Risk.COSMETIC)
 
 
 def satisfy_any_logs(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that keep Satisfy Any."""
+    """Yield the sections that keep Satisfy Any."""
     for section, written in analyze_access(tree).plans.items():
         if any(
-            one.name == "satisfy" and one.args.lower() == "any" for one in flatten_directives(written.control)
+            line.name == "satisfy" and line.args.lower() == "any"
+            for line in flatten_directives(written.control)
         ):
             yield _note(
                 "X13",
                 section,
                 "2.4 logs AH01797 under Satisfy Any for requests that it then answers with 200",
-                "leave such lines out where something reads the error log, fail2ban for example",
+                "ignore such lines where a program reads the error log, for example fail2ban",
             )
 
 
 def outvoted(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections of 2.4 with Require all granted beside other lines."""
+    """Yield the sections of 2.4 with Require all granted beside other lines."""
     for section in analyze_access(tree).inventory.sections:
         if section.is_upgraded:
             texts = [line.args.lower().split() for line in section.lines_24 if line.name == "require"]
@@ -82,8 +84,10 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X14",
                     section.place,
-                    "Require not among lines without a container: 2.4 does not start with it (negative Require directive "
-                    "has no effect in <RequireAny>)",
+                    (
+                        "Require not stands among lines without a container: 2.4 does not start with it "
+                        "(negative Require directive has no effect in <RequireAny>)"
+                    ),
                     "put the lines into <RequireAll>",
                     Risk.BREAKS,
                 )
@@ -91,32 +95,35 @@ def outvoted(tree: ConfigTree) -> Iterator[Finding]:
                 yield _note(
                     "X14",
                     section,
-                    "lines without a container are alternatives: Require all granted lets everybody in",
-                    "take the line out, or put the others into <RequireAll>",
+                    "lines without a container are alternatives: Require all granted admits every client",
+                    "remove the line, or put the others into <RequireAll>",
                 )
 
 
 def loopback(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that admit the machine itself by its address."""
+    """Yield the sections that admit the loopback address."""
     analysis = analyze_access(tree)
     for section in analysis.plans:
         entries = [
             word.lower()
-            for one in flatten_directives(analysis.decisions.lines[section])
-            if one.name == "allow"
-            for word in split_args(one.args)[1:]
+            for line in flatten_directives(analysis.decisions.lines[section])
+            if line.name == "allow"
+            for word in split_args(line.args)[1:]
         ]
         if _LOOPBACK.intersection(entries):
             yield _note(
                 "X18",
                 section,
-                "an address stays one; Require local is wider: 127.0.0.0/8, ::1, the machine's connections to itself",
-                "write Require local by hand where that is what was meant",
+                (
+                    "an address stays one address; Require local is wider: 127.0.0.0/8, ::1, connections "
+                    "of the machine to itself"
+                ),
+                "write Require local if that is meant",
             )
 
 
 def limited(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections whose access control stands in <Limit> or <LimitExcept>."""
+    """Yield the sections with access control inside <Limit> or <LimitExcept>."""
     for section in analyze_access(tree).inventory.sections:
         lines = section.access_lines
         if not any(
@@ -129,23 +136,29 @@ def limited(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X20",
                 section.place,
-                "2.2 asks a <Location> once more, as GET, for the index of a folder; 2.4 asks once",
-                "leave the <Limit> out where all methods are meant",
+                (
+                    "2.2 evaluates a <Location> a second time, as GET, for the index of a directory; 2.4 "
+                    "evaluates it once"
+                ),
+                "remove the <Limit> if all methods are meant",
                 Risk.OPENS,
                 Safety.MANUAL,
-                evidence="a POST to a folder: 2.2 answers what it answers to GET, 2.4 what it answers to POST",
+                evidence="a POST to a directory: 2.2 decides as for GET, 2.4 as for POST",
             )
         elif not section.is_upgraded:
             yield _note(
                 "X20",
                 section,
-                "what stands in <Limit> or <LimitExcept> is about these methods alone; the rest decides the others",
-                "leave the container out where all methods are meant",
+                (
+                    "lines in <Limit> or <LimitExcept> apply to these methods alone; the other lines "
+                    "decide about the others"
+                ),
+                "remove the container if all methods are meant",
             )
 
 
 def _rechecked(section: AccessSection, lines: Lines) -> bool:
-    """Whether a <Location> lets other methods in where it keeps GET out."""
+    """Return True if a <Location> admits other methods where it refuses GET."""
     if section.kind not in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) or section.is_proxy:
         return False
     state = merge_effective([lines])
@@ -153,24 +166,27 @@ def _rechecked(section: AccessSection, lines: Lines) -> bool:
 
 
 def by_environment(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that ask the environment."""
+    """Yield the sections that test environment variables."""
     analysis = analyze_access(tree)
     for section in analysis.plans:
         if any(
             word.lower().startswith("env=")
-            for one in flatten_directives(analysis.decisions.lines[section])
-            if one.name in ("allow", "deny")
-            for word in split_args(one.args)
+            for line in flatten_directives(analysis.decisions.lines[section])
+            if line.name in ("allow", "deny")
+            for word in split_args(line.args)
         ):
             yield _note(
                 "X21",
                 section,
-                "env= of Allow and Deny is Require env; the variables must be there as early as before, by SetEnvIf, not SetEnv",
+                (
+                    "env= of Allow and Deny is Require env; set the variables as early as before, by "
+                    "SetEnvIf, not SetEnv"
+                ),
             )
 
 
 def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
-    """What was left out because there is too much of it, told at the first section that has something to say."""
+    """Yield one finding, at the first section about access, with the bounds that the analysis exceeded."""
     analysis = analyze_access(tree)
     first = next(iter(analysis.plans), None)
     if first is not None and any(written.control for written in analysis.plans.values()):
@@ -178,18 +194,22 @@ def bounds_exceeded(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C17",
                 first.place,
-                f"not all that sections can meet was worked out: {what}",
-                "look at what sections with patterns say about the rest",
+                f"not all sections that can apply to one request were compared: {what}",
+                "check the sections with patterns against the others",
                 Risk.COSMETIC,
             )
 
 
 # .htaccess files ------------------------------------------------------------------------------------
 def htaccess_findings(tree: ConfigTree) -> Iterator[Finding]:
-    """Files that one version answers with 500 and the other reads: for a line that only one knows there, or admits under the AllowOverride."""
+    """Yield the .htaccess files that one version answers with 500 and the other reads.
+
+    The cause is a directive that one version lacks in .htaccess files, or refuses under the AllowOverride in
+    force.
+    """
     analysis = analyze_access(tree)
     overrides = admitted_overrides(tree.root, analysis.inventory)
-    by_lines = tree.has("loadmodule")  # else everything may be compiled in
+    by_lines = tree.has("loadmodule")  # without LoadModule lines every module may be compiled in
     for section in analysis.inventory.sections:
         if section.kind is SectionKind.HTACCESS and section in overrides:
             htaccess_finding = _htaccess_finding(analysis, section, overrides[section], by_lines=by_lines)
@@ -222,8 +242,11 @@ def _htaccess_finding(
             return Finding(
                 "X22",
                 line.place,
-                f"2.2 refuses {_name(line)} here and answers 500 to every request for the folder; 2.4 reads the file",
-                "make sure that the folder may be seen",
+                (
+                    f"2.2 refuses {_name(line)} here and answers 500 to every request for the directory; "
+                    "2.4 reads the file"
+                ),
+                "make sure that the directory may be served",
                 Risk.OPENS,
             )
         if rows_24 and not taken_24 and refused_24 is None:
@@ -234,8 +257,11 @@ def _htaccess_finding(
         return Finding(
             "X22",
             refused_24.place,
-            f"2.4 refuses {_name(refused_24)} under this AllowOverride and answers 500; it holds nothing",
-            "take it out",
+            (
+                f"2.4 refuses {_name(refused_24)} under this AllowOverride and answers 500; the line "
+                "has no effect"
+            ),
+            "remove it",
             Risk.CLOSES,
             Safety.SAFE,
             (refused_24.remove(),),
@@ -243,14 +269,14 @@ def _htaccess_finding(
     return Finding(
         "X22",
         refused_24.place,
-        f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the folder",
-        "take the line out, or admit it by AllowOverride",
+        (f"2.4 refuses {_name(refused_24)} under this AllowOverride: 500 to every request for the directory"),
+        "remove the line, or admit it by AllowOverride",
         Risk.CLOSES,
     )
 
 
 def _too_short(line: Statement, args_22: str, rows_24: Sequence[DirectiveEntry]) -> bool:
-    """Whether the line has fewer words than 2.2 wants, but as many as 2.4 does."""
+    """Return True if the line has fewer arguments than 2.2 requires, but enough for 2.4."""
     if line.is_section or not rows_24 or _MIN_ARGS.get(args_22, 0) <= _MIN_ARGS.get(rows_24[0].args, 9):
         return False
     return _MIN_ARGS.get(rows_24[0].args, 9) <= len(line.words()) < _MIN_ARGS[args_22]
@@ -268,14 +294,14 @@ def _all_statements(statements: list[Statement]) -> Iterator[Statement]:
 
 # users ----------------------------------------------------------------------------------------------
 def user_checks(tree: ConfigTree) -> Iterator[Finding]:
-    """Digest logins, and lines of password and group files that are longer than 2.2 reads."""
+    """Yield digest logins, and lines of password and group files that exceed the line length of 2.2."""
     for line in tree.named("authtype"):
         if line.in_24 is not False and line.args.strip().strip('"').lower() == "digest":
             yield Finding(
                 "C46",
                 line.place,
                 "2.4 refuses Digest logins without qop, and nonces of 2.2",
-                "clients as old as that need Basic over TLS",
+                "use Basic over TLS for such old clients",
                 Risk.CLOSES,
             )
     for line in tree.named("authuserfile", "authgroupfile"):
@@ -284,8 +310,11 @@ def user_checks(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C46",
                 line.place,
-                f"{path} has a line of more than {_MAX_LINE_22} bytes, which 2.2 cuts and 2.4 does not",
-                "look at who stands at the end of that line",
+                (
+                    f"{path} has a line of more than {_MAX_LINE_22} bytes, which 2.2 truncates and 2.4 "
+                    "does not"
+                ),
+                "check the names at the end of that line",
                 Risk.OPENS,
             )
 

@@ -1,4 +1,4 @@
-"""The access control of one estate, worked out once and asked by all rules about it."""
+"""Analysis of the access control of one configuration tree; all rules about access share one result."""
 
 from __future__ import annotations
 
@@ -38,11 +38,21 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 @dataclass(slots=True, eq=False)
 class AccessAnalysis:
-    """*written* says what each section becomes; sections that say nothing about access are not in it.  *bounds* says what wasn't tried.
+    """The sections, their chains, and the plan for each section.
 
-    *every* are the chains of all sections, *chains* those of the variants that are solved; hosts that are like others have no chains of their own.
-    *twins* are by their sections.  *left* are the sections that stay as they are, each with the reason.  *variants* are the sections as `solver`
-    has them, *solved* says what each of these becomes.  *is_first*: no edit of access control has been made yet.
+    Attributes:
+        inventory: all sections.
+        every: the chains of all sections.
+        chains: the chains of the variants that are solved; equivalent hosts share the chains of the first
+            one.
+        decisions: the decisions of these chains under both versions.
+        plans: the plan of each section; sections without lines about access have none.
+        bounds: the bounds that the search for chains exceeded.
+        variants: the variants of each section, which the solver solves.
+        left: the sections that keep their text, each with the reason.
+        solved: the plan of each variant.
+        is_first: no edit of access control has been applied yet.
+        equivalents: the section of the first host, and the equivalent host, by section.
     """
 
     inventory: Inventory
@@ -62,7 +72,7 @@ class AccessAnalysis:
     def edits(
         self, tree: ConfigTree, section: AccessSection, replacement: Replacement | None = None
     ) -> tuple[FileEdit, ...]:
-        """What makes the section's text say that, or *form*."""
+        """Return the edits that give the section its planned text, or *replacement*."""
         if section in self.decisions.failing_sections:
             return ()
         if section.choices or section.loses_lines:
@@ -83,18 +93,18 @@ class AccessAnalysis:
         )
 
     def _is_unchanged(self, unit: AccessSection) -> bool:
-        """Return True if the section has its own lines under each combination of its conditions."""
+        """Return True if the section keeps its own lines under each combination of its conditions."""
         first = self.equivalents.get(unit, (unit,))[0]
-        own = self.decisions.control_lines
+        control_lines = self.decisions.control_lines
         gone = any(line.name in self.decisions.removed_names for line in self.decisions.lines[unit])
         return not gone and all(
-            self.solved[one].replacement == Replacement(own[one])
-            for one in self.variants.of[first].values()
-            if one in self.solved
+            self.solved[variant].replacement == Replacement(control_lines[variant])
+            for variant in self.variants.of[first].values()
+            if variant in self.solved
         )
 
     def chains_ending_at(self, section: AccessSection) -> list[Chain]:
-        """The chains that end with the section, for each combination of its conditions."""
+        """Return the chains that end with the section, for each combination of its conditions."""
         first, equivalent = self.equivalents.get(section, (section, None))
         first_chains = [
             chain
@@ -104,7 +114,8 @@ class AccessAnalysis:
         return first_chains if equivalent is None else [chain_of(equivalent, chain) for chain in first_chains]
 
     def difference(self, section: AccessSection, replacement: Replacement) -> Counterexample | None:
-        """A client that *form* treats otherwise than 2.2 did, of hosts that are alike one of the first."""
+        """Return a client that *replacement* treats differently than 2.2 did; for equivalent hosts, a client
+        of the first one."""
         first = self.equivalents.get(section, (section,))[0]
         if first not in self._examples:
             replacements = ChainMap(
@@ -121,7 +132,7 @@ class AccessAnalysis:
         return self._examples[first]
 
     def served_by_22(self, unit: AccessSection) -> tuple[Chain, str] | None:
-        """A chain that ends with a guard, and a client whom 2.2 let in there."""
+        """Return a chain that ends with a guard, and a client that 2.2 admitted there."""
         decisions = self.decisions.cache
         for chain in self.chains_ending_at(unit):
             before = self.decisions.before_22(chain)
@@ -133,7 +144,7 @@ class AccessAnalysis:
         return None
 
     def lone_reason(self, unit: AccessSection) -> str:
-        """The lines of 2.4 that decide what the section's own lines did, for messages."""
+        """Return the lines of 2.4 that decide as the section's own lines did, for messages."""
         form = next(
             iter(
                 native.propose([self.decisions.lines[unit]], native.AuthzContext(self.decisions.modules_22))
@@ -143,13 +154,14 @@ class AccessAnalysis:
         return f"`{'; '.join(rendered(form, unit))}`" if form else "Require"
 
     def example_place(self, section: AccessSection) -> SourceLocation | None:
-        """The section whose clients stand for those of *unit*, where it is one of another host with other names."""
+        """Return the place of the section that the example client belongs to, if it is one of an equivalent
+        host with other names."""
         first, equivalent = self.equivalents.get(section, (section, None))
         return first.place if equivalent is not None and not equivalent.has_same_names else None
 
     @property
     def replacements(self) -> dict[AccessSection, Replacement]:
-        """What each section becomes."""
+        """The replacement of each section."""
         if not self._replacements:
             self._replacements.update(
                 (section_known, written.replacement) for section_known, written in self.plans.items()
@@ -158,11 +170,12 @@ class AccessAnalysis:
 
     @property
     def variant_forms(self) -> dict[AccessSection, Replacement]:
-        """What each variant of a section becomes."""
+        """The replacement of each variant of a section."""
         return {unit: written.replacement for unit, written in self.solved.items()}
 
     def alias_edits(self) -> tuple[FileEdit, ...]:
-        """The container that says what `native.BROKEN` means, where a section needs it: in front of the first section that does."""
+        """Return the edit that inserts the container for `native.ALIAS` before the first section, if a
+        section needs it."""
         users = [
             section
             for section, plan in self.plans.items()
@@ -180,24 +193,24 @@ class AccessAnalysis:
 
 
 def chain_of(equivalent: EquivalentHost, chain: Chain) -> Chain:
-    """A chain of the first host as its twin has it."""
+    """Return a chain of the first host as a chain of the equivalent host."""
     sections = tuple(equivalent.sections.get(section, section) for section in chain.sections)
     return Chain(sections, chain.url, equivalent.path(chain.path), chain.is_certain, chain.overrides)
 
 
 def outermost(statement: Statement) -> Statement:
-    """The section around all others around it."""
+    """Return the outermost section around the statement."""
     while statement.parent is not None and statement.parent.is_section:
         statement = statement.parent
     return statement
 
 
-def _first_section(found: Inventory) -> Statement | None:
-    """What holds the first section about access outside of .htaccess files."""
+def _first_section(inventory: Inventory) -> Statement | None:
+    """Return the outermost statement around the first section about access outside of .htaccess files."""
     return min(
         (
             outermost(unit.statement)
-            for unit in found.sections
+            for unit in inventory.sections
             if unit.statement is not None and not unit.in_htaccess
         ),
         key=lambda statement: statement.node.start,
@@ -206,7 +219,10 @@ def _first_section(found: Inventory) -> Statement | None:
 
 
 def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
-    """Whether a password or group file is there; of a fragment, and where none of those that are named is, nothing is known."""
+    """Return a function that tests whether a password or group file exists.
+
+    Its result is None, unknown, for a fragment, and if none of the files that the text names exists.
+    """
     lines = tree.named("authuserfile", "authgroupfile", "authdbmuserfile", "authdbmgroupfile")
     if tree.context is not InputContext.SERVER or not any(
         password_file_exists(absolute_path(tree.root, line.words()[0])) for line in lines if line.words()
@@ -216,18 +232,18 @@ def _readable(tree: ConfigTree) -> Callable[[str], bool | None]:
 
 
 UPGRADED: Final = "access control is carried"
-"""In `told`: edits were made, and what is read now is what they made."""
+"""Key in `persistent_cache`: edits of access control were applied, and the tree was read again after them."""
 
 
 def persistent_cache(tree: ConfigTree) -> dict[object, object]:
-    """What outlives edits."""
+    """Return the cache that outlives edits."""
     persistent = tree.cache.setdefault("persistent", {})
     assert isinstance(persistent, dict)
     return persistent
 
 
 def analyze_access(tree: ConfigTree) -> AccessAnalysis:
-    """Everything about access control; the first call works it out."""
+    """Return the analysis of *tree*, computed once."""
     cached = tree.cache.get("access control")
     if isinstance(cached, AccessAnalysis):
         return cached
@@ -241,26 +257,32 @@ def analyze_access(tree: ConfigTree) -> AccessAnalysis:
 
 
 def _settled(
-    tree: ConfigTree, found: Inventory, twins: dict[Statement, EquivalentHost]
+    tree: ConfigTree, inventory: Inventory, twins: dict[Statement, EquivalentHost]
 ) -> AccessAnalysis | None:
-    """What becomes of all sections; where conditions divide a section's answers, and no form is right for all of them, it is divided, then left."""
+    """Analyze all sections.
+
+    A section that has different decisions under its conditions, and no common text, is split by condition; if
+    that fails too, it keeps its text.
+    """
     like = {
-        own: (first, equivalent)
+        equivalent_section: (first, equivalent)
         for equivalent in twins.values()
-        for first, own in equivalent.sections.items()
+        for first, equivalent_section in equivalent.sections.items()
     }
     bounds = Bounds()
-    every = unmapped(tree, found, find_chains(tree.root, found, bounds, twins, tree.report_progress), bounds)
-    first_of = {own: first for own, (first, _) in like.items()}
+    every = unmapped(
+        tree, inventory, find_chains(tree.root, inventory, bounds, twins, tree.report_progress), bounds
+    )
+    first_of = {equivalent_section: first for equivalent_section, (first, _) in like.items()}
     everything = UPGRADED in persistent_cache(tree)
     split: set[AccessSection] = set()
     failed: Left = {}
     while True:
         if everything:
-            staying = dict.fromkeys(found.sections, "")
+            staying = dict.fromkeys(inventory.sections, "")
         else:
-            staying = left(tree, found.sections, every, first_of, failed)
-        analysis = _analyze(tree, found, every, staying, split, like, bounds)
+            staying = left(tree, inventory.sections, every, first_of, failed)
+        analysis = _analyze(tree, inventory, every, staying, split, like, bounds)
         wrong = dict.fromkeys(_divided(analysis) & split, SPLIT)
         more = _divided(analysis) - split
         if not (wrong or more):
@@ -278,7 +300,7 @@ def _disagreeing(tree: ConfigTree, analysis: AccessAnalysis) -> set[AccessSectio
 
 
 def _divided(analysis: AccessAnalysis) -> set[AccessSection]:
-    """The sections that conditions decide about and that no form is right for."""
+    """Return the sections whose conditions change the decision and for which no common text was found."""
     base = analysis.variants.base
     return {
         base[variant]
@@ -345,37 +367,38 @@ def _joined(variants: Variants, unit: AccessSection, solved: dict[AccessSection,
     form = variants.joined(unit, lambda variant: solved.get(variant, nothing).replacement)
     return SectionPlan(
         form,
-        [one for part in parts for one in part.failing],
-        [one for part in parts for one in part.possible],
+        [entry for part in parts for entry in part.failing],
+        [entry for part in parts for entry in part.possible],
     )
 
 
 def _join_twins(analysis: AccessAnalysis, twins: dict[Statement, EquivalentHost]) -> bool:
-    """Give hosts that are alike what the first of them gets; False where one of them can't answer for the others."""
+    """Give equivalent hosts the plans of the first one; return False if the plans do not fit another host."""
     groups: dict[Statement, list[EquivalentHost]] = {}
     written = analysis.plans
     for equivalent in twins.values():
         groups.setdefault(equivalent.first, []).append(equivalent)
-    for unit, one in written.items():
-        if unit.server is None and any(repeat.holder.server in groups for repeat in one.replacement.repeats):
+    for unit, plan in written.items():
+        if unit.server is None and any(repeat.holder.server in groups for repeat in plan.replacement.repeats):
             if unit.kind not in FILES and unit.kind is not SectionKind.DIRECTORY_MATCH:
-                return False  # URLs don't tell hosts apart
+                return False  # URLs do not distinguish hosts
             repeats = tuple(
-                more for repeat in one.replacement.repeats for more in _for_all(repeat, unit, groups)
+                more for repeat in plan.replacement.repeats for more in _for_all(repeat, unit, groups)
             )
             written[unit] = SectionPlan(
-                Replacement(one.replacement.control, repeats), one.failing, one.possible
+                Replacement(plan.replacement.control, repeats), plan.failing, plan.possible
             )
-    for own, (first, equivalent) in analysis.equivalents.items():
+    for equivalent_section, (first, equivalent) in analysis.equivalents.items():
         if first in written:
-            written[own] = _equivalent_plan(written[first], equivalent)
+            written[equivalent_section] = _equivalent_plan(written[first], equivalent)
     return True
 
 
 def _for_all(
     repeat: Repetition, section: AccessSection, groups: dict[Statement, list[EquivalentHost]]
 ) -> Iterator[Repetition]:
-    """A repetition of everybody's section in one host's folder, and those in the folders of hosts that are alike."""
+    """Yield a repetition of a main-server section for the directory of one host, and those for its equivalent
+    hosts."""
     yield repeat
     for equivalent in groups.get(repeat.holder.server, ()) if repeat.holder.server is not None else ():
         holder = equivalent.sections.get(repeat.holder, repeat.holder)
@@ -387,7 +410,7 @@ def _for_all(
 
 
 def _equivalent_plan(first: SectionPlan, equivalent: EquivalentHost) -> SectionPlan:
-    """What a section becomes that is like one that is known."""
+    """Return the plan of the first host's section as a plan for the equivalent host."""
     if equivalent.has_same_names and not (first.replacement.repeats or first.failing or first.possible):
         return first
     repeats = tuple(

@@ -1,4 +1,5 @@
-"""Decisions of the chains of one configuration tree: 2.2 with the present text, 2.4 with the replacements of its sections."""
+"""Decisions of the chains of one configuration tree: 2.2 with the present text, 2.4 with the replacements of
+its sections."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ _AUTHCONFIG: Final = frozenset(
 
 
 class ChainDecisions:
-    """The chains of one configuration tree with the lines of their sections, and their decisions under both versions.
+    """The chains of one configuration tree with the lines of their sections, and their decisions under both
+    versions.
 
     Attributes:
         sections: the sections that get a replacement and have lines of their own.
@@ -47,9 +49,11 @@ class ChainDecisions:
         removed_names: directives that 2.4 lacks.
         guards: sections that protect password files; they stay closed.
         overrides: the values of AllowOverride under which each .htaccess file is read.
-        chains_by_end: the chains that end with each section; for a section that ends none, the chains that lead to it.
+        chains_by_end: the chains that end with each section; for a section that ends none, the chains that
+            lead to it.
         outer: the sections that precede each section in its chains.
-        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and *area*.
+        failing_sections: sections that keep their text: .htaccess files that 2.2 answers with 500 always, and
+            *area*.
     """
 
     def __init__(
@@ -108,7 +112,8 @@ class ChainDecisions:
         self.failing_sections = frozenset([*self._failing_sections(), *([] if area is None else [area])])
 
     def decide_22(self, chain: Chain) -> AccessDecision | None:
-        """What the new text shall decide: what 2.2 did, but nobody is let in where the chain ends with a guard."""
+        """Return the decision that the new text must give: that of 2.2, or 403 for all clients if the chain
+        ends with a guard."""
         before = self.before_22(chain)
         if chain.last not in self.guards or (
             before is not None and before.when[AccessVerdict.ERROR] == self.cache.space.true
@@ -117,7 +122,7 @@ class ChainDecisions:
         return self.cache.forbidden(V22.name)
 
     def before_22(self, chain: Chain) -> AccessDecision | None:
-        """What 2.2 decides; None where that can't be said."""
+        """Return the decision of 2.2; None if it is unknown."""
         if chain not in self._decisions_22:
             if any(
                 is_refused(self.lines[part], override)
@@ -134,7 +139,7 @@ class ChainDecisions:
     def decide_24(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> AccessDecision | None:
-        """What 2.4 decides with *forms*; None where it doesn't start."""
+        """Return the decision of 2.4 with *replacements*; None if 2.4 does not start."""
         if self._refused(chain, replacements):
             return self.cache.error(V24.name)
         return self.cache.decision(
@@ -144,7 +149,7 @@ class ChainDecisions:
     def differs(
         self, chain: Chain, replacements: Mapping[AccessSection, Replacement]
     ) -> tuple[bool, Counterexample | None]:
-        """Whether the chain decides otherwise with *forms*, and a client who notices."""
+        """Return True if the chain decides differently with *replacements*, and a client that shows it."""
         before, after = self.decide_22(chain), self.decide_24(chain, replacements)
         if before is None:
             return False, None
@@ -167,7 +172,10 @@ class ChainDecisions:
         )
 
     def _failing_sections(self) -> Iterator[AccessSection]:
-        """The .htaccess files, with all sections in them, that end every request with 500 under 2.2: they stay as they are."""
+        """Yield the .htaccess files, with all sections in them, that 2.2 answers with 500 for every request.
+
+        They keep their text.
+        """
         for section, overrides in self.overrides.items():
             parts = list(self._with_nested(section))
             broken = any(self._is_broken(self.layer_of(part, self.lines[part])) for part in parts)
@@ -185,7 +193,7 @@ class ChainDecisions:
         )
 
     def _refused(self, chain: Chain, replacements: Mapping[AccessSection, Replacement]) -> bool:
-        """Whether a .htaccess file ends the request with 500 because AllowOverride doesn't admit one of its lines."""
+        """Return True if a .htaccess file gives 500 because AllowOverride does not admit one of its lines."""
         return any(
             is_refused(
                 (
@@ -199,13 +207,14 @@ class ChainDecisions:
         )
 
     def _with_nested(self, section: AccessSection) -> Iterator[AccessSection]:
-        """A .htaccess file with the sections in it."""
+        """Yield a .htaccess file and the sections in it."""
         yield section
         for inner in self._nested.get(section, ()):
             yield from self._with_nested(inner)
 
     def _chains_by_end(self) -> dict[AccessSection, list[Chain]]:
-        """The chains that end with each section; where none does, what leads up to it."""
+        """Return the chains that end with each section; for a section that ends none, the chains that lead to
+        it."""
         ends: dict[AccessSection, list[Chain]] = {section: [] for section in self.sections}
         for chain in self.chains:
             ends[chain.last].append(chain)
@@ -245,12 +254,12 @@ def _modules_24(modules: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_refused(lines: Iterable[AccessLine], override: Override) -> bool:
-    """Whether *override* doesn't admit one of *lines* in a .htaccess file."""
+    """Return True if *override* does not admit one of *lines* in a .htaccess file."""
     return any(not admits(override, kind) for kind in needed_overrides(lines))
 
 
 def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
-    """The classes of AllowOverride without which a .htaccess file can't hold *lines*."""
+    """Return the AllowOverride classes that *lines* need in a .htaccess file."""
     classes: set[str] = set()
     for line in lines:
         if line.name in ("limit", "limitexcept"):
@@ -263,7 +272,8 @@ def needed_overrides(lines: Iterable[AccessLine]) -> set[str]:
 
 
 def _unchanged_lines(lines: Lines, removed_names: frozenset[str]) -> Iterator[AccessLine]:
-    """The lines that both versions read alike: AuthType and its like; out of containers, which mean nothing to them."""
+    """Yield the lines that both versions read alike, such as AuthType; <Limit> containers around them have no
+    effect and are removed."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
             yield from _unchanged_lines(line.children, removed_names)

@@ -1,7 +1,9 @@
-"""A section that keeps mod_access_compat: Order, Allow and Deny stay, and what 2.4 would forget or take otherwise is said again.
+"""Proposals that keep mod_access_compat: Order, Allow and Deny stay, and settings that 2.4 merges differently
+are repeated.
 
-2.4 replaces the record of Order, Allow, Deny and Satisfy as a whole where 2.2 merged Satisfy by itself; it lets everybody in where Satisfy Any
-meets no Require; and its Require lines are alternatives whatever module owns them.
+2.4 replaces Order, Allow, Deny and Satisfy as one record, while 2.2 merged Satisfy separately. It admits
+every client if Satisfy Any has no Require beside it. Its Require lines are alternatives, whatever module owns
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ Lines = tuple[AccessLine, ...]
 
 
 def propose(chain: Sequence[Lines], authz_context: AuthzContext) -> Iterator[Lines]:
-    """Proposals for the section that ends *chain*, those nearest to its own text first."""
+    """Yield proposals for the last section of *chain*, those closest to its own text first."""
     own_lines = chain[-1]
     state = merge_effective(chain)
     records = list(
@@ -50,7 +52,7 @@ def propose(chain: Sequence[Lines], authz_context: AuthzContext) -> Iterator[Lin
 
 
 def select_lines(lines: Lines, names: frozenset[str] | set[str]) -> Lines:
-    """The lines called *names*, those in containers with their containers."""
+    """Return the lines called *names*, those in containers with their containers."""
     selected = []
     for line in lines:
         if line.name in ("limit", "limitexcept"):
@@ -63,7 +65,7 @@ def select_lines(lines: Lines, names: frozenset[str] | set[str]) -> Lines:
 
 
 def _satisfy(state: dict[str, EffectiveRules]) -> Lines:
-    """Satisfy lines that say what has been merged."""
+    """Return the Satisfy lines for the merged value."""
     values = {name: rules.satisfy for name, rules in state.items()}
     satisfy_lines: list[AccessLine] = []
     general = values[OTHER_METHODS]

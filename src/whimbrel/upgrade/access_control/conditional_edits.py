@@ -1,6 +1,7 @@
-"""Edits of sections whose lines stand in branches: each line goes into the branch that reads it exactly when it shall be read.
+"""Edits of sections whose lines stand in branches: each line goes into a branch with exactly its conditions.
 
-A branch that is there takes the lines with its condition; for the others one is written.  Branches that lose all their lines go.
+An existing branch with the same conditions takes the lines; otherwise a new one is written. A branch that
+loses all its lines is removed.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ from whimbrel.upgrade.source.config_tree import Statement
 Path = frozenset[Literal]
 """The conditions around a line, in any order."""
 Around = tuple[Literal, ...]
-"""The same, outermost first."""
+"""The conditions around a line, outermost first."""
 _NOWHERE: Path | None = None
-"""Of statements that must go: 2.4 would not read what stands in their place, or they hold branches themselves."""
+"""The path of statements that must be removed: 2.4 would not read a replacement there, or they contain
+branches."""
 
 
 def of_conditional(
     unit: AccessSection, form: Replacement, gone: frozenset[str], *, also_22: bool
 ) -> tuple[FileEdit, ...]:
-    """The edits that make *form* out of the section's lines; *gone* are names that 2.4 lacks."""
+    """Return the edits that give the section the lines of *form*; *gone* are directives that 2.4 lacks."""
     names = CONTROL | gone
     old = [
         line for line in unit.lines if line.name.removeprefix("<") in names or is_lost(line, unit.statement)
@@ -78,14 +80,14 @@ def _edits(
 
 
 def _contained(around: Around, lines: list[AccessLine]) -> AccessLine:
-    found = tuple(lines)
+    contained = tuple(lines)
     for literal in reversed(around):
-        found = (literal.around(found),)
-    return found[0]
+        contained = (literal.around(contained),)
+    return contained[0]
 
 
 def _placed(lines: Iterable[AccessLine], around: Around = ()) -> Iterator[tuple[Around, AccessLine]]:
-    """Each line with the conditions around it."""
+    """Yield each line with the conditions around it."""
     for line in lines:
         if f"<{line.name}" in TRANSPARENT:
             yield from _placed(line.children, (*around, literal_of_line(line)))
@@ -108,7 +110,8 @@ def _has_branches(statement: Statement) -> bool:
 def _rescued(
     statement: Statement, outer: Statement | None, names: frozenset[str], around: Around = ()
 ) -> Iterator[tuple[Around, AccessLine]]:
-    """The lines such as AuthType that would go with a container, or with a branch that 2.4 does not read."""
+    """Yield the lines such as AuthType that would vanish with a container, or with a branch that 2.4 does not
+    read."""
     around = (*around, *literals(statement, outer))
     if statement.is_section:
         for child in open_branches(statement.children):
@@ -122,7 +125,7 @@ def _rescued(
 def _without_empty_branches(
     unit: AccessSection, old: list[Statement], edits: list[FileEdit]
 ) -> Iterator[FileEdit]:
-    """*edits*, with a whole branch removed where all its lines go."""
+    """Yield *edits*, with a whole branch removed if all its lines are removed."""
     removals = {line.remove(): line for line in old}
     going = {id(removals[edit]) for edit in edits if edit in removals}
     yield from (edit for edit in edits if edit not in removals)
@@ -136,7 +139,7 @@ def _without_empty_branches(
 
 
 def _goes(branch: Statement, going: set[int]) -> bool:
-    """Return True if nothing but lines that go, and no comment, stands in the branch."""
+    """Return True if the branch contains removed lines only, and no comment."""
     if branch.name not in TRANSPARENT or b"#" in branch.file.document.source(branch.node):
         return False
     return all(id(child) in going or _goes(child, going) for child in branch.children)

@@ -1,7 +1,11 @@
-"""What chains of sections decide under both versions, remembered by meaning: chains that differ only in lines that a later section replaces are one.
+"""Cache of the decisions of chains under both versions.
 
-In both versions Order, Allow and Deny of a section replace those of the sections around it as a whole, and so do its Require lines; Satisfy goes by
-itself in 2.2 and with Order, Allow and Deny in 2.4.  What is replaced decides nothing, so it is left out before anything is asked.
+Key: the version and the layers of the chain without the lines that a later layer replaces. Value: the
+decision, None if the server does not start or the decision is unknown. Validity: the lifetime of the solver;
+nothing is evicted.
+
+In both versions the Order, Allow and Deny of a section replace those of outer sections as a whole, and so do
+its Require lines. Satisfy is merged separately in 2.2, and with Order, Allow and Deny in 2.4.
 """
 
 from __future__ import annotations
@@ -26,11 +30,11 @@ _REPLACED_TOGETHER: Final = {
     V22.name: (RECORD, frozenset({"satisfy"}), frozenset({"require"})),
     V24.name: (RECORD | {"satisfy"}, _REQUIRES),
 }
-"""The directives that one section replaces together."""
+"""The directives that a section replaces together."""
 
 
 class DecisionCache:
-    """The decisions of one estate; *old* and *new* are the worlds of both versions."""
+    """The decisions of one configuration tree, with the access environment of each version."""
 
     def __init__(self, environment_22: AccessEnvironment, environment_24: AccessEnvironment) -> None:
         self.space, self.environment_22, self.environment_24 = Space(), environment_22, environment_24
@@ -49,7 +53,7 @@ class DecisionCache:
         }
 
     def layer(self, kind: SectionKind, htaccess: bool, lines: Lines) -> AccessLayer:
-        """The one layer of these lines."""
+        """Return the layer of these lines; equal lines share one layer."""
         key = (kind, htaccess, lines)
         layer_found = self._layers.get(key)
         if layer_found is None:
@@ -57,15 +61,16 @@ class DecisionCache:
         return layer_found
 
     def error(self, version: str) -> AccessDecision:
-        """500 for everybody."""
+        """Return the decision 500 for every client."""
         return self._errors[version]
 
     def forbidden(self, version: str) -> AccessDecision:
-        """403 for everybody."""
+        """Return the decision 403 for every client."""
         return self._forbidden[version]
 
     def decision(self, version: str, layers: Sequence[AccessLayer]) -> AccessDecision | None:
-        """What a chain of layers that `layer` has made decides; None where the server doesn't start or nothing can be said."""
+        """Return the decision of a chain of layers from `layer`; None if the server does not start or the
+        decision is unknown."""
         key = (version, *map(id, layers))
         if key not in self._decisions:
             short = self._shortened(version, layers)
@@ -84,14 +89,14 @@ class DecisionCache:
             return None
 
     def difference(self, first: AccessDecision, other: AccessDecision) -> Counterexample | None:
-        """A client whom they treat differently; both must come from here."""
+        """Return a client that two decisions of this cache treat differently."""
         key = (id(first), id(other))
         if key not in self._differences:
             self._differences[key] = first.difference(other)
         return self._differences[key]
 
     def is_unreadable_22(self, layer: AccessLayer) -> bool:
-        """Whether 2.2 can't read a .htaccess file with these lines."""
+        """Return True if 2.2 cannot read a .htaccess file with these lines."""
         try:
             self.environment_22.settings(V22).merge((layer,))
         except BrokenHtaccess:
@@ -102,14 +107,15 @@ class DecisionCache:
 
     # what decides nothing ---------------------------------------------------------------------------
     def _shortened(self, version: str, layers: Sequence[AccessLayer]) -> tuple[AccessLayer, ...]:
-        """*layers* without the lines that later ones replace; as they are where one can't be read."""
+        """Return *layers* without the lines that later ones replace; unchanged if one of them has
+        an error."""
         if not all(self._is_sound(version, layer) for layer in layers):
             return tuple(layers)
         groups = _REPLACED_TOGETHER[version]
         if any(line.name == "authmerging" for layer in layers for line in layer.lines):
             groups = groups[:1]
         replaced: set[str] = set()
-        found: list[AccessLayer] = []
+        shortened: list[AccessLayer] = []
         for layer in reversed(layers):
             left = tuple(line for line in layer.lines if line.name not in replaced)
             left_names = {line.name for line in left}
@@ -119,8 +125,8 @@ class DecisionCache:
             if len(left) < len(layer.lines):
                 layer = self.layer(layer.kind, layer.in_htaccess, left)
             if left:
-                found.append(layer)
-        return tuple(reversed(found))
+                shortened.append(layer)
+        return tuple(reversed(shortened))
 
     def _is_sound(self, version: str, layer: AccessLayer) -> bool:
         key = (version, id(layer))
@@ -140,7 +146,8 @@ class DecisionCache:
 
 
 def _with_errors(decision: AccessDecision) -> AccessDecision:
-    """*decision* where the expression that can't be evaluated is what it is: 500 for those whom it alone would let in."""
+    """Return *decision* with the alias of `native.ERROR_500` evaluated: 500 for the clients that it alone
+    would admit."""
     mark = next(
         (
             atom

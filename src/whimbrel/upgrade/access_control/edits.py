@@ -1,4 +1,5 @@
-"""From the lines that a section shall have to edits of those that it has: what stays the same stays in its place, comments and all."""
+"""Edits from the present lines of a section to its planned lines; unchanged lines keep their place and
+comments."""
 
 from __future__ import annotations
 
@@ -49,7 +50,10 @@ def section_edits(
     *,
     also_22: bool = False,
 ) -> tuple[FileEdit, ...]:
-    """The edits that make *form* out of the section's lines; *kept* are those of its other lines that matter, *gone* names that 2.4 lacks."""
+    """Return the edits that give the section the lines of *replacement*.
+
+    *unchanged_lines* are its other relevant lines, *removed_names* the directives that 2.4 lacks.
+    """
     current = [
         statement
         for statement in section.lines
@@ -63,7 +67,8 @@ def section_edits(
 
 
 def _hoisted(current: Sequence[Statement], unchanged_lines: Lines, control: Lines) -> list[AccessLine]:
-    """Lines such as AuthType that stand in a <Limit> which goes: they come out of it, unless *control* has them in one."""
+    """Return the lines such as AuthType in a <Limit> that is removed: they move out of it, unless *control*
+    has them in one."""
     inside = {
         to_access_line(child): as_written(child)
         for statement in current
@@ -80,7 +85,7 @@ def _changed(current: Sequence[Statement], wanted: Sequence[AccessLine]) -> bool
 
 
 def _statement_key(statement: Statement) -> tuple[object, ...]:
-    """What a statement says, blanks and the case of names apart."""
+    """Return a key of the statement that ignores white space and the case of names."""
     if not statement.is_section:
         return statement.name, _normal(statement.name, statement.args), ()
     inner = (
@@ -113,7 +118,10 @@ def _normal(name: str, args: str) -> tuple[str, ...]:
 def differences(
     unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine], *, in_branch: bool = False
 ) -> Iterator[FileEdit]:
-    """The edits that make *wanted* out of *old*; what comes last goes to the end of the section, or of the branch in which all of *old* stand."""
+    """Yield the edits that turn *old* into *wanted*.
+
+    Appended lines go to the end of the section, or of the branch that contains all of *old*.
+    """
     for kind, low, high, start, end in _opcodes(
         tuple(map(_statement_key, old)), tuple(map(_line_key, wanted))
     ):
@@ -139,13 +147,14 @@ def differences(
 
 
 def _best_replaced(current: Sequence[Statement], low: int, high: int, wanted: Sequence[AccessLine]) -> int:
-    """Which of the old lines the new ones take the place of: the one that names the most of whom they name, since a comment on that stands there."""
+    """Return the old line that the new lines replace: the one with the most names in common, because a
+    comment may describe it."""
     named = {word for line in flat(wanted) for word in line.args.split()[1:]}
     return max(range(low, high), key=lambda at: (len(named.intersection(current[at].args.split()[1:])), -at))
 
 
 def flat(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
-    """All lines, those of containers behind them."""
+    """Yield all lines; those of containers follow their container."""
     for line in lines:
         yield line
         yield from flat(line.children)
@@ -159,7 +168,7 @@ def _opcodes(
 
 
 def rendered(lines: Iterable[AccessLine], section: AccessSection, depth: int = 0) -> Iterator[str]:
-    """Lines as text, each container's contents indented by one step more."""
+    """Yield the lines as text; the contents of a container are indented by one more step."""
     step = "\t" if _tabbed(section) else "    "
     for line in lines:
         name = _NAMES.get(line.name, line.name)
@@ -177,21 +186,21 @@ def _tabbed(section: AccessSection) -> bool:
 
 
 def _appended(section: AccessSection, text: list[str]) -> FileEdit:
-    """Lines at the end of a section that has none of the kind."""
+    """Return the edits that append lines to a section without lines of the kind."""
     if section.lines:
         return top_of(section.lines[-1], section).insert_after(text)
     return at_start(section, text)
 
 
 def top_of(statement: Statement, unit: AccessSection) -> Statement:
-    """The statement directly in the section that holds *statement*."""
+    """Return the statement directly in the section that contains *statement*."""
     while statement.parent is not None and statement.parent is not unit.statement:
         statement = statement.parent
     return statement
 
 
 def at_start(section: AccessSection, text: list[str]) -> FileEdit:
-    """Lines at the beginning of a section."""
+    """Return the edit that inserts lines at the beginning of a section."""
     assert section.statement is not None
     node = section.statement.node
     assert isinstance(node, Section)
@@ -201,7 +210,8 @@ def at_start(section: AccessSection, text: list[str]) -> FileEdit:
 
 
 def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileEdit:
-    """The section once more: in its holder where it is a <Files>, else behind itself."""
+    """Return the edit that repeats the section: inside its holder for a <Files> section, else
+    behind itself."""
     name = opening_line(unit, repeat)
     text = [f"<{name}>", *rendered(repeat.control, unit, 1), f"</{name.partition(' ')[0]}>"]
     if also_22:
@@ -213,7 +223,7 @@ def repeated(unit: AccessSection, repeat: Repetition, *, also_22: bool) -> FileE
 
 
 def at_end(section: AccessSection, text: list[str]) -> FileEdit:
-    """Lines at the end of a section or of a .htaccess file."""
+    """Return the edit that inserts lines at the end of a section or .htaccess file."""
     document = section.file.document
     newline = section.file.newline
     if section.statement is None:
@@ -236,7 +246,7 @@ def at_end(section: AccessSection, text: list[str]) -> FileEdit:
 def guarded(
     unit: AccessSection, old: Sequence[Statement], wanted: Sequence[AccessLine]
 ) -> Iterator[FileEdit]:
-    """The new lines for 2.4 alone, the old ones for 2.2 alone."""
+    """Yield the new lines guarded for 2.4, and the old lines guarded for 2.2."""
     if wanted:
         text = [f"<IfModule {_MODULE_24}>", *rendered(wanted, unit, 1), "</IfModule>"]
         yield top_of(old[0], unit).insert_before(text) if old else _appended(unit, text)
@@ -246,7 +256,7 @@ def guarded(
 
 
 def _runs(section: AccessSection, current: Sequence[Statement]) -> Iterator[list[Statement]]:
-    """The statements in groups that nothing but comments and blank lines come between."""
+    """Yield groups of statements that only comments and blank lines separate."""
     run: list[Statement] = []
     for statement in current:
         if run and not _neighbours(section, run[-1], statement):

@@ -1,6 +1,8 @@
-"""What 2.2 has merged at the end of a chain, as text: which Order, Allow and Deny, which Require lines and which Satisfy are in force, by method.
+"""The settings that 2.2 has merged at the end of a chain, as text: Order, Allow, Deny, Require and Satisfy by
+method.
 
-Fields are merged one by one in 2.2: the record of Order, Allow and Deny as a whole, the Require lines as a whole, Satisfy method by method.
+2.2 merges each field separately: Order, Allow and Deny as one record, the Require lines as one list, Satisfy
+by method.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class MethodSet:
     inverted: bool = False
 
     def contains(self, name: str) -> bool:
-        """Whether the method, or the class `OTHERS`, is among them."""
+        """Return True if the set contains the method, or the class `OTHER_METHODS`."""
         return (name in self.names) is not self.inverted
 
 
@@ -65,7 +67,7 @@ class EffectiveDirective:
 
 @dataclass(slots=True)
 class EffectiveRules:
-    """What holds for one class of methods; *satisfy* is "any", "all" or ""."""
+    """The settings for one class of methods; *satisfy* is "any", "all" or ""."""
 
     order: str = "deny,allow"
     allows: list[str] = field(default_factory=list)
@@ -75,13 +77,13 @@ class EffectiveRules:
 
 
 def methods_of(line: AccessLine) -> MethodSet:
-    """Those of a container."""
+    """Return the methods of a container."""
     names = frozenset("GET" if word == "HEAD" else word for word in split_args(line.args))
     return MethodSet(names, line.name == "limitexcept")
 
 
 def split_args(text: str) -> list[str]:
-    """The arguments as httpd's words."""
+    """Return the arguments as words, split as httpd does."""
     args, at = [], 0
     while at < len(text):
         word, at = getword(text, at)
@@ -92,7 +94,7 @@ def split_args(text: str) -> list[str]:
 def flatten_directives(
     lines: Iterable[AccessLine], methods: MethodSet = ALL_METHODS
 ) -> Iterator[EffectiveDirective]:
-    """The directives of a section, those of containers included."""
+    """Yield the directives of a section, those of containers included."""
     for line in lines:
         if line.name in ("limit", "limitexcept"):
             yield from flatten_directives(line.children, methods_of(line))
@@ -103,13 +105,14 @@ def flatten_directives(
 
 
 def has_directive(lines: Iterable[AccessLine], names: Iterable[str]) -> bool:
-    """Whether one of the directives *names* is among the lines or in their containers."""
+    """Return True if one of the directives *names* is among the lines or in their containers."""
     wanted_names = frozenset(names)
     return any(line.name in wanted_names for line in flatten_directives(lines))
 
 
 def merge_effective(chain: Sequence[tuple[AccessLine, ...]]) -> dict[str, EffectiveRules]:
-    """The rules by class of methods: one for each method that a container of the chain names, and `OTHERS`."""
+    """Return the settings by class of methods: each method that a container of the chain names, and
+    `OTHER_METHODS`."""
     by_section = [list(flatten_directives(lines)) for lines in chain]
     classes = {name for lines in by_section for directive in lines for name in directive.methods.names} | {
         OTHER_METHODS
@@ -132,9 +135,8 @@ def _effective_rules(chain: list[list[EffectiveDirective]], name: str) -> Effect
 
 def _apply(rules: EffectiveRules, directive: EffectiveDirective) -> None:
     if directive.name == "order":
-        rules.order = "".join(
-            directive.args.strip().strip('"').lower().split()
-        )  # a blank behind the comma: both versions refuse it
+        # a blank after the comma: both versions refuse it
+        rules.order = "".join(directive.args.strip().strip('"').lower().split())
     elif directive.name in ("allow", "deny"):
         (rules.allows if directive.name == "allow" else rules.denies).extend(split_args(directive.args)[1:])
     elif directive.name == "require":

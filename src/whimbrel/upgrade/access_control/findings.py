@@ -1,4 +1,5 @@
-"""What the rules about access control say, section by section; each section is told by one rule, that of what weighs most in it."""
+"""Findings of the rules about access control, one for each section; the most significant difference selects
+the rule."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ _KNOWN_REQUIRES: Final = frozenset({"user", "valid-user", "group", "file-owner",
 
 
 def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
-    """The findings of the rule *number*, in reading order."""
+    """Yield the findings of the rule *number*, in reading order."""
     analysis = analyze_access(tree)
     if number == "C16":
         yield from _alias_findings(analysis)
@@ -55,22 +56,21 @@ def findings_of_rule(tree: ConfigTree, number: str) -> Iterator[Finding]:
     for section, reason in analysis.left.items():
         earlier = persistent.get(key_of(section))
         if isinstance(earlier, Finding) and earlier.rule == number:
-            yield replace(earlier, place=section.place)  # what stands around it was mended since
+            yield replace(earlier, place=section.place)  # outer sections were edited since
         elif reason and number == _row_of_left(analysis, section, reason):
             result = persistent[key_of(section)] = _stays(number, section, reason)
             yield result
 
 
 def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -> list[AccessSection]:
-    """The sections whose rule has this number; worked out once for all rules."""
+    """Return the sections whose rule has this number, computed once for all rules."""
     cached = tree.cache.get("access control rows")
     if not isinstance(cached, tuple) or cached[0] is not analysis:
         groups: dict[str, list[AccessSection]] = {}
         rows: dict[AccessSection, str] = {}
         for section in analysis.plans:
-            first = analysis.equivalents.get(section, (section,))[
-                0
-            ]  # hosts that are alike stand behind those that they are like
+            # equivalent hosts follow the first host
+            first = analysis.equivalents.get(section, (section,))[0]
             rows[section] = rows[first] if first in rows else rule_of_section(tree, analysis, section)
             groups.setdefault(rows[section], []).append(section)
         cached = tree.cache["access control rows"] = (analysis, groups)
@@ -79,7 +79,7 @@ def _sections_of_rule(tree: ConfigTree, analysis: AccessAnalysis, number: str) -
 
 
 def _row_of_left(analysis: AccessAnalysis, unit: AccessSection, reason: str) -> str:
-    """The number of the rule that tells of a section that stays as it is, "" where nothing changes in it."""
+    """Return the number of the rule for a section that keeps its text, "" if nothing changes in it."""
     lines = analysis.decisions.lines[unit]
     if has_directive(lines, RECORD | {"satisfy"}):
         return "C17"
@@ -92,14 +92,14 @@ def _stays(number: str, unit: AccessSection, reason: str) -> Finding:
     return Finding(
         number,
         unit.place,
-        f"access control stays as it is: {reason}",
+        f"access control is unchanged: {reason}",
         "write the new lines by hand, for each case",
         Risk.CHANGES,
     )
 
 
 def key_of(unit: AccessSection) -> tuple[object, ...]:
-    """What a section is known by after edits around it."""
+    """Return a key of the section that survives edits around it."""
     outer = key_of(unit.outer) if unit.outer is not None else ()
     return (
         "access control",
@@ -118,7 +118,7 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
         yield Finding(
             "C16",
             SourceLocation(edits[0].path, 1),
-            "2.2 answers 500 to users whom no authorization module judges; 2.4 has no such answer",
+            ("2.2 answers 500 to users that no authorization module decides about; 2.4 has no such answer"),
             "define `Require internal-server-error`",
             Risk.CHANGES,
             Safety.SAFE,
@@ -127,7 +127,7 @@ def _alias_findings(analysis: AccessAnalysis) -> Iterator[Finding]:
 
 
 def rule_of_section(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection) -> str:
-    """The number of the rule that tells what happens to the section."""
+    """Return the number of the rule that reports the section."""
     lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     requires = [directive.args for directive in flatten_directives(lines) if directive.name == "require"]
     if has_directive(lines, RECORD | {"satisfy"}):
@@ -164,7 +164,7 @@ def _rule_of_lists(tree: ConfigTree, analysis: AccessAnalysis, section: AccessSe
 
 
 def _inherits_satisfy_any(analysis: AccessAnalysis, section: AccessSection) -> bool:
-    """Whether an outer section's Satisfy Any holds in the section."""
+    """Return True if the Satisfy Any of an outer section applies to the section."""
     states = (
         merge_effective([analysis.decisions.lines[u] for u in chain.sections])
         for chain in analysis.chains_ending_at(section)[:3]
@@ -177,7 +177,8 @@ def _normalized(text: str) -> str:
 
 
 def guide_replacement(analysis: AccessAnalysis, section: AccessSection) -> Lines | None:
-    """What the upgrade guide makes of the pair that it calls "both criteria" written with Order allow,deny: 2.2 denies everybody there."""
+    """Return the upgrade guide's replacement of the pair called "both criteria" with Order allow,deny; 2.2
+    denies every client there."""
     lines = analysis.decisions.control_lines[section]
     if section.choices or sorted(line.name for line in lines) != [
         "allow",
@@ -213,7 +214,7 @@ def _is_unknown_require(text: str) -> bool:
 def section_finding(
     tree: ConfigTree, analysis: AccessAnalysis, section: AccessSection, number: str
 ) -> Finding | None:
-    """What happens to the section, None where nothing does."""
+    """Return the finding about the section, None if nothing changes."""
     plan = analysis.plans[section]
     guide = (
         guide_replacement(analysis, section)
@@ -230,28 +231,42 @@ def section_finding(
         and section in analysis.decisions.failing_sections
         and section.file.path in refused_files(tree)
     ):
-        return None  # X22 tells of the whole file
+        return None  # X22 reports the whole file
     if plan.failing:
-        evidence = "\n".join(
-            _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
-        ) + _example_origin(analysis, section)
-        opens = any(
-            example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing
-        )
-        return Finding(
-            number,
-            section.place,
-            _message(analysis, section) + "; no text of 2.4 was found that decides the same for everybody",
-            "look at who gets in where the sections meet",
-            Risk.OPENS if opens else Risk.CLOSES,
-            Safety.REVIEW if edits else Safety.MANUAL,
-            edits,
-            evidence,
-        )
+        return _failing_finding(analysis, section, number, edits)
     if not edits:
         return _compat_note(tree, analysis, section, number)
+    return _solved_finding(analysis, section, number, edits)
+
+
+def _failing_finding(
+    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+) -> Finding:
+    """Return the finding about a section for which no text decides as 2.2 did."""
+    plan = analysis.plans[section]
     evidence = "\n".join(
-        "should such a request ever be made: " + _evidence(chain, str(example or ""))
+        _evidence(chain, str(example) if example else "") for chain, example in plan.failing[:3]
+    ) + _example_origin(analysis, section)
+    opens = any(example is not None and example.after == AccessVerdict.GRANTED for _, example in plan.failing)
+    return Finding(
+        number,
+        section.place,
+        _message(analysis, section) + "; no text of 2.4 was found that decides alike for every client",
+        "check who is admitted where the sections apply together",
+        Risk.OPENS if opens else Risk.CLOSES,
+        Safety.REVIEW if edits else Safety.MANUAL,
+        edits,
+        evidence,
+    )
+
+
+def _solved_finding(
+    analysis: AccessAnalysis, section: AccessSection, number: str, edits: tuple[FileEdit, ...]
+) -> Finding:
+    """Return the finding about a section whose new text decides as 2.2 did."""
+    plan = analysis.plans[section]
+    evidence = "\n".join(
+        "if such a request is ever made: " + _evidence(chain, str(example or ""))
         for chain, example in plan.possible[:2]
     ) + _example_origin(analysis, section) * bool(plan.possible)
     served = analysis.served_by_22(section) if is_guard(section) else None
@@ -259,8 +274,11 @@ def section_finding(
         return Finding(
             number,
             section.place,
-            f"{_message(analysis, section)}; 2.2 served the files that this section guards, because of an outer Satisfy Any",
-            "nobody gets them now; change passwords that may have been read",
+            (
+                f"{_message(analysis, section)}; an outer Satisfy Any made 2.2 serve the files that "
+                "this section guards"
+            ),
+            "change passwords that may have been read: 2.4 denies these files",
             Risk.CLOSES,
             Safety.REVIEW,
             edits,
@@ -271,15 +289,18 @@ def section_finding(
         return Finding(
             number,
             section.place,
-            f"{_message(analysis, section)}; {strangers[0]} is of a module that nobody knows here and may decide too",
-            "write what httpd's own modules decided; read what that module wants in 2.4",
+            (
+                f"{_message(analysis, section)}; {strangers[0]} belongs to an unknown module, which "
+                "may decide too"
+            ),
+            "write the decision of httpd's own modules; check what that module needs in 2.4",
             Risk.BREAKS,
             Safety.REVIEW,
             edits,
             evidence,
         )
     note = (
-        "; other sections are about URLs below it too, see there whom they ask for a password"
+        "; other sections apply to URLs below it too and may require a password"
         if section.is_page and plan.possible
         else ""
     )
@@ -296,7 +317,7 @@ def section_finding(
 
 
 def refused_files(tree: ConfigTree) -> frozenset[str]:
-    """The .htaccess files that one version answers with 500 and the other reads."""
+    """Return the .htaccess files that one version answers with 500 and the other reads."""
     cached = tree.cache.get("refused files")
     if not isinstance(cached, frozenset):
         cached = tree.cache["refused files"] = frozenset(
@@ -306,25 +327,25 @@ def refused_files(tree: ConfigTree) -> frozenset[str]:
 
 
 def _is_refused(lines: Lines) -> bool:
-    """Whether there is a blank in Order."""
-    return any(one.name == "order" and len(one.args.split()) > 1 for one in flatten_directives(lines))
+    """Return True if an Order line contains a blank after its comma."""
+    return any(line.name == "order" and len(line.args.split()) > 1 for line in flatten_directives(lines))
 
 
 def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Finding:
-    what = "Order with a blank is two words, which both versions refuse"
+    what = "Order with a blank has two arguments, which both versions refuse"
     if section.in_htaccess:
         return Finding(
             "X10",
             section.place,
-            f"{what}: 500 to every request for the folder, as before",
-            "take the blank out if the folder may be seen",
+            f"{what}: 500 to every request for the directory, as before",
+            "remove the blank if the directory may be served",
             Risk.COSMETIC,
         )
     return Finding(
         "X10",
         section.place,
-        f"{what}: 2.2 did not start with this file, so that nobody has seen what it does",
-        "write what the words without the blank mean; look whether that was wanted",
+        f"{what}: 2.2 did not start with this file, so its effect is unknown",
+        "write the arguments without the blank; check that this is wanted",
         Risk.BREAKS,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -332,7 +353,7 @@ def _refused_by_both(section: AccessSection, edits: tuple[FileEdit, ...]) -> Fin
 
 
 def _foreign_directives(section: AccessSection) -> list[str]:
-    """The names of its lines about authorization that no module of httpd has."""
+    """Return the directives of its authorization lines that no module of httpd has."""
     catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
     return [
         line.node.name
@@ -350,9 +371,15 @@ def _compat_note(
         return Finding(
             number,
             section.place,
-            "Order, Allow, Deny and Satisfy stay, with mod_access_compat: what is around this fragment "
-            "is not known, and a Require line would replace an outer one that asks for a password",
-            f"give the main configuration with -f; by hand, where nothing around it says Require: {analysis.lone_reason(section)}",
+            (
+                "Order, Allow, Deny and Satisfy stay, with mod_access_compat: the surroundings of "
+                "this fragment are unknown, and a Require line would replace an outer one that "
+                "requires a password"
+            ),
+            (
+                "pass the main configuration with -f; or, if no outer section has Require, write "
+                f"{analysis.lone_reason(section)}"
+            ),
             Risk.COSMETIC,
         )
     if number != "C20":
@@ -360,8 +387,8 @@ def _compat_note(
     return Finding(
         number,
         section.place,
-        "Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require would say the same here",
-        "nothing to do; AllowOverride AuthConfig would let a .htaccess file have Require",
+        ("Order, Allow, Deny and Satisfy stay with mod_access_compat: no Require decides alike here"),
+        "do nothing; AllowOverride AuthConfig would admit Require in a .htaccess file",
         Risk.COSMETIC,
     )
 
@@ -374,9 +401,11 @@ def _guide_finding(
     return Finding(
         "C19",
         section.place,
-        'the upgrade guide reads this pair as "the host and a user"; 2.2 itself denies everybody here, '
-        "since Order allow,deny asks Deny last",
-        "keep the guide's form if that was meant; --exact writes what 2.2 does",
+        (
+            'the upgrade guide reads this pair as "the host and a user"; 2.2 itself denies every '
+            "client here, because Order allow,deny evaluates Deny last"
+        ),
+        "keep the guide's form if that is meant; --exact writes the decision of 2.2",
         Risk.OPENS,
         Safety.REVIEW,
         edits,
@@ -385,12 +414,12 @@ def _guide_finding(
 
 
 def _example_origin(analysis: AccessAnalysis, section: AccessSection) -> str:
-    """What stands behind an example that is another host's."""
+    """Return the words that follow an example client of another host."""
     place = analysis.example_place(section)
     if place is None:
         return ""
     where = f"in line {place.line}" if place.path == section.file.path else f"at {place}"
-    return f"\n(with the addresses and names of the section {where}, which is like this one)"
+    return f"\n(with the addresses and names of the equivalent section {where})"
 
 
 def _evidence(chain: Chain, example: str) -> str:
@@ -402,33 +431,44 @@ def _message(analysis: AccessAnalysis, section: AccessSection) -> str:
     lines, plan = analysis.decisions.lines[section], analysis.plans[section]
     if has_directive(lines, RECORD | {"satisfy"}):
         if has_directive(plan.control, RECORD | {"satisfy"}):
-            return "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections otherwise than 2.2 did"
+            return (
+                "Order, Allow, Deny and Satisfy stay with mod_access_compat, which merges sections by "
+                "other rules than 2.2"
+            )
         return "Order, Allow, Deny and Satisfy are Require in 2.4"
     if any(line.name in analysis.decisions.removed_names for line in lines):
-        return "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, whatever module owns them"
-    text = "Require decides otherwise in 2.4: an inner section's lines replace the outer ones, lines are alternatives, words are exact"
+        return (
+            "the ...Authoritative directives are gone; Require lines are alternatives in 2.4, "
+            "whatever module owns them"
+        )
+    text = (
+        "Require decides by other rules in 2.4: the lines of an inner section replace the "
+        "outer ones, lines are alternatives, arguments are exact"
+    )
     return text + "".join(
-        f"; Require {args.strip()} made no difference in 2.2"
-        for args in _without_effect(lines, plan.control)[:1]
+        f"; Require {args.strip()} had no effect in 2.2" for args in _without_effect(lines, plan.control)[:1]
     )
 
 
 def _without_effect(lines: Lines, after: Lines) -> list[str]:
-    """The groups and users after Require that the new lines don't name any more: the module that 2.2 asked first never left it to theirs."""
+    """Return the groups and users of Require lines that the new text omits: in 2.2 the first module never
+    left the decision to theirs."""
     left = {
-        one.args.split()[0].lower().rpartition("-")[2]
-        for one in flatten_directives(after)
-        if one.name == "require" and one.args.split()
+        line.args.split()[0].lower().rpartition("-")[2]
+        for line in flatten_directives(after)
+        if line.name == "require" and line.args.split()
     }
     gone = [
-        one.args
-        for one in flatten_directives(lines)
-        if one.name == "require" and one.args.split()[:1] and one.args.split()[0].lower() in ("group", "user")
+        line.args
+        for line in flatten_directives(lines)
+        if line.name == "require"
+        and line.args.split()[:1]
+        and line.args.split()[0].lower() in ("group", "user")
     ]
     return [args for args in gone if args.split()[0].lower() not in left]
 
 
 def _advice(plan: SectionPlan) -> str:
     if any(ERROR_500.text == directive.args for directive in flatten_directives(plan.control)):
-        return "write what 2.2 decided, its answer 500 to users whom no module would judge included"
-    return "write what 2.2 decided as a whole"
+        return "write the decision of 2.2, with its answer 500 to users that no module decides about"
+    return "write the decision of 2.2"

@@ -1,7 +1,7 @@
-"""What may be around a fragment: an area that asks for a password, or nothing.
+"""The unknown surroundings of a fragment: nothing, or a section that requires a password.
 
-A file that is read alone is upgraded so that it decides as before in both surroundings.  Order and Allow leave an outer Require in force; a Require
-line of 2.4 would replace it.
+A file that is read alone is upgraded so that it decides as before in both surroundings. Order and Allow leave
+an outer Require in force; a Require line of 2.4 would replace it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_PAIRS: Final = 2000
 
 
 def password_area() -> AccessSection:
-    """A section that no file holds: it asks for a password, in the same words for both versions."""
+    """Return a section without a file that requires a password; both versions read its lines alike."""
     return AccessSection(
         kind=SectionKind.DIRECTORY,
         file=SourceFile("", parse(b"", V22_LINES)),
@@ -47,18 +47,22 @@ def is_loose(tree: ConfigTree, unit: AccessSection) -> bool:
     return tree.context is not InputContext.SERVER or unit.file.role is Role.FRAGMENT
 
 
-def unmapped(
-    tree: ConfigTree, found: Inventory, chains: list[Chain], bounds: Bounds
-) -> list[Chain]:
-    """Return *chains*, and for fragments without a DocumentRoot those in which a <Location> meets the directories of its file.
+def unmapped(tree: ConfigTree, inventory: Inventory, chains: list[Chain], bounds: Bounds) -> list[Chain]:
+    """Return *chains*, and for fragments without DocumentRoot the chains in which a <Location> applies to the
+    directories of its file.
 
-    Any URL may lead to a directory of a fragment, and any file name may exist in it: such chains are certain.
+    Any URL may be mapped to a directory of a fragment, and any file name may exist in it: these chains are
+    certain.
     """
     chains = [*_with_any_name(tree, chains, bounds)]
     by_file: dict[tuple[SourceFile, Statement | None], tuple[list[Chain], list[Chain]]] = {}
     for chain in chains:
         last = chain.last
-        if is_loose(tree, last) and not last.in_htaccess and found.server_key(last.server) not in found.roots:
+        if (
+            is_loose(tree, last)
+            and not last.in_htaccess
+            and inventory.server_key(last.server) not in inventory.roots
+        ):
             kinds = [unit.kind in _LOCATIONS and not unit.is_proxy for unit in chain.sections]
             if all(kinds) or not any(kinds):
                 by_file.setdefault((last.file, last.server), ([], []))[all(kinds)].append(chain)
@@ -81,7 +85,8 @@ def _with_any_name(tree: ConfigTree, chains: list[Chain], bounds: Bounds) -> Ite
     """Yield *chains*; those in which a <Files> section meets a directory of the same fragment are certain."""
     left = _MAX_PAIRS
     for chain in chains:
-        if chain.is_certain or not any(unit.kind in _FILES and is_loose(tree, unit) for unit in chain.sections):
+        has_files = any(unit.kind in _FILES and is_loose(tree, unit) for unit in chain.sections)
+        if chain.is_certain or not has_files:
             yield chain
         elif left:
             left -= 1
@@ -92,10 +97,10 @@ def _with_any_name(tree: ConfigTree, chains: list[Chain], bounds: Bounds) -> Ite
 
 
 def surrounded(tree: ConfigTree, chains: Iterable[Chain], area: AccessSection) -> list[Chain]:
-    """*chains*, and those of fragments once more below *area*; sure ones first."""
-    found = list(chains)
-    for chain in list(found):
+    """Return *chains*, and a copy of each chain of a fragment below *area*; certain ones first."""
+    all_chains = list(chains)
+    for chain in list(all_chains):
         if any(is_loose(tree, unit) for unit in chain.sections):
             given = ", ".join(filter(None, (chain.given, "below an area that asks for a password")))
-            found.append(replace(chain, sections=(area, *chain.sections), given=given))
-    return sorted(found, key=lambda chain: not chain.is_certain)
+            all_chains.append(replace(chain, sections=(area, *chain.sections), given=given))
+    return sorted(all_chains, key=lambda chain: not chain.is_certain)

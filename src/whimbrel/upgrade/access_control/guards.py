@@ -1,6 +1,8 @@
-"""Sections that guard password files: <Files ~ "^\\.ht"> with Deny from all, as in the configuration that httpd comes with.
+r"""Guards: sections that protect password files, such as <Files ~ "^\.ht"> with Deny from all in httpd's own
+configuration.
 
-An outer Satisfy Any opened them in 2.2: whoever had a password could read the hashes.  They are always written as closed.
+In 2.2 an outer Satisfy Any opened them to every user with a password. The upgrade always writes them as
+closed.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ FORMS: Final[tuple[Lines, ...]] = (
         _CLOSED,
     ),
 )
-"""What a guard may become: the second form also keeps an outer Satisfy Any of mod_access_compat from opening it."""
+"""The replacements of a guard; the second one also prevents an outer Satisfy Any of mod_access_compat from
+opening it."""
 
 
 def is_guard(unit: AccessSection) -> bool:
-    """Return True if the section keeps everybody from files such as .htpasswd, and from these alone."""
+    """Return True if the section denies every client access to files such as .htpasswd, and to no other
+    files."""
     if (
         unit.kind not in FILES
         or not (unit.matches(".htpasswd") or unit.matches(".htaccess"))

@@ -1,7 +1,8 @@
-"""Configurations in which old and new access control meet: a main file of 2.4 with sites of 2.2.
+"""Configurations that mix the access control of both versions: a main file of 2.4 with sites of 2.2.
 
-2.4 asks both and refuses whoever one of them refuses: under `Require all denied` an inner `Allow from all` is 403 (AH01630), and under `Deny from
-all` an inner `Require all granted` is 403 (AH01797).  Nothing is edited: which of the two was meant does not stand in the text.
+2.4 evaluates both and refuses each client that one of them refuses. Under `Require all denied` an inner
+`Allow from all` gives 403 (AH01630); under `Deny from all` an inner `Require all granted` gives 403
+(AH01797). The text does not show which one was intended, so nothing is edited.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def half_migrated(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections in the words of one version that a section in those of the other closes for everybody, and sections that mix both."""
+    """Yield sections that an outer section with directives of the other version closes for every client, and
+    sections that mix both."""
     analysis = analyze_access(tree)
     known = persistent_cache(tree)
     if analysis.is_first and any(unit.is_upgraded for unit in analysis.left):
@@ -54,7 +56,8 @@ def _closed(analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]
 
 
 def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessSection, Finding]]:
-    """Sections with both in a configuration that does not load the modules of 2.4."""
+    """Yield sections with directives of both versions in a configuration that does not load the modules of
+    2.4."""
     for unit in analysis.left:
         if is_of_22(tree) and is_ambiguous(unit):
             yield (
@@ -62,16 +65,18 @@ def _mixed(tree: ConfigTree, analysis: AccessAnalysis) -> Iterator[tuple[AccessS
                 Finding(
                     "C20",
                     unit.place,
-                    "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 takes its words "
-                    "for names that no module knows",
-                    "write what was meant; the section stays as it is",
+                    (
+                        "Order, Allow, Deny or Satisfy beside a Require that only 2.4 understands: 2.2 reads "
+                        "its arguments as names that no module knows"
+                    ),
+                    "write the lines that are meant; the section is unchanged",
                     Risk.OPENS,
                 ),
             )
 
 
 def _other_words(chain: Chain) -> AccessSection | None:
-    """An outer section in the words of the other version than those of the last one."""
+    """Return an outer section with directives of the other version than those of the last one."""
     last = _new(chain.last)
     if has_directive(last, RECORD) and not has_directive(last, {"require"}):
         return next(
@@ -96,7 +101,7 @@ def _layer(unit: AccessSection) -> AccessLayer:
 
 
 def _is_closed(analysis: AccessAnalysis, layers: list[AccessLayer]) -> bool:
-    """Return True if 2.4 refuses everybody."""
+    """Return True if 2.4 refuses every client."""
     decisions = analysis.decisions.cache
     after: AccessDecision | None = decisions.decision(
         V24.name, [decisions.layer(layer.kind, layer.in_htaccess, layer.lines) for layer in layers]
@@ -109,8 +114,10 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
         return Finding(
             "C20",
             unit.place,
-            f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 asks both "
-            "and answers 403 to everybody (AH01797)",
+            (
+                f"half-migrated: this Require stands under Order, Allow or Deny of {other.place}; 2.4 "
+                "evaluates both and answers 403 to every client (AH01797)"
+            ),
             "write Require in the outer section too",
             Risk.CLOSES,
         )
@@ -118,8 +125,10 @@ def _finding(analysis: AccessAnalysis, unit: AccessSection, other: AccessSection
     return Finding(
         "C20",
         unit.place,
-        f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 asks both and answers "
-        "403 to everybody (AH01630)",
-        f"write {text} if those are meant who were let in by 2.2",
+        (
+            f"half-migrated: Order, Allow and Deny stand under a Require of {other.place}; 2.4 "
+            "evaluates both and answers 403 to every client (AH01630)"
+        ),
+        f"write {text} if the clients that 2.2 admitted are meant",
         Risk.CLOSES,
     )

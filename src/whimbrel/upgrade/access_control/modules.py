@@ -1,4 +1,5 @@
-"""Which modules lines about access speak of: where no LoadModule line is in sight they are there, compiled in or loaded by another file."""
+"""The modules that lines about access imply: without LoadModule lines they are compiled in or loaded by
+another file."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ _FAMILIES: Final = (
     ("authdbduser", "authn_dbd"),
     ("anonymous", "authn_anon"),
 )
-"""How names of directives begin, and their module."""
+"""Prefixes of directive names, and their modules."""
 _WORDS: Final = {"file-owner": "authz_owner", "file-group": "authz_owner"}
-"""The words of Require that belong to modules that one may do without."""
+"""Arguments of Require that belong to optional modules."""
 
 
 def implied(sections: Iterable[Iterable[AccessLine]]) -> list[str]:
-    """The short names of the modules, those of users in front of those of groups."""
-    found = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
-    return sorted(found, key=lambda name: name.startswith("authz_"))
+    """Return the short names of the modules, those about users before those about groups."""
+    modules = dict.fromkeys(name for lines in sections for line in lines for name in _of(line))
+    return sorted(modules, key=lambda name: name.startswith("authz_"))
 
 
 def _of(line: AccessLine) -> Iterator[str]:

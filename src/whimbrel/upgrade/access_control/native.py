@@ -1,6 +1,6 @@
-"""A section's whole decision as Require lines: what its chain has merged in 2.2, said in 2.4's words.
+"""Proposals of native Require lines for the whole decision that 2.2 merged for a section.
 
-What is built here is a proposal; whether it decides the same is worked out by `access`.
+The result is a proposal; `access` decides whether both versions agree.
 """
 
 from __future__ import annotations
@@ -40,24 +40,29 @@ _MODULES: Final = {
     "dbm-file-group": "authz_dbm",
 }
 NOBODY: Final = RequireLeaf("user")
-"""Asks for a password and lets nobody in."""
+"""A line that requires a password and admits no user."""
 ERROR_500: Final = RequireLeaf("internal-server-error")
-"""Answers 500 to whoever has given a right password, as 2.2 does where no module knows the words of Require; an alias, see `ALIAS`."""
+"""A line that answers 500 to each user with a valid password, as 2.2 does for unknown words of Require; an
+alias, see `ALIAS`."""
 ALIAS: Final = AccessLine(
     "authzprovideralias",
     "expr internal-server-error \"-n %{REMOTE_USER} && -n file('/internal-server-error')\"",
 )
-"""What `BROKEN` means: an expression that can't be evaluated once there is a user.  .htaccess files could not hold it themselves."""
+"""The definition of the alias: an expression that fails once there is a user. .htaccess files cannot contain
+it."""
 
 
 def needs_alias(lines: Sequence[AccessLine]) -> bool:
-    """Return True if one of *lines* is `BROKEN`."""
-    return any(one.args == ERROR_500.text for one in flatten_directives(lines))
+    """Return True if one of *lines* uses the alias."""
+    return any(line.args == ERROR_500.text for line in flatten_directives(lines))
 
 
 @dataclass(frozen=True, slots=True)
 class AuthzContext:
-    """What decides who owns the words of Require: *modules* in load order, and the kinds of group files that the chain names."""
+    """The surroundings that decide which module owns the words of Require.
+
+    *modules* are in load order; the flags tell which kinds of group files the chain names.
+    """
 
     modules: tuple[str, ...]
     group_file: bool = True
@@ -66,7 +71,7 @@ class AuthzContext:
 
 # hosts ----------------------------------------------------------------------------------------------
 def host_tree(rules: EffectiveRules) -> RequireTree:
-    """Order, Allow and Deny."""
+    """Return the decision of Order, Allow and Deny as a tree."""
     allowed, denied = _list(rules.allows), _list(rules.denies)
     if rules.order == "deny,allow":
         return any_of([allowed, negate(denied)])
@@ -103,7 +108,10 @@ def _quoted(word: str) -> str:
 
 # users ----------------------------------------------------------------------------------------------
 def user_tree(requires: Sequence[str], authz_context: AuthzContext) -> Iterator[RequireTree]:
-    """What the Require lines may come to, the likeliest first: 2.2 asks module after module, and the first one that knows a word decides."""
+    """Yield the possible decisions of the Require lines, the likeliest first.
+
+    2.2 runs module after module, and the first one that knows a word decides.
+    """
     leaves = [leaf for text in requires for leaf in _require(text, authz_context)]
     yield any_of(leaves) if leaves else NOBODY
     families = _families(leaves, authz_context)
@@ -112,7 +120,7 @@ def user_tree(requires: Sequence[str], authz_context: AuthzContext) -> Iterator[
             yield any_of(family)
     for family in families:
         last = next((at for at, leaf in enumerate(family) if leaf.kind.endswith("file-group")), len(family))
-        if last + 1 < len(family):  # 2.2 looks no further where a file's group is not the user's
+        if last + 1 < len(family):  # 2.2 stops if the group of the file is not one of the user's groups
             yield any_of(family[: last + 1])
     if leaves:
         yield NOBODY
@@ -124,7 +132,7 @@ def user_tree(requires: Sequence[str], authz_context: AuthzContext) -> Iterator[
 
 
 def _families(leaves: list[RequireLeaf], authz_context: AuthzContext) -> list[list[RequireLeaf]]:
-    """The lines by the module that owns them, in the order in which 2.2 asks."""
+    """Return the lines by the module that owns them, in the order in which 2.2 runs the modules."""
     by_module: dict[str, list[RequireLeaf]] = {}
     for leaf in leaves:
         by_module.setdefault(_MODULES.get(leaf.kind, leaf.kind), []).append(leaf)
@@ -136,7 +144,8 @@ def _families(leaves: list[RequireLeaf], authz_context: AuthzContext) -> list[li
 
 
 def _require(text: str, authz_context: AuthzContext) -> list[RequireLeaf]:
-    """The words of a line in 2.4's form; a word that no module of 2.2 knows is left out, as it was."""
+    """Return the arguments of a line in the form of 2.4; words that no module of 2.2 knows are omitted,
+    because 2.2 ignores them."""
     name, _, rest = text.strip().partition(" ")
     kind, given = name.lower(), split_args(rest)
     if name == "valid-user":
@@ -172,7 +181,7 @@ def _quoted_words(words_given: list[str]) -> str:
 def propose(
     chain: Sequence[tuple[AccessLine, ...]], authz_context: AuthzContext
 ) -> Iterator[tuple[AccessLine, ...]]:
-    """Proposals for a section that ends *chain*, the plainest first."""
+    """Yield proposals for the last section of *chain*, the simplest first."""
     state = merge_effective(chain)
     proposed: set[tuple[AccessLine, ...]] = set()
     for step in range(_max_steps(state, authz_context)):
@@ -200,7 +209,7 @@ def _decision(rules: EffectiveRules, step: int, authz_context: AuthzContext) -> 
 
 
 def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
-    """The decisions of all classes of methods as one."""
+    """Yield the decisions of all classes of methods as one."""
     if len(set(state.values())) == 1:
         yield to_lines(state[OTHER_METHODS])
         return
@@ -222,7 +231,7 @@ def by_method(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]
 
 
 def _limited(state: dict[str, RequireTree]) -> Iterator[tuple[AccessLine, ...]]:
-    """<Limit> or <LimitExcept> around the lines, where all other methods are free."""
+    """Yield the lines in a <Limit> or <LimitExcept>, if all other methods are unrestricted."""
     free = [name for name, tree in state.items() if tree == GRANTED]
     bound = [name for name in state if name not in free]
     if not free or len({state[name] for name in bound}) != 1:

@@ -1,4 +1,5 @@
-"""Candidate replacements of one section: native Require lines, lines of mod_access_compat, repetitions by directory."""
+"""Candidate replacements of one section: native Require lines, lines of mod_access_compat, repetitions by
+directory."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ _NEUTRAL: Final = (AccessLine("order", "deny,allow"),)
 
 
 class Proposals:
-    """The candidate replacements of each section, the likeliest first; *has_alias*: the text has a place for the container `native.ALIAS`."""
+    """The candidate replacements of each section, the likeliest first.
+
+    *has_alias*: the text has a place for the container of `native.ALIAS`.
+    """
 
     def __init__(self, decisions: ChainDecisions, *, has_alias: bool = True) -> None:
         self.decisions, self._has_alias = decisions, has_alias
@@ -37,7 +41,7 @@ class Proposals:
     def replacements_of(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Replacement]:
-        """Yield the distinct candidates for the lines of *section*, the likeliest first."""
+        """Yield candidate replacements of the section; *replacements* are those of the sections around it."""
         seen: set[Lines] = set()
         for control in self._candidates(section, replacements, base):
             if control not in seen:
@@ -55,7 +59,11 @@ class Proposals:
     def _candidates(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> Iterator[Lines]:
-        """What the section may become; *base* is None where its own decision is to be written, else what to add where no Require is in force."""
+        """Yield candidates for the lines of the section.
+
+        *base* is None if the lines shall express the whole decision, otherwise the lines to add where no
+        Require is in force.
+        """
         own_lines = self.decisions.control_lines[section]
         if section in self.decisions.failing_sections:
             yield own_lines
@@ -114,9 +122,8 @@ class Proposals:
         yield from proposals
         if barrier:
             yield from ((*_NEUTRAL, *lines) for lines in proposals)
-        if (
-            outer and self.decisions.area not in outer
-        ):  # AuthMerging And keeps out whom an outer section refuses, whatever Order says here
+        # AuthMerging And refuses each client that an outer section refuses, whatever Order decides here
+        if outer and self.decisions.area not in outer:
             own_lines = [self.decisions.lines[section]]
             for word in ("And", "Or"):
                 for lines in self._forms(native.propose, own_lines, self._surroundings(chains[0]))[:3]:
@@ -132,7 +139,7 @@ class Proposals:
         chain: list[Lines],
         authz_context: native.AuthzContext | None = None,
     ) -> tuple[Lines, ...]:
-        """What *make* proposes for a chain of these lines, worked out once for all that are alike."""
+        """Return the proposals of *make* for a chain of these lines, computed once for equal chains."""
         authz_context = authz_context or self._surroundings(chain)
         key = (make, authz_context, *chain)
         if key not in self._proposed:
@@ -153,9 +160,10 @@ class Proposals:
     def _repeated(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement]
     ) -> Iterator[Replacement]:
-        """The section with its own decision for each folder that it decides differently in.
+        """Yield the section with a separate decision for each directory in which it decides differently.
 
-        A repetition is read whatever the conditions around the folder's own section are, so there is none under conditions.
+        httpd reads a repetition whatever the conditions around the directory's own section are, so sections
+        under conditions have none.
         """
         if any(chain.given for chain in self.decisions.chains_by_end[section]):
             return
@@ -168,10 +176,10 @@ class Proposals:
             return
         replacement: Replacement | None = None
         for holder, chains in groups:
-            found = self._for_group(section, holder, chains, replacement, replacements)
-            if found is None:
+            candidate = self._for_group(section, holder, chains, replacement, replacements)
+            if candidate is None:
                 return
-            replacement = found
+            replacement = candidate
         if replacement is not None and replacement.repeats:
             yield replacement
 
@@ -183,7 +191,8 @@ class Proposals:
         replacement: Replacement | None,
         replacements: dict[AccessSection, Replacement],
     ) -> Replacement | None:
-        """*form* as it is where it is right for *chains* too, else with what is right for them."""
+        """Return *replacement* if it is right for *chains* too, else *replacement* with a repetition that is
+        right for them."""
         if replacement is not None and self._is_right(section, replacement, replacements, chains):
             return replacement
         proposals_by_chain = (
@@ -216,13 +225,13 @@ class Proposals:
         replacements: dict[AccessSection, Replacement],
         chains: Iterable[Chain],
     ) -> bool:
-        """Whether all *chains* decide as before."""
+        """Return True if all *chains* decide as before."""
         with with_replacement(replacements, section, replacement):
             return not any(self.decisions.differs(chain, replacements)[0] for chain in chains)
 
 
 def in_container(lines: Lines) -> Lines:
-    """The same lines with their Require lines in a container."""
+    """Return the lines with their Require lines in a container."""
     requires = tuple(line for line in lines if line.name == "require")
     contained: list[AccessLine] = []
     for line in lines:

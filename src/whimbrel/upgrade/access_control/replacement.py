@@ -1,7 +1,9 @@
-"""One section that decides differently from folder to folder: the same section once more for each folder where it does.
+"""Replacement of a section's lines, with repetitions of the section for directories in which it decides
+differently.
 
-A <Files> section is repeated inside the folder's <Directory> or .htaccess, where it comes later than the outer one; a <Location> or a Match
-section is repeated behind itself, for the part of its paths that lies in the folder.
+A <Files> section is repeated inside the directory's <Directory> or .htaccess, where it is merged later than
+the outer one. A <Location> or Match section is repeated behind itself, for the part of its paths in the
+directory.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ _REPEATED: Final = frozenset({SectionKind.LOCATION, SectionKind.LOCATION_MATCH, 
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """*control* for requests below the folder of *holder*; *prefix* is its path as the section's pattern sees it (no slash at the end)."""
+    """The lines *control* for requests below the directory of *holder*.
+
+    *prefix* is its path as the section's pattern matches it, without a slash at the end.
+    """
 
     holder: AccessSection
     control: Lines
@@ -32,14 +37,14 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What a section's own lines become, and its repetitions, shallow folders first."""
+    """The new lines of a section, and its repetitions; those of shallow directories come first."""
 
     control: Lines
     repeats: tuple[Repetition, ...] = ()
 
 
 def directory_of(section: AccessSection) -> str:
-    """The folder that a section or file is about, "" where it is none alone."""
+    """Return the directory that a section or file applies to, "" if it is not exactly one."""
     if section.kind is SectionKind.HTACCESS:
         return section.directory
     return (
@@ -50,20 +55,23 @@ def directory_of(section: AccessSection) -> str:
 
 
 def can_repeat(section: AccessSection) -> bool:
-    """Whether there is a way to say the section once more for a part of its requests."""
+    """Return True if the section can be repeated for a part of its requests."""
     return not section.is_proxy and (section.kind in FILES or section.kind in _REPEATED)
 
 
 def can_hold(holder: AccessSection, unit: AccessSection) -> bool:
-    """Return True if a repetition of *unit* for the folder of *holder* is about no other virtual host than *unit* is.
+    """Return True if a repetition of *unit* in the directory of *holder* affects no other virtual host than
+    *unit* does.
 
-    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are repeated behind themselves.
+    A <Files> section is repeated inside its holder, which may serve several hosts; other sections are
+    repeated behind themselves.
     """
     return unit.kind not in FILES or unit.server is None or unit.server is holder.server
 
 
 def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
-    """The sections and files of *chain* whose folders tell it from others, shallow ones first."""
+    """Return the sections and files of *chain* whose directories distinguish it from other chains, shallow
+    ones first."""
     own_directory = directory_of(section.outer) if section.outer is not None else ""
     by_directory: dict[str, AccessSection] = {}
     for other in chain.sections:
@@ -80,7 +88,10 @@ def holders(section: AccessSection, chain: Chain) -> list[AccessSection]:
 
 
 def prefix_of(section: AccessSection, holder: AccessSection, chain: Chain) -> str | None:
-    """The holder's folder as *unit*'s pattern sees it: a path or a URL path, without a slash at its end; None where it can't be told."""
+    """Return the directory of the holder as the pattern of *section* matches it; None if it is unknown.
+
+    It is a path or a URL path without a slash at its end.
+    """
     directory = directory_of(holder)
     if section.kind in FILES:
         return ""
@@ -94,7 +105,7 @@ def prefix_of(section: AccessSection, holder: AccessSection, chain: Chain) -> st
 
 
 def opening_line(section: AccessSection, repeat: Repetition) -> str:
-    """The opening line of a repetition, without brackets."""
+    """Return the opening line of a repetition, without brackets."""
     if section.kind in FILES:
         assert section.statement is not None
         return f"{_NAMES[section.kind]} {section.statement.args}"
@@ -112,7 +123,7 @@ _NAMES: Final = {SectionKind.FILES: "Files", SectionKind.FILES_MATCH: "FilesMatc
 def merge_order(
     chain: Chain, replacements: Mapping[AccessSection, Replacement]
 ) -> Iterator[tuple[AccessSection, Lines, bool]]:
-    """The sections of a chain with their lines in the order of merging, repetitions included (told by True)."""
+    """Yield the sections of a chain with their lines in merge order; True marks a repetition."""
     index = {section: at for at, section in enumerate(chain.sections)}
     pending: list[tuple[int, AccessSection, Lines]] = []
     for section in chain.sections:
@@ -140,7 +151,7 @@ def merge_order(
 def group_by_directory(
     section: AccessSection, chains: Sequence[Chain]
 ) -> list[tuple[AccessSection | None, list[Chain]]]:
-    """The chains by the deepest folder that tells them apart, shallow ones first."""
+    """Return the chains by the deepest directory that distinguishes them, shallow ones first."""
     groups: dict[str, tuple[AccessSection | None, list[Chain]]] = {}
     for chain in chains:
         deepest = max(holders(section, chain), key=lambda u: len(directory_of(u)), default=None)
@@ -153,7 +164,10 @@ def group_by_directory(
 def with_replacement(
     replacements: dict[AccessSection, Replacement], section: AccessSection, replacement: Replacement
 ) -> Iterator[None]:
-    """*forms* with that of one section for a while: a copy would cost as much as there are sections."""
+    """Set the replacement of one section in *replacements* for the duration of the context.
+
+    A copy of the mapping would cost time proportional to the number of sections.
+    """
     previous = replacements.get(section)
     replacements[section] = replacement
     try:

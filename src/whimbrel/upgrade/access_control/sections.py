@@ -1,4 +1,4 @@
-"""The sections and .htaccess files of an estate that say something about access, each with its lines and how a request is matched to it."""
+"""The sections and .htaccess files of a configuration tree with lines about access, and their patterns."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ _KINDS: Final = {
     "<locationmatch": SectionKind.LOCATION_MATCH,
 }
 _PROXIES: Final = {"<proxy": SectionKind.LOCATION, "<proxymatch": SectionKind.LOCATION_MATCH}
-_COMMENT: Final = re.compile(
-    r"[ \t]+#.*"
-)  # words for 2.2, in which no client's name can end; an error in 2.4
+# arguments for 2.2 that match no client's name; 2.4 refuses them
+_COMMENT: Final = re.compile(r"[ \t]+#.*")
 _MATCHES: Final = frozenset(
     {SectionKind.DIRECTORY_MATCH, SectionKind.FILES_MATCH, SectionKind.LOCATION_MATCH}
 )
@@ -90,14 +89,14 @@ class AccessSection(RequestSection):
 
     @property
     def access_lines(self) -> tuple[AccessLine, ...]:
-        """Its *lines* as lines of `access`; asked for when all of them are known."""
+        """The lines as `access` reads them; valid once all lines are known."""
         if self._access_lines is None:
             self._access_lines = to_access_lines(self.lines)
         return self._access_lines
 
     @property
     def choices(self) -> tuple[Condition, ...]:
-        """The open conditions of branches in it, in the order of their lines."""
+        """The open conditions of the branches in the section, in the order of their lines."""
         return tuple(
             dict.fromkeys(
                 literal.condition for line in self.lines for literal in _inside(line, self.statement)
@@ -106,16 +105,16 @@ class AccessSection(RequestSection):
 
     @property
     def branches(self) -> tuple[tuple[Literal, ...], ...]:
-        """The open conditions around and in each of its lines."""
+        """The open conditions around and in each line."""
         return tuple(tuple(_inside(line, self.statement)) for line in self.lines)
 
     @property
     def loses_lines(self) -> bool:
-        """Return True if 2.4 may leave out a line of it that 2.2 reads."""
+        """Return True if 2.4 may skip a line that 2.2 reads."""
         return any(is_lost(line, self.statement) for line in self.lines)
 
     def lines_under(self, values: Values) -> tuple[AccessLine, ...]:
-        """Its lines as 2.2 reads them where the open conditions have these *values*."""
+        """Return the lines as 2.2 reads them under these *values* of the open conditions."""
         read = [
             line
             for line in self.lines
@@ -128,7 +127,8 @@ class AccessSection(RequestSection):
 
     @property
     def is_page(self) -> bool:
-        """Return True for a <Location> that is one page made by a handler (server-status): no file is behind it, whatever its URLs end in."""
+        """Return True for a <Location> that is one page of a handler (server-status): its URLs have
+        no file."""
         literal = (
             self.kind is SectionKind.LOCATION
             and self.regex is None
@@ -142,12 +142,12 @@ class AccessSection(RequestSection):
 
     @property
     def in_htaccess(self) -> bool:
-        """Whether its lines stand in a .htaccess file."""
+        """Return True if the lines stand in a .htaccess file."""
         return self.file.role is Role.HTACCESS
 
     @property
     def place(self) -> SourceLocation:
-        """Where it begins."""
+        """The location of the section."""
         return (
             self.statement.place
             if self.statement is not None
@@ -156,21 +156,24 @@ class AccessSection(RequestSection):
 
     @property
     def is_upgraded(self) -> bool:
-        """Whether its lines are those of 2.4 already, by words that 2.2 lacks or in a branch of their own: it is left as it is."""
+        """Return True if the lines are those of 2.4: they use its words, or stand in a branch for 2.4.
+
+        Such a section keeps its text.
+        """
         return bool(self.lines_24_only) or any(is_24_only(line) for line in self.access_lines)
 
     @property
     def is_surely_upgraded(self) -> bool:
-        """Whether that shows by more than words after Require."""
+        """Return True if more than words of Require show that the lines are those of 2.4."""
         return bool(self.lines_24_only) or any(is_24_only(line, words=False) for line in self.access_lines)
 
     @property
     def lines_24(self) -> list[Statement]:
-        """What 2.4 executes of it as it stands."""
+        """The lines that 2.4 executes in the present text."""
         return [line for line in (*self.lines, *self.lines_24_only) if line.in_24 is not False]
 
     def layer(self, lines: tuple[AccessLine, ...] | None = None) -> AccessLayer:
-        """The section as `access` takes it; with other *lines* where given."""
+        """Return the section as a layer of `access`, with other *lines* if given."""
         return AccessLayer(
             self.access_lines if lines is None else lines, self.kind, self.in_htaccess, self.place
         )
@@ -196,7 +199,7 @@ _NAMES_24: Final = frozenset({"requireall", "requireany", "requirenone", "authme
 
 
 def is_24_only(line: AccessLine, *, words: bool = True) -> bool:
-    """Whether the line, or one in it, has a meaning in 2.4 alone; without *words* by the names of directives."""
+    """Return True if the line, or a line in it, is valid in 2.4 alone; *words* includes words of Require."""
     if line.name in _NAMES_24:
         return True
     if line.name == "require":
@@ -205,12 +208,12 @@ def is_24_only(line: AccessLine, *, words: bool = True) -> bool:
 
 
 def to_access_lines(statements: Iterable[Statement]) -> tuple[AccessLine, ...]:
-    """Statements as lines of `access`."""
+    """Return statements as lines of `access`."""
     return tuple(to_access_line(statement) for statement in statements)
 
 
 def _inside(statement: Statement, outer: Statement | None) -> Iterator[Literal]:
-    """The open conditions of branches around *statement* within *outer*, and of those in it."""
+    """Yield the open conditions of branches around *statement* within *outer*, and of those in it."""
     yield from literals(statement, outer)
     for child in open_branches(statement.children) if statement.is_section else ():
         if is_access_statement(child):
@@ -218,7 +221,10 @@ def _inside(statement: Statement, outer: Statement | None) -> Iterator[Literal]:
 
 
 def to_access_line(statement: Statement, values: Values | None = None) -> AccessLine:
-    """One statement; a container with what it holds that matters, of branches that are open what *values* say."""
+    """Return one statement as a line of `access`, a container with its relevant lines.
+
+    *values* select the branches that are open.
+    """
     inner = tuple(
         to_access_line(child, values)
         for child in (open_branches(statement.children) if statement.is_section else ())
@@ -231,12 +237,15 @@ def to_access_line(statement: Statement, values: Values | None = None) -> Access
 
 
 def as_written(statement: Statement) -> AccessLine:
-    """The same with its name in the letters of the file."""
+    """Return the statement as a line of `access`, with its name as written."""
     return replace(to_access_line(statement), name=statement.node.name)
 
 
 def _without_hashes(args: str) -> str:
-    """The words of Allow or Deny without a comment and without names that hold a ``#``, which 2.4 refuses and no client has."""
+    """Return the arguments of Allow or Deny without a comment and without names that contain ``#``.
+
+    2.4 refuses such names, and no client has one.
+    """
     first, *others = _COMMENT.sub("", args).split() or [""]
     left = [word for word in others if "#" not in word or word.lower().startswith("env=")]
     return (
@@ -247,12 +256,12 @@ def _without_hashes(args: str) -> str:
 
 
 def is_access_statement(statement: Statement) -> bool:
-    """Whether the statement says something about access."""
+    """Return True if the statement is about access."""
     return is_access_directive(statement.name.removeprefix("<"))
 
 
 def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements that 2.2 executes, with those of Include lines and of branches that are taken in their place."""
+    """Yield the statements that 2.2 executes; Include lines and branches are replaced by their contents."""
     for statement in statements:
         if statement.in_22 is False:
             continue
@@ -263,7 +272,7 @@ def open_branches(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def _statements_24_only(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements that 2.4 executes and 2.2 doesn't."""
+    """Yield the statements that 2.4 executes and 2.2 skips."""
     for statement in statements:
         if statement.in_24 is False or statement.name in _KINDS or statement.name == "<virtualhost":
             continue
@@ -279,7 +288,7 @@ Chain = SectionChain[AccessSection]
 
 
 def find_sections(tree: ConfigTree) -> Inventory:
-    """Walk the estate once."""
+    """Return the sections of the configuration tree, and the paths of each server."""
     inventory: Inventory = SectionInventory()
     _walk(tree, inventory, tree.statements, None, None)
     for file in tree.files.values():
@@ -371,7 +380,10 @@ def _section(
 
 
 def never_matches_end(tree: ConfigTree, statement: Statement) -> bool:
-    """Whether no ``$`` of the section's expression matches: in 2.2 that of folders, in text that isn't 2.4's own."""
+    """Return True if a ``$`` in the section's expression never matches.
+
+    In 2.2 that is so for directories; text written for 2.4 is exempt.
+    """
     if statement.name not in ("<directory", "<directorymatch") or "authz_core_module" in tree.modules_24:
         return False
     return not any(

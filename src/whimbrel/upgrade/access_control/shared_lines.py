@@ -1,4 +1,5 @@
-"""Lines that several sections share, because their file is included more than once: they can only be changed in one way."""
+"""Lines that several sections share because their file is included more than once: they can have one edit
+only."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from whimbrel.upgrade.model import FileEdit
 from whimbrel.upgrade.source.config_tree import Statement
 
 Key = tuple[str, int]
-"""A file, and where in it a statement begins."""
+"""The path of a file, and the position of a statement in it."""
 
 
 def disagreeing(
@@ -17,13 +18,16 @@ def disagreeing(
     written: Container[AccessSection],
     edits_of: Callable[[AccessSection], tuple[FileEdit, ...]],
 ) -> set[AccessSection]:
-    """The sections of *units* whose edits contradict those of another section with the same lines; only those in *written* have any."""
+    """Return the sections of *units* whose edits contradict those of another section with the same lines.
+
+    Only the sections in *written* have edits.
+    """
     shared: dict[Key, dict[AccessSection, None]] = {}
     for unit in units:
         for statement in (*unit.lines, *([unit.statement] if unit.statement is not None else [])):
             if statement.included_from is not None:
                 shared.setdefault(_key(statement), {})[unit] = None
-    found: set[AccessSection] = set()
+    contradicting: set[AccessSection] = set()
     known: dict[AccessSection, frozenset[FileEdit]] = {}
     for (path, _), units in shared.items():
         if len(units) > 1:
@@ -31,8 +35,8 @@ def disagreeing(
                 if unit not in known:
                     known[unit] = frozenset(edits_of(unit)) if unit in written else frozenset()
             if len({frozenset(edit for edit in known[unit] if edit.path == path) for unit in units}) > 1:
-                found.update(unit for unit in units if unit in written)
-    return found
+                contradicting.update(unit for unit in units if unit in written)
+    return contradicting
 
 
 def _key(statement: Statement) -> Key:

@@ -20,17 +20,22 @@ _ROUNDS: Final = 3
 _GRANTED: Final = AccessLine("require", "all granted")
 _DENIED: Final = (AccessLine("satisfy", "Any"), AccessLine("require", "all denied"))
 _BASES: Final[tuple[Lines, ...]] = ((), (_GRANTED,), _DENIED)
-"""Lines added to sections that keep Order, Allow and Deny and have no Require in force: none; the line that an AuthType further inside needs;
-the lines that a Satisfy Any further inside needs.
+"""Lines for sections that keep Order, Allow and Deny while no Require is in force.
+
+They are none, the line that an AuthType further inside needs, or the lines that a Satisfy Any further inside
+needs.
 """
 _MAX_POSSIBLE: Final = 8
 _MAX_FURTHER: Final = 12
-"""The bound of further candidates that are evaluated once one is right for all certain chains."""
+"""The maximum number of further candidates once one is right for all certain chains."""
 
 
 @dataclass(slots=True, eq=False)
 class SectionPlan:
-    """What a section becomes: *control* are its lines about who gets in; *failing* are the chains that decide otherwise all the same."""
+    """The replacement of a section, and the chains that it cannot make right.
+
+    *failing* are certain chains, *possible* uncertain ones, each with an example client.
+    """
 
     replacement: Replacement
     failing: list[tuple[Chain, Counterexample | None]] = field(default_factory=list)
@@ -38,14 +43,15 @@ class SectionPlan:
 
     @property
     def control(self) -> Lines:
-        """The section's own lines about who gets in."""
+        """The section's own lines about access."""
         return self.replacement.control
 
 
 class Solver:
     """The search over all sections of one `ChainDecisions`.
 
-    *compat_first*: candidates of mod_access_compat come before native ones.  *report_progress* is called for each section.
+    *compat_first*: candidates of mod_access_compat come before native ones. *report_progress* is called for
+    each section.
     """
 
     def __init__(
@@ -62,7 +68,8 @@ class Solver:
         self._last: dict[tuple[AccessSection, Lines | None], SectionPlan] = {}
 
     def ordered(self) -> list[AccessSection]:
-        """The sections, each behind all that can stand before it in a chain."""
+        """Return the sections in an order in which each follows all sections that can precede it in
+        a chain."""
         before: dict[AccessSection, dict[AccessSection, None]] = {
             section: {} for section in self.decisions.sections
         }
@@ -75,7 +82,7 @@ class Solver:
         return list(done)
 
     def solve(self) -> dict[AccessSection, SectionPlan]:
-        """A form for every section."""
+        """Return a plan for each section."""
         forced: set[AccessSection] = set(self.decisions.sections) if self.compat_first else set()
         best: dict[AccessSection, SectionPlan] = {}
         order = self.ordered()
@@ -115,7 +122,7 @@ class Solver:
     def _reuse_last_plan(
         self, section: AccessSection, replacements: dict[AccessSection, Replacement], base: Lines | None
     ) -> SectionPlan | None:
-        """What was found for the section before, where it is right under other outer sections too."""
+        """Return the last plan of the section if it is right under the present outer sections too."""
         last_plan = self._last.get((section, base))
         if last_plan is None or last_plan.failing:
             return None
@@ -129,7 +136,8 @@ class Solver:
     def _unambiguous(
         self, section: AccessSection, plan: SectionPlan, replacements: dict[AccessSection, Replacement]
     ) -> SectionPlan:
-        """*written* in words that can't be taken for those of 2.2: text that 2.2 would read otherwise shows that it is 2.4's."""
+        """Return *plan* with lines that cannot be read as those of 2.2: text that 2.2 would read differently
+        shows that it is for 2.4."""
         control = plan.control
         if (
             plan.failing
@@ -189,7 +197,8 @@ class Solver:
         replacements: dict[AccessSection, Replacement],
         best: SectionPlan | None,
     ) -> SectionPlan | None:
-        """*form* on all chains that end with the section; None where it is no better than *best*."""
+        """Evaluate *replacement* on all chains that end with the section; return None if it is no better than
+        *best*."""
         with with_replacement(replacements, section, replacement):
             return self._evaluate_chains(section, SectionPlan(replacement), replacements, best)
 

@@ -1,4 +1,4 @@
-"""Decisions as trees of Require lines and containers, simplified, and written as short as can be."""
+"""Decisions as trees of Require lines and containers: simplified, and written as short as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RequireLeaf:
-    """One Require line without its first word: *kind* is the provider, *words* its arguments as written; *negated*: ``not``."""
+    """One Require line: *kind* is the provider, *words* its arguments as written; *negated* stands for
+    ``not``."""
 
     kind: str
     words: str = ""
@@ -19,13 +20,13 @@ class RequireLeaf:
 
     @property
     def text(self) -> str:
-        """What stands behind Require."""
+        """The arguments of Require."""
         return f"{'not ' if self.negated else ''}{self.kind} {self.words}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class RequireNode:
-    """All or any of *parts*; an empty one is true or false."""
+    """The conjunction or disjunction of *parts*; without parts it is true or false."""
 
     is_conjunction: bool
     parts: tuple[RequireTree, ...] = field(default=())
@@ -38,12 +39,12 @@ _JOINING: Final = frozenset({"ip", "host", "env", "user", "group"})
 
 
 def all_of(parts: Iterable[RequireTree]) -> RequireTree:
-    """The conjunction, flattened; refused where one part always is."""
+    """Return the conjunction, flattened; it is refused if a part always is."""
     return _combine(True, parts)
 
 
 def any_of(parts: Iterable[RequireTree]) -> RequireTree:
-    """The disjunction, flattened; granted where one part always is."""
+    """Return the disjunction, flattened; it is granted if a part always is."""
     return _combine(False, parts)
 
 
@@ -62,7 +63,7 @@ def _combine(is_conjunction: bool, parts: Iterable[RequireTree]) -> RequireTree:
 
 
 def negate(tree: RequireTree) -> RequireTree:
-    """The negation, driven down to the leaves."""
+    """Return the negation, moved down to the leaves."""
     if isinstance(tree, RequireLeaf):
         return RequireLeaf(tree.kind, tree.words, not tree.negated)
     return _combine(not tree.is_conjunction, [negate(part) for part in tree.parts])
@@ -70,7 +71,7 @@ def negate(tree: RequireTree) -> RequireTree:
 
 # writing --------------------------------------------------------------------------------------------
 def to_lines(tree: RequireTree) -> tuple[AccessLine, ...]:
-    """The lines of a section that decides as *tree* does."""
+    """Return the lines of a section that decides as *tree* does."""
     return tuple(_lines(tree, in_conjunction=False))
 
 
@@ -79,7 +80,7 @@ def _require(text: str) -> AccessLine:
 
 
 def _lines(tree: RequireTree, *, in_conjunction: bool) -> list[AccessLine]:
-    """*tree* inside of a container of the kind *every*."""
+    """Return *tree* as lines inside of a container, a conjunction if *in_conjunction*."""
     if tree in (GRANTED, DENIED):
         return [_require("all granted" if tree == GRANTED else "all denied")]
     if isinstance(tree, RequireLeaf):
@@ -97,7 +98,8 @@ def _lines(tree: RequireTree, *, in_conjunction: bool) -> list[AccessLine]:
 
 
 def _parts(tree: RequireNode) -> list[AccessLine]:
-    """The parts of a container; neighbouring lists of one kind are one line where that says the same."""
+    """Return the parts of a container; neighbours of one provider become one line if the meaning is
+    the same."""
     merged_parts: list[RequireTree] = []
     for part in tree.parts:
         last = merged_parts[-1] if merged_parts else None
@@ -113,7 +115,7 @@ def _parts(tree: RequireNode) -> list[AccessLine]:
 
 
 def _can_join(in_conjunction: bool, first: RequireLeaf, second: RequireLeaf) -> bool:
-    """Words of one line are alternatives: positive lines join in RequireAny, negative ones in RequireAll."""
+    """Return True if two lines can be joined: positive lines in RequireAny, negated lines in RequireAll."""
     same = first.kind == second.kind and first.negated is second.negated
     return (
         same

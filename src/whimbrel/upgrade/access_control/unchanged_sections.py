@@ -1,6 +1,8 @@
-"""Sections that stay as they are: those of 2.4 already, those that the text does not settle, and all that meet them in a request.
+"""Sections that keep their text: upgraded ones, undecidable ones, and all sections that share a chain with
+them.
 
-The new text of a section is right only together with the text of the sections around it, so a section that cannot be edited keeps its neighbours.
+The new text of a section is right only together with the text of the sections around it, so they keep theirs
+too.
 """
 
 from __future__ import annotations
@@ -21,24 +23,26 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, SourceFile, Statemen
 from whimbrel.upgrade.source.templates import TEMPLATE
 
 CARRIED: Final = ""
-"""The reason of a section that is of 2.4 already."""
+"""The reason of a section that is upgraded already."""
 TOO_MANY_CONDITIONS: Final = (
-    f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide what holds here"
+    f"more than {MAX_CONDITIONS} conditions of <IfDefine> and <IfModule> decide about its lines"
 )
 SPLIT: Final = (
-    "no text of 2.4 was found that decides the same for every combination of the conditions around its lines"
+    "no text of 2.4 was found that decides alike for every combination of the conditions around its lines"
 )
-SHARED: Final = "its lines stand in a file that is included more than once, and each place needs another text"
+SHARED: Final = (
+    "its lines stand in a file that is included more than once, and each inclusion needs another text"
+)
 OVERRIDE: Final = "a condition decides whether AllowOverride admits its lines"
-NEIGHBOUR: Final = "it meets a section that stays as it is"
+NEIGHBOUR: Final = "it applies together with a section that is unchanged"
 _BLOCK: Final = re.compile(
     r"\{%[-+]?\s*[a-z]+\b|<%(?!=)|^\s*%\s*(?:if|unless|for|else|end)\b|^\s*@@?[A-Za-z_][\w.-]*@\s*$",
     re.MULTILINE,
 )
-"""Marks of a template that read or leave out whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
+"""Template marks that read or skip whole lines: blocks of Jinja and ERB, a placeholder that is a line."""
 
 Left = dict[AccessSection, str]
-"""Each section that stays as it is, with the reason."""
+"""Each section that keeps its text, with the reason."""
 
 
 def left(
@@ -48,11 +52,12 @@ def left(
     like: Mapping[AccessSection, AccessSection],
     failed: Left,
 ) -> Left:
-    """The sections that no edit may change.
+    """Return the sections that no edit may change.
 
-    *failed* are those for which no text was found, with the reason; *like* has the section of another host that stands for each of some.
+    *failed* are sections for which no text was found, with the reason; *like* maps sections to the equivalent
+    section of the first host.
     """
-    found: Left = {}
+    unchanged: Left = {}
     surely = {
         unit
         for unit in units
@@ -68,19 +73,20 @@ def left(
         dict.fromkeys((unit for unit in _below_open_override(units) if unit not in reasons), OVERRIDE)
     )
     spreading = {unit for unit in reasons if not (unit.in_htaccess and _is_damaged(tree, unit.file))}
-    found.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
-    found.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
-    found.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
-    found.update(reasons)
+    unchanged.update(dict.fromkeys(_neighbours(spreading, chains), NEIGHBOUR))
+    unchanged.update(dict.fromkeys(_neighbours(surely, chains), CARRIED))
+    unchanged.update(dict.fromkeys(_behind({unit for unit in units if unit.is_upgraded}, chains), CARRIED))
+    unchanged.update(reasons)
     for unit in units:
-        if unit.outer is not None and unit.outer in found and unit not in found:
-            found[unit] = NEIGHBOUR if found[unit.outer] else CARRIED
-    found.update({unit: found[first] for unit, first in like.items() if first in found})
-    return found
+        if unit.outer is not None and unit.outer in unchanged and unit not in unchanged:
+            unchanged[unit] = NEIGHBOUR if unchanged[unit.outer] else CARRIED
+    unchanged.update({unit: unchanged[first] for unit, first in like.items() if first in unchanged})
+    return unchanged
 
 
 def _below_open_override(units: Sequence[AccessSection]) -> Iterator[AccessSection]:
-    """The .htaccess files, and the sections in them, in directories whose AllowOverride stands under an open condition."""
+    """Yield the .htaccess files, with their sections, in directories whose AllowOverride stands under an open
+    condition."""
     areas = [unit for unit in units if any(is_open(line) for line in unit.override_lines)]
     for unit in units if areas else ():
         file = unit if unit.outer is None else unit.outer
@@ -98,31 +104,34 @@ def _may_hold(area: AccessSection, directory: str) -> bool:
 
 
 def _neighbours(start: Iterable[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
-    """*start* and all sections that meet one of the result."""
-    found = set(start)
+    """Return *start* and all sections that share a chain with one of the result."""
+    neighbours = set(start)
     before = -1
-    while found and len(found) != before:
-        before = len(found)
+    while neighbours and len(neighbours) != before:
+        before = len(neighbours)
         for chain in chains:
-            if not found.isdisjoint(chain.sections):
-                found.update(chain.sections)
-    return found
+            if not neighbours.isdisjoint(chain.sections):
+                neighbours.update(chain.sections)
+    return neighbours
 
 
 def _behind(start: set[AccessSection], chains: Sequence[Chain]) -> set[AccessSection]:
-    """*start*, and the sections that are only ever merged behind one of the result: what decides there cannot be compared."""
-    found = set(start)
+    """Return *start* and the sections that are merged only behind one of the result: their decisions cannot
+    be compared."""
+    behind = set(start)
     before = -1
-    while found and len(found) != before:
-        before = len(found)
+    while behind and len(behind) != before:
+        before = len(behind)
         free: set[AccessSection] = set()
         bound: set[AccessSection] = set()
         for chain in chains:
-            first = next((at for at, unit in enumerate(chain.sections) if unit in found), len(chain.sections))
+            first = next(
+                (at for at, unit in enumerate(chain.sections) if unit in behind), len(chain.sections)
+            )
             free.update(chain.sections[:first])
             bound.update(chain.sections[first:])
-        found |= bound - free
-    return found
+        behind |= bound - free
+    return behind
 
 
 def _serves_both(unit: AccessSection) -> bool:
@@ -131,12 +140,14 @@ def _serves_both(unit: AccessSection) -> bool:
 
 
 def is_of_22(tree: ConfigTree) -> bool:
-    """Return True if the configuration loads its modules, and not those of 2.4: what 2.2 does not know has no other meaning there."""
+    """Return True if the configuration loads its modules, and not those of 2.4; words that 2.2 lacks have no
+    other meaning there."""
     return tree.has("loadmodule") and "authz_core_module" not in tree.modules_24
 
 
 def is_ambiguous(unit: AccessSection) -> bool:
-    """Return True if the section has lists of 2.2 beside a word of Require that 2.2 does not know, and no container of 2.4."""
+    """Return True if the section has lists of 2.2 beside a word of Require that 2.2 lacks, and no container
+    of 2.4."""
     return (
         unit.is_upgraded
         and not unit.is_surely_upgraded
@@ -149,11 +160,11 @@ def _unsettled(tree: ConfigTree, unit: AccessSection) -> str:
     if _is_damaged(tree, unit.file):
         return "its file has sections that are not closed, or closed without being opened"
     if _in_template(unit):
-        return "a template decides which of its lines are there"
+        return "a template decides which of its lines exist"
     if any(_holds_unclear(line, unit.statement) for line in unit.lines) or (
         unit.statement is not None and is_unclear(unit.statement, unit.server)
     ):
-        return "a condition around its lines means something else to 2.4"
+        return "2.4 evaluates a condition around its lines differently"
     return ""
 
 
@@ -168,7 +179,7 @@ def _holds_unclear(statement: Statement, outer: Statement | None) -> bool:
 
 
 def _in_template(unit: AccessSection) -> bool:
-    """Return True if marks of a template stand in the section's body, or blocks of one anywhere in its file."""
+    """Return True if template marks stand in the section's body, or template blocks anywhere in its file."""
     data = unit.file.document.bytes
     if _has_blocks(unit.file):
         return True
@@ -187,7 +198,7 @@ def _has_blocks(file: SourceFile) -> bool:
 
 
 def _is_damaged(tree: ConfigTree, file: SourceFile) -> bool:
-    """Return True if httpd cannot tell where the sections of the file end."""
+    """Return True if httpd cannot determine the ends of the file's sections."""
     known = tree.cache.setdefault("damaged files", {})
     assert isinstance(known, dict)
     if file.path not in known:

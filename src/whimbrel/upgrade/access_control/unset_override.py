@@ -1,4 +1,4 @@
-"""Folders about which no AllowOverride says anything."""
+"""Directories without any AllowOverride."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def unset_override_edits(tree: ConfigTree) -> Iterator[tuple[SourceLocation, FileEdit]]:
-    """Where a line is missing, and the edit that puts it there: in <Directory />, which all others are laid over."""
+    """Yield each place without AllowOverride, and the edit that inserts it in <Directory />, which all
+    directories inherit from."""
     analysis = analyze_access(tree)
     if not any(override is None for chain in analysis.chains for _, override in chain.overrides):
         return

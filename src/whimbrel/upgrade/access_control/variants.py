@@ -1,7 +1,8 @@
-"""Sections under each combination of open conditions.
+"""Variants: sections under each combination of open conditions.
 
-A section whose text, or whose surroundings, depend on a condition is solved once for each combination of values: its *variants* are sections of
-their own with the lines that 2.2 reads then.  What the variants become is joined to one text again, with the conditions around what differs.
+A section whose text or surroundings depend on a condition is solved once for each combination of values. Each
+variant is a section with the lines that 2.2 reads under these values. The replacements of the variants are
+joined to one text, with conditions around the lines that differ.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Variants:
         chains: Sequence[Chain],
         split: Collection[AccessSection] = (),
     ) -> None:
-        """*split*: the sections that may become something else for each combination of the conditions of sections around them."""
+        """Build the variants; the sections in *split* may have a replacement for each combination of the
+        conditions around them."""
         self._depends = _dependencies(units, chains, split)
         self.base: dict[AccessSection, AccessSection] = {}
         self.of: dict[AccessSection, dict[Key, AccessSection]] = {}
@@ -50,7 +52,7 @@ class Variants:
         return not self._depends[unit]
 
     def conditions(self, unit: AccessSection) -> tuple[Condition, ...]:
-        """The conditions that the section depends on, those of its own text first."""
+        """Return the conditions that the section depends on, those of its own text first."""
         return tuple(dict.fromkeys([*unit.choices, *self._depends[unit]]))
 
     def _variant(self, unit: AccessSection, key: Key) -> AccessSection:
@@ -72,7 +74,7 @@ class Variants:
         return tuple((condition, values[condition]) for condition in self._depends[unit])
 
     def _chains(self, chain: Chain) -> Iterator[Chain]:
-        """The chain for each combination of the conditions that its sections depend on."""
+        """Yield the chain for each combination of the conditions that its sections depend on."""
         conditions = list(
             dict.fromkeys(condition for unit in chain.sections for condition in self._depends[unit])
         )
@@ -96,7 +98,8 @@ class Variants:
 
     # back -------------------------------------------------------------------------------------------
     def joined(self, unit: AccessSection, form_of: Callable[[AccessSection], Replacement]) -> Replacement:
-        """One form for the section: what its variants become, with conditions around what differs."""
+        """Return one replacement for the section: those of its variants, with conditions around the lines
+        that differ."""
         forms = [(dict(key), form_of(variant)) for key, variant in self.of[unit].items()]
         conditions = self.conditions(unit)
         control = _tree(conditions, [(values, form.control) for values, form in forms])
@@ -111,7 +114,7 @@ class Variants:
 
 
 def _distinct(chains: Iterable[Chain]) -> list[Chain]:
-    """One chain for each sequence of sections, sure ones first."""
+    """Return one chain for each sequence of sections, certain ones first."""
     best: dict[tuple[object, object], Chain] = {}
     for chain in chains:
         known = best.get((chain.sections, chain.overrides))
@@ -146,7 +149,7 @@ def _keys(conditions: Iterable[Condition]) -> list[Key]:
 
 
 def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition, bool], Lines]]) -> Lines:
-    """The lines of all rows of *table*, each read under its values alone."""
+    """Return the lines of all rows of *table*, each under its own values."""
     if not table or all(lines == table[0][1] for _, lines in table):
         return table[0][1] if table else ()
     first, rest = conditions[0], conditions[1:]
@@ -164,25 +167,25 @@ def _tree(conditions: Sequence[Condition], table: Sequence[tuple[dict[Condition,
 
 
 def own_conditions(units: Iterable[AccessSection]) -> dict[AccessSection, dict[Condition, None]]:
-    """The conditions that decide whether a section is read, and which of its lines."""
-    own = {
+    """Return the conditions that decide whether a section is read, and which of its lines."""
+    conditions = {
         unit: dict.fromkeys([*(literal.condition for literal in unit.conditions), *unit.choices])
         for unit in units
     }
-    for unit in own:
+    for unit in conditions:
         for outer in _outer(unit):
             if unit.in_htaccess:
-                own[outer].update(own[unit])  # a line that is refused refuses the whole file
-    return own
+                conditions[outer].update(conditions[unit])  # one refused line refuses the whole file
+    return conditions
 
 
 def crowded(units: Iterable[AccessSection], chains: Iterable[Chain]) -> frozenset[AccessSection]:
-    """The sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
-    own = own_conditions(units)
+    """Return the sections of chains that depend on more conditions than `MAX_CONDITIONS`."""
+    conditions = own_conditions(units)
     return frozenset(
         unit
         for chain in chains
-        if len({one for unit in chain.sections for one in own[unit]}) > MAX_CONDITIONS
+        if len({condition for unit in chain.sections for condition in conditions[unit]}) > MAX_CONDITIONS
         for unit in chain.sections
     )
 
@@ -197,15 +200,15 @@ def _outer(unit: AccessSection) -> Iterator[AccessSection]:
 def _dependencies(
     units: Sequence[AccessSection], chains: Sequence[Chain], split: Collection[AccessSection]
 ) -> dict[AccessSection, tuple[Condition, ...]]:
-    own = own_conditions(units)
-    found = {unit: dict(conditions) for unit, conditions in own.items()}
+    by_section = own_conditions(units)
+    dependencies = {unit: dict(conditions) for unit, conditions in by_section.items()}
     for unit in units:
         for outer in _outer(unit):
-            found[unit].update(own[outer])
+            dependencies[unit].update(by_section[outer])
     for chain in chains:
         so_far: dict[Condition, None] = {}
         for unit in chain.sections:
-            so_far.update(own[unit])
-            if unit in split and len(so_far.keys() | found[unit].keys()) <= MAX_CONDITIONS:
-                found[unit].update(so_far)
-    return {unit: tuple(conditions) for unit, conditions in found.items()}
+            so_far.update(by_section[unit])
+            if unit in split and len(so_far.keys() | dependencies[unit].keys()) <= MAX_CONDITIONS:
+                dependencies[unit].update(so_far)
+    return {unit: tuple(conditions) for unit, conditions in dependencies.items()}

@@ -1,8 +1,10 @@
-"""Virtual hosts that are alike: the same sections with the same lines in the same order, about folders, clients and users of their own.
+"""Equivalent virtual hosts: the same sections with the same lines in the same order, with other directories,
+clients and users.
 
-What is worked out for one of them holds for all, with the names exchanged.  Hosts are alike when nothing that a decision or a match depends on
-tells them apart: the shape of their sections, the sections of the main server that hold for their folders, what their addresses and host
-names have to do with each other and with everybody's.  Hosts with .htaccess files or other files on this machine are never alike.
+The result for one host holds for all of them, with the names exchanged. Hosts are equivalent if nothing that
+a decision or a match depends on distinguishes them. That covers the shape of their sections, the main-server
+sections that apply to their directories, and the relations of their addresses and host names to each other
+and to those of all hosts. Hosts with .htaccess files or other existing files are never equivalent.
 """
 
 from __future__ import annotations
@@ -33,14 +35,17 @@ _PATHS: Final = frozenset(
 _USERS: Final = frozenset({"user", "group"})
 _QUOTES: Final = frozenset("\"'\\")
 _MAX_WORDS: Final = 10
-"""Of a host's own addresses; with more of them hosts are alike only where these are the same."""
+"""The maximum number of a host's own addresses; hosts with more are equivalent only if these are equal."""
 
 Lines = tuple[AccessLine, ...]
 
 
 @dataclass(slots=True, eq=False)
 class OwnNames:
-    """What a host's lines call their own, in the order of first use: clients (addresses and host names), users and groups, other texts."""
+    """The names that occur in the lines of one host alone, in the order of first use.
+
+    They are clients (addresses and host names), users and groups, and other texts.
+    """
 
     clients: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
@@ -49,7 +54,8 @@ class OwnNames:
 
 @dataclass(slots=True, eq=False)
 class EquivalentHost:
-    """A host that is like *first*: *units* has its section for each of the other's, *parts* the components of its folders' paths."""
+    """A host that is equivalent to *first*; it maps the sections and the path components of the first host to
+    its own."""
 
     first: Statement
     sections: dict[AccessSection, AccessSection]
@@ -58,7 +64,7 @@ class EquivalentHost:
     parts: dict[str, str]
 
     def lines(self, lines: Iterable[AccessLine]) -> Lines:
-        """Lines about access of the first host as this one has them."""
+        """Return lines about access of the first host as lines of this one."""
         return tuple(self._line(line) for line in lines)
 
     def _line(self, line: AccessLine) -> AccessLine:
@@ -77,18 +83,18 @@ class EquivalentHost:
         )
 
     def path(self, path: str) -> str:
-        """A path of the first host as this one has it."""
+        """Return a path of the first host as a path of this one."""
         return "/".join(self.parts.get(part, part) for part in path.split("/"))
 
     @property
     def has_same_names(self) -> bool:
-        """Whether clients and users have the same names here."""
+        """Return True if clients and users have the same names in both hosts."""
         return all(a == b for names in (self.clients, self.users) for a, b in names.items())
 
 
 @dataclass(slots=True, eq=False)
 class _HostProfile:
-    """A host as it is looked at."""
+    """The properties of a host that equivalence compares."""
 
     sections: list[AccessSection]
     parts: dict[str, int]
@@ -96,7 +102,7 @@ class _HostProfile:
 
 
 class VhostEquivalence:
-    """The hosts of an estate by what they have in common."""
+    """The equivalence classes of the virtual hosts of a configuration tree."""
 
     def __init__(self, tree: ConfigTree, inventory: Inventory) -> None:
         self.tree, self.inventory = tree, inventory
@@ -125,13 +131,13 @@ class VhostEquivalence:
         )
 
     def equivalents(self) -> dict[Statement, EquivalentHost]:
-        """The hosts that are like an earlier one."""
+        """Return the hosts that are equivalent to an earlier one."""
         first: dict[tuple[object, ...], tuple[Statement, _HostProfile]] = {}
         equivalents: dict[Statement, EquivalentHost] = {}
         if len(self.inventory.servers) < 2:
             return equivalents
         for number, server in enumerate(dict.fromkeys(self.inventory.servers)):
-            self.tree.report_progress("which hosts are alike", number, len(self.inventory.servers))
+            self.tree.report_progress("which hosts are equivalent", number, len(self.inventory.servers))
             profile, signature = self._signature(server)
             if signature is None:
                 continue
@@ -183,7 +189,7 @@ class VhostEquivalence:
         )
 
     def _exists(self, target: str) -> bool:
-        """Whether something of the folder is on this machine, or a .htaccess file speaks about it."""
+        """Return True if a part of the directory exists, or a .htaccess file applies to it."""
         directory = _slashed(target)
         at = bisect_left(self.htaccess, directory)
         return (at < len(self.htaccess) and self.htaccess[at].startswith(directory)) or os.path.lexists(
@@ -224,7 +230,7 @@ class VhostEquivalence:
         )
 
     def _words(self, line: AccessLine, names: OwnNames) -> tuple[object, ...]:
-        """The words of a line; those that are the host's own as numbers."""
+        """Return the arguments of a line; the host's own names are replaced by numbers."""
         words = line.args.split(" ")
         if line.name in ("allow", "deny"):
             clients = frozenset(_clients_of(line))
@@ -242,7 +248,7 @@ class VhostEquivalence:
         return names.setdefault(word, len(names))
 
     def _enclosing_sections(self, directories: list[str]) -> Iterator[object]:
-        """Which sections of the main server hold for the folders, and for what lies in them."""
+        """Yield the main-server sections that apply to the directories, and to paths below them."""
         for directory in directories:
             for above in ancestors(directory):
                 yield from map(id, self.literal.get(above, ()))
@@ -263,7 +269,7 @@ class VhostEquivalence:
                 )
 
     def _relations(self, clients: dict[str, int]) -> object:
-        """What the host's addresses and names have to do with each other and with those of everybody."""
+        """Return the relations of the host's addresses and names to each other and to those of all hosts."""
         words = tuple(clients)
         return words if len(words) + len(self.clients) > _MAX_WORDS else _related((*words, *self.clients))
 
@@ -276,7 +282,7 @@ def _flatten(lines: Iterable[AccessLine]) -> Iterator[AccessLine]:
 
 
 def _clients_of(line: AccessLine) -> Iterator[str]:
-    """The addresses and host names of an Allow or Deny line."""
+    """Yield the addresses and host names of an Allow or Deny line."""
     if line.name in ("allow", "deny"):
         for word in line.args.split(" ")[1:]:
             if word and word.lower() != "all" and not word.lower().startswith("env="):
@@ -284,14 +290,14 @@ def _clients_of(line: AccessLine) -> Iterator[str]:
 
 
 def _text_of(line: AccessLine, root: str) -> str:
-    """The realm or the file that a line names, "" where it names none."""
+    """Return the realm or file that a line names, "" if it names none."""
     if line.name == "authname":
         return getword(line.args)[0]
     return absolute_path(root, getword(line.args)[0]) if line.name in _PATHS else ""
 
 
 def password_file_exists(path: str) -> bool:
-    """Whether a password or group file is on this machine, in one of the forms that it may have."""
+    """Return True if a password or group file exists, with any suffix of its kind."""
     return any(os.path.isfile(to_bytes(path + ending)) for ending in ("", ".pag", ".db"))
 
 
@@ -322,7 +328,7 @@ def _slashed(path: str) -> str:
 
 @lru_cache(maxsize=256)
 def _sample_names(section: AccessSection) -> tuple[str, ...]:
-    """Names below a folder that a pattern of the main server may be about."""
+    """Return sample names below a directory that patterns of the main server may match."""
     texts = (
         regex_samples(section.pattern)
         if section.regex is not None
@@ -338,7 +344,8 @@ def _sample_names(section: AccessSection) -> tuple[str, ...]:
 
 # hosts ----------------------------------------------------------------------------------------------
 def _is_unique(section: AccessSection) -> bool:
-    """Whether a section says what only its own text can tell: it is of 2.4, or about folders that a pattern finds."""
+    """Return True if a section cannot have an equivalent: it is upgraded, or its pattern matches several
+    directories."""
     by_pattern = section.kind is SectionKind.DIRECTORY_MATCH or (
         section.kind is SectionKind.DIRECTORY and (section.regex is not None or section.fnmatch)
     )

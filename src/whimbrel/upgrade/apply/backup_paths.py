@@ -1,7 +1,7 @@
-"""Where backups and the journal of an upgrade may lie: never where an Include reads them.
+"""Paths of the backups and the journal of an upgrade: no Include may read them.
 
 An Include of a directory reads every file below it, those whose names begin with a dot too; wildcards match
-the name of a backup as well.
+the names of backups as well.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from whimbrel.config.includes import has_wildcards
 from whimbrel.upgrade.source.config_tree import ConfigTree, Role
 
 DIRECTORY: Final = ".whimbrel-2.2"
-"""Holds the backups that may not lie beside their files."""
+"""The directory of backups that cannot be beside their files."""
 INCLUDED: Final = re.compile(
     r"\.d\Z|-(?:enabled|available)\Z|\A(?:sites|vhosts?|virtual|includes?)\Z", re.IGNORECASE
 )
-"""Names of directories that an Include of a main file outside of the input is likely to read."""
+"""Names of directories that an Include of a main file outside of the input probably reads."""
 
 IsRead = Callable[[str], bool]
 
@@ -32,7 +32,7 @@ def nowhere(_path: str) -> bool:
 
 
 def read_by_includes(tree: ConfigTree) -> IsRead:
-    """A test of whether some Include of *estate*, or one that is likely in its surroundings, reads a path."""
+    """Return a test that is True for paths that an Include of *tree*, or a probable one around it, reads."""
     patterns = [(_real(path), has_wildcards(path)) for path in dict.fromkeys(tree.include_patterns)]
     directories = {
         os.path.dirname(_real(path)) for path, file in tree.files.items() if file.role is Role.FRAGMENT
@@ -40,18 +40,19 @@ def read_by_includes(tree: ConfigTree) -> IsRead:
     likely = {directory for directory in directories if INCLUDED.search(os.path.basename(directory))}
 
     def is_read(path: str) -> bool:
-        own = _real(path)
-        if any(own.startswith(f"{directory}/") for directory in likely):
+        real_path = _real(path)
+        if any(real_path.startswith(f"{directory}/") for directory in likely):
             return True
         return any(
-            _matches(pattern, own) if wild else own.startswith(f"{pattern}/") for pattern, wild in patterns
+            _matches(pattern, real_path) if wild else real_path.startswith(f"{pattern}/")
+            for pattern, wild in patterns
         )
 
     return is_read
 
 
 def _real(path: str) -> str:
-    """*path* without symbolic links in front of its first wildcard."""
+    """Return *path* with the symbolic links before its first wildcard resolved."""
     parts = path.split("/")
     at = next((at for at, part in enumerate(parts) if has_wildcards(part)), len(parts))
     plain = to_text(os.path.realpath(to_bytes("/".join(parts[:at]) or "/"))).rstrip("/")
@@ -59,9 +60,8 @@ def _real(path: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Return True if *path* or a directory above it matches the pattern of an Include; no wildcard matches a
-    dot at the beginning.
-    """
+    """Return True if *path* or a parent directory matches the pattern of an Include; no wildcard matches a
+    leading dot."""
     parts, names = pattern.split("/"), path.split("/")
     return len(parts) <= len(names) and all(map(_same, parts, names))
 
@@ -73,8 +73,9 @@ def _same(part: str, name: str) -> bool:
 
 
 def journal_directory(directory: str) -> str:
-    """The directory of the journal for an upgrade of *directory*: the one above it where an Include is likely
-    to read everything in it.
+    """Return the directory of the journal for an upgrade of *directory*.
+
+    It is the parent if an Include probably reads everything in *directory*.
     """
     return (
         os.path.dirname(directory) if INCLUDED.search(os.path.basename(directory.rstrip("/"))) else directory
@@ -82,8 +83,9 @@ def journal_directory(directory: str) -> str:
 
 
 def backup_path(target: str, suffix: str, directory: str, is_read: IsRead) -> str:
-    """The path of the backup of *target*: beside it, or below *directory* or the nearest directory above that
-    no Include reads.
+    """Return the path of the backup of *target*.
+
+    It is beside *target*, or below *directory* or the nearest parent that no Include reads.
     """
     beside = target + suffix
     if not is_read(beside):

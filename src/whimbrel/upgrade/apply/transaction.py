@@ -1,13 +1,13 @@
-"""Writing an upgrade: all files or none, with backups, and the way back.
+"""Transaction: write all files of an upgrade or none, with backups, recovery and undo.
 
-The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, made once;
-`backup_places` says where), then the temporary files are renamed.  A journal in the server root says how far
-that went, so that whoever comes next can finish or undo it:
+The new contents go to temporary files, the old files get a second name (``FILE.whimbrel-2.2~``, created once;
+`backup_paths` chooses its directory), then the temporary files are renamed. A journal in the server root
+records the state, so that any later run can complete or undo it:
 
-* ``preparing``: nothing has changed; temporary files and this run's backups are litter.
-* ``renaming``: every new file is complete on disk; the renames that are missing can be made.
-* ``done``: the journal remembers the backups for `undo`.
-* ``undoing``: a backup that is gone was put back.
+    * ``preparing``: no file has changed; temporary files and the backups of this run are leftovers.
+    * ``renaming``: every new file is complete on disk; the missing renames can be made.
+    * ``done``: the journal names the backups for `undo`.
+    * ``undoing``: a missing backup has been restored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whimbrel.upgrade.apply.backup_paths import DIRECTORY, IsRead, backup_path, 
 
 BACKUP: Final = ".whimbrel-2.2~"
 CHANGED: Final = ".whimbrel-2.4~"
-"""What a file is called that somebody changed after the upgrade, when the upgrade is undone."""
+"""The name of a file that was changed after the upgrade, when the upgrade is undone."""
 JOURNAL: Final = ".whimbrel-upgrade.json"
 
 StepHook = Callable[[str], None]
@@ -36,23 +36,30 @@ StepHook = Callable[[str], None]
 
 
 class WriteError(Exception):
-    """Why nothing was written (or undone); the text names the file."""
+    """The reason why nothing was written or undone; the text names the file."""
 
 
 @dataclass(slots=True)
 class JournalEntry:
-    """One file: *target* behind all links, *backup*, the *digest* of what the upgrade wrote, and *temporary* while that waits for its rename."""
+    """One file.
+
+    Attributes:
+        target: the path with all links resolved.
+        backup: the path of the backup.
+        digest: the digest of the bytes that the upgrade wrote.
+        temporary: the path of the new contents before the rename.
+    """
 
     target: str
     backup: str
     digest: str
     temporary: str = ""
-    fresh: bool = True  # this run makes the backup
+    fresh: bool = True  # this run creates the backup
 
 
 @dataclass(slots=True)
 class Journal:
-    """What was done in a folder.  *state* is that of the last run."""
+    """The record of the upgrades of a directory; *state* is that of the last run."""
 
     path: str
     state: str = "done"
@@ -60,7 +67,7 @@ class Journal:
 
     @classmethod
     def load(cls, directory: str) -> Journal:
-        """The journal of *folder*, empty where there is none; raises WriteError where it can't be understood."""
+        """Read the journal of *directory*, empty if there is none; raises WriteError if it is malformed."""
         path = os.path.join(journal_directory(directory), JOURNAL)
         try:
             with open(to_bytes(path), encoding="ascii") as file:
@@ -74,7 +81,7 @@ class Journal:
             raise WriteError(f"{path} is no journal of an upgrade") from None
 
     def save(self, state: str, hook: StepHook) -> None:
-        """Write it in one step, on disk when this returns."""
+        """Write the journal atomically; it is on disk on return."""
         hook(f"journal {state}")
         self.state = state
         fields = ("target", "backup", "digest", "temporary", "fresh")
@@ -85,7 +92,7 @@ class Journal:
         _sync_directory(self.path)
 
     def remove(self, hook: StepHook) -> None:
-        """Forget everything: there is nothing left to finish or to undo."""
+        """Remove the journal: nothing remains to complete or to undo."""
         hook("journal gone")
         if os.path.exists(to_bytes(self.path)):
             os.unlink(to_bytes(self.path))
@@ -95,11 +102,11 @@ class Journal:
 def write(
     files: Mapping[str, bytes], directory: str, hook: StepHook = lambda _step: None, is_read: IsRead = nowhere
 ) -> list[str]:
-    """Put *files* (contents by path) in place, the journal in *folder*; the paths of the backups, where
-    *is_read* is False.
+    """Write *files* (contents by path), with the journal in *directory*, and return the paths of the backups;
+    *is_read* must be False for them.
 
-    Raises WriteError when it can't; then nothing has changed, unless a rename fails at the very end.  That, and whatever else is raised, like an end
-    of the process, leaves a state that `recover` mends.
+    Raises WriteError if that is impossible; then nothing has changed, unless one of the last renames fails.
+    That, and any other exception or the end of the process, leaves a state that `recover` completes.
     """
     recover(directory, hook)
     journal = Journal.load(directory)
@@ -118,13 +125,13 @@ def write(
         _finish(journal, hook)
     except OSError as problem:
         raise WriteError(
-            f"{_filename_of(problem)}: {problem.strerror}; stopped on the way: run the upgrade again, or --undo"
+            f"{_filename_of(problem)}: {problem.strerror}; interrupted: run the upgrade again, or --undo"
         ) from None
     return [entry.backup for entry in entries]
 
 
 def recover(directory: str, hook: StepHook = lambda _step: None) -> str:
-    """Bring an interrupted run to an end; what was interrupted, "" for nothing."""
+    """Complete an interrupted run; return its kind, "" for none."""
     journal = Journal.load(directory)
     state = journal.state
     if state == "preparing":
@@ -142,9 +149,10 @@ def recover(directory: str, hook: StepHook = lambda _step: None) -> str:
 
 
 def undo(directory: str, hook: StepHook = lambda _step: None) -> tuple[list[str], list[str]]:
-    """Put every backup back, byte for byte; the files restored, and the names under which later changes of other hands were kept.
+    """Restore every backup byte for byte; return the restored files, and the names under which later changes
+    were saved.
 
-    Raises WriteError when there is nothing to undo or a backup is missing, and then changes nothing.
+    Raises WriteError if nothing can be undone or a backup is missing, and then changes nothing.
     """
     journal = Journal.load(directory)
     if journal.state in ("preparing", "renaming"):
@@ -165,7 +173,7 @@ def undo(directory: str, hook: StepHook = lambda _step: None) -> tuple[list[str]
 
 
 def _restore(entry: JournalEntry, hook: StepHook) -> str:
-    """Restore one file; the name under which what somebody else wrote in the meantime is kept, or ""."""
+    """Restore one file; return the name under which later changes were saved, or ""."""
     if not os.path.lexists(to_bytes(entry.backup)):
         return ""
     aside = ""
@@ -212,9 +220,8 @@ def _entry(path: str, data: bytes, directory: str, is_read: IsRead) -> JournalEn
 
 
 def _beside_backup(entry: JournalEntry, suffix: str) -> str:
-    """A name for a further file: beside the backup, unless that is another file system, from which no rename
-    leads to the target.
-    """
+    """Return a name for a further file: beside the backup, unless that is on another file system, where
+    renames fail."""
     wanted = os.path.join(os.path.dirname(entry.backup), os.path.basename(entry.target) + suffix)
     try:
         same = (
@@ -233,7 +240,7 @@ def _prepare(
     previous: dict[str, JournalEntry],
     hook: StepHook,
 ) -> None:
-    """Everything up to the renames; raises OSError."""
+    """Make every step before the renames; raises OSError."""
     for entry in entries:
         _check(entry.target)
         entry.fresh = entry.target not in previous
@@ -257,7 +264,7 @@ def _prepare(
 
 
 def _finish(journal: Journal, hook: StepHook) -> None:
-    """Make the renames that are missing."""
+    """Make the missing renames."""
     for entry in journal.entries:
         if entry.temporary and os.path.lexists(to_bytes(entry.temporary)):
             hook(f"rename {entry.target}")
@@ -269,7 +276,7 @@ def _finish(journal: Journal, hook: StepHook) -> None:
 
 
 def _check(target: str) -> None:
-    """Refuse early what would fail late: a file or folder that can't be written."""
+    """Raise WriteError early for a file or directory that cannot be written."""
     for path, mode in ((target, os.W_OK), (os.path.dirname(target) or ".", os.W_OK | os.X_OK)):
         if not os.access(to_bytes(path), mode):
             raise PermissionError(
@@ -280,13 +287,15 @@ def _check(target: str) -> None:
 
 
 def _free_name(name: str) -> str:
-    """*name*, or with a number where somebody else's file has it."""
+    """Return *name*, with a number if another file has it."""
     numbers = (f"{name[:-1]}.{number}~" for number in count(1))
-    return next(one for one in chain((name,), numbers) if not os.path.lexists(to_bytes(one)))
+    return next(
+        candidate for candidate in chain((name,), numbers) if not os.path.lexists(to_bytes(candidate))
+    )
 
 
 def _back_up(entry: JournalEntry) -> None:
-    """Give the old file a second name; where links are impossible, a copy."""
+    """Give the old file a second name; copy it if links are impossible."""
     try:
         os.link(to_bytes(entry.target), to_bytes(entry.backup))
     except OSError:
@@ -295,7 +304,7 @@ def _back_up(entry: JournalEntry) -> None:
 
 
 def _write_temporary(target: str, data: bytes, name: str | None, like: str | None = None) -> str:
-    """A complete file beside *target*, with the mode and owner of *like*; its path."""
+    """Write a complete file beside *target*, with the mode and owner of *like*; return its path."""
     if name is None:
         handle, temporary = tempfile.mkstemp(
             dir=os.path.dirname(to_bytes(target)) or b".", prefix=b".whimbrel-"
@@ -316,7 +325,7 @@ def _write_temporary(target: str, data: bytes, name: str | None, like: str | Non
 
 
 def _copy_owner_and_mode(handle: int, path: str) -> None:
-    """Mode and owner of *path*, where it is there."""
+    """Copy the mode and owner of *path*, if it exists."""
     try:
         status = os.stat(to_bytes(path))
     except FileNotFoundError:
@@ -327,7 +336,7 @@ def _copy_owner_and_mode(handle: int, path: str) -> None:
 
 
 def _remove_leftovers(entries: list[JournalEntry]) -> None:
-    """Take away what a run that changed nothing has made."""
+    """Remove the files of a run that changed nothing."""
     for path in _leftovers(entries):
         if os.path.lexists(to_bytes(path)):
             os.unlink(to_bytes(path))

@@ -1,6 +1,5 @@
-"""A check: the findings of an upgrade whose files are not written, and what 2.4 would log about the text as
-it is.
-"""
+"""A check: the findings of an upgrade that writes no file, and the messages that 2.4 would log about the
+present text."""
 
 from __future__ import annotations
 
@@ -21,25 +20,25 @@ from whimbrel.upgrade.source.reading import Progress, Sources, described, read_c
 from whimbrel.upgrade.source.suppressions import is_suppressed
 
 BATCH_SIZE: Final = 256
-"""How many loose files one process takes at a time."""
+"""The number of fragments that one process reads at a time."""
 
 
 class UnknownRule(Exception):
-    """A number that no rule has."""
+    """The number of a rule that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which findings are wanted: those with the numbers of *only* (all where it is empty), never those of *without*.
+    """The selected findings: those of the rules *only* (all if it is empty), except those of *without*.
 
-    What couldn't be read is always wanted, unless *without* says READ.
+    Read errors are always selected, unless *without* contains READ.
     """
 
     only: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
 
     def rules(self) -> list[Rule]:
-        """The rules that may give such findings."""
+        """Return the rules that can yield selected findings."""
         return [rule for rule in all_rules() if any(map(self.selects, (rule.number, *rule.also)))]
 
     def selects(self, number: str) -> bool:
@@ -47,7 +46,7 @@ class Selection:
 
 
 def parse_selection(only: str, without: str) -> Selection:
-    """From lists such as ``C17,x01``; raises UnknownRule."""
+    """Parse lists such as ``C17,x01``; raises UnknownRule."""
     rule_numbers = {READ_ERROR, *(number for rule in all_rules() for number in (rule.number, *rule.also))}
     lists = [frozenset(text.upper().replace(",", " ").split()) for text in (only, without)]
     for number in sorted(lists[0] | lists[1]):
@@ -58,8 +57,13 @@ def parse_selection(only: str, without: str) -> Selection:
 
 @dataclass(slots=True)
 class CheckResult:
-    """What came of one estate: *files* maps each path that was read to its number of lines, *texts* has the
-    source line of each place, *inputs* say what the input was taken for.
+    """The result of a check of one configuration tree.
+
+    Attributes:
+        files: the number of lines of each file that was read, by path.
+        findings: the findings, the worst first.
+        texts: the source line of each place.
+        inputs: lines of text that describe the input.
     """
 
     files: dict[str, int]
@@ -75,29 +79,30 @@ def check(
     step: ReportProgress = no_progress,
     options: UpgradeOptions | None = None,
 ) -> CheckResult:
-    """Read and judge."""
+    """Read *sources* and check the tree."""
     tree = read_config_tree(sources, options or UpgradeOptions(), progress=progress)
     tree.report_progress = step
     return judge(tree, wanted)
 
 
 def judge(tree: ConfigTree, wanted: Selection) -> CheckResult:
-    """The findings about *estate*, each once, sorted by risk, file in the order of reading, line and rule.
+    """Return the findings about *tree*, each once, sorted by risk, file in reading order, line and rule.
 
-    A rule speaks about the text as the other rules leave it, so no finding asks for what another one has
-    settled.
+    A rule checks the text as the other rules leave it, so no finding repeats what another one fixes.
     """
     rules, of_messages = wanted.rules(), rules_of("messages")
-    found = [
+    all_findings = [
         finding
         for rule in rules
         if rule in of_messages
         for finding in rule.check(tree)
         if not is_suppressed(finding, tree)
     ]
-    found += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
+    all_findings += upgrade(tree, [rule for rule in rules if rule not in of_messages]).findings
     unique = {
-        (f.rule, f.place.path, f.place.line, f.message): f for f in reversed(found) if wanted.selects(f.rule)
+        (f.rule, f.place.path, f.place.line, f.message): f
+        for f in reversed(all_findings)
+        if wanted.selects(f.rule)
     }
     order = {path: at for at, path in enumerate(tree.files)}
     findings = sorted(
@@ -113,7 +118,7 @@ def _line_count(data: bytes) -> int:
 
 
 def _source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
-    """The source lines of *findings*, without white space around them."""
+    """Return the source lines of *findings*, without surrounding white space."""
     wanted: dict[str, set[int]] = {}
     for finding in findings:
         wanted.setdefault(finding.place.path, set()).add(finding.place.line)
@@ -133,7 +138,8 @@ def _source_lines(tree: ConfigTree, findings: Iterable[Finding]) -> dict[tuple[s
 
 # many ---------------------------------------------------------------------------------------------
 def batches(sources: Sources) -> list[Sources]:
-    """*sources* in parts that can be looked at apart: a configuration is one, loose files go by hundreds."""
+    """Return *sources* in independent parts: the configuration is one, fragments are grouped
+    by `BATCH_SIZE`."""
     if sources.options is not None or len(sources.fragments) <= BATCH_SIZE:
         return [sources]
     files = iter(sources.fragments)
@@ -148,7 +154,7 @@ def check_all(
     step: ReportProgress = no_progress,
     options: UpgradeOptions | None = None,
 ) -> Iterator[CheckResult]:
-    """What comes of each part, in order, by up to *jobs* processes."""
+    """Yield the result of each part, in order, computed by up to *jobs* processes."""
     if jobs < 2 or len(parts) < 2:
         yield from (check(part, wanted, progress, step, options) for part in parts)
         return
@@ -163,7 +169,7 @@ def check_all(
 
 
 def display_name(sources: Sources) -> str:
-    """What a part is called while it is looked at."""
+    """Return the name of a part for progress messages."""
     if isinstance(sources.options, LoadOptions):
         return f"{sources.options.server_root}/{sources.options.file}"
     return sources.fragments[0] if sources.fragments else ""

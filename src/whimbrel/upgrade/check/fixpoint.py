@@ -1,8 +1,9 @@
-"""The upgrade of an estate: rules look, their edits are made in memory, the result is read again, until nothing changes.
+"""Upgrade to a fixpoint: run the rules, apply their edits in memory, parse the result, repeat until nothing
+changes.
 
-Rules go by their order: those of a higher one look when those of the lower ones have nothing left to do.  Edits that clash with others wait for the
-next look.  What a rule says without edits counts where it still says so at the end, because another rule may have mended it; what it
-says with edits counts where they are made.
+The rules of an order run once those of the lower orders have no edits left. Edits that conflict wait for the
+next pass. A finding without edits counts if it remains at the end, because another rule may fix it; a finding
+with edits counts when they are applied.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ MAX_SWEEPS: Final = 8
 MAX_ROUNDS: Final = 8
 
 DecideCallback = Callable[[Finding, ConfigTree], "Finding | None"]
-"""Asked before edits are made: the finding, maybe with other edits, or None to leave the text as it is."""
+"""Called before edits are applied: returns the finding, with other edits if need be, or None to keep the
+text."""
 
 
 class RuleError(Exception):
-    """A rule that couldn't judge this estate: a defect of the rule.  Nothing can be said for the whole, so nothing is changed."""
+    """A rule raised an exception: a defect of the rule. The upgrade stops and changes nothing."""
 
     def __init__(self, rule: Rule, problem: Exception) -> None:
         what = f"{type(problem).__name__}: {problem}"
@@ -43,11 +45,15 @@ class RuleError(Exception):
 
 @dataclass(slots=True)
 class UpgradeResult:
-    """What an upgrade found and made.
+    """The result of an upgrade.
 
-    *findings* are in the order of files and lines, with the places of the original; those that still have edits were applied, the others were not.
-    *files* are the new bytes of the files that change, by the path they have in *estate*, the estate as it was read from disk;
-    *traces* say where their lines come from.  *passes* counts how often something was changed.
+    Attributes:
+        tree: the configuration tree as read from disk.
+        findings: the findings by file and line, with the places of the original; those with edits were
+            applied.
+        files: the new bytes of the changed files, by path in *tree*.
+        line_maps: the origin of the lines of changed files.
+        passes: the number of passes that changed something.
     """
 
     tree: ConfigTree
@@ -64,7 +70,7 @@ class UpgradeResult:
 def upgrade(
     tree: ConfigTree, rules: Iterable[Rule] | None = None, decide: DecideCallback | None = None
 ) -> UpgradeResult:
-    """Upgrade *estate*, which must come from `read_estate`; nothing is written."""
+    """Upgrade *tree*, which must come from `read_config_tree`; no file is written."""
     return _Fixpoint(
         tree, all_rules() if rules is None else rules, decide or (lambda finding, _tree: finding)
     ).run()
@@ -79,9 +85,8 @@ class _Fixpoint:
         self.applied: list[Finding] = []
         self.declined: set[tuple[str, SourceLocation, str]] = set()
         self.refused: dict[tuple[str, SourceLocation, str], Finding] = {}
-        self._stable: dict[
-            int, tuple[ConfigTree, list[Finding]]
-        ] = {}  # by order: the estate that had nothing left to change
+        # by order: the configuration tree without edits of that order, and its notes
+        self._stable: dict[int, tuple[ConfigTree, list[Finding]]] = {}
 
     def run(self) -> UpgradeResult:
         """Sweep through the orders until one whole sweep changes nothing."""
@@ -109,7 +114,8 @@ class _Fixpoint:
         return self.result
 
     def _run_order(self, rules: list[Rule]) -> tuple[list[Finding], bool]:
-        """Let the rules of one order look until they change nothing; what they then say without edits, and whether it came to that."""
+        """Run the rules of one order until they change nothing; return their findings without edits, and True
+        if that was reached."""
         notes: list[Finding] = []
         for _ in range(MAX_ROUNDS):
             findings = self._check(rules)
@@ -132,7 +138,8 @@ class _Fixpoint:
         return [finding for finding in findings if not is_suppressed(finding, self.current)]
 
     def _choose(self, proposals: list[Finding], notes: list[Finding]) -> tuple[list[Finding], EditSelection]:
-        """The findings whose edits can be made now; what is declined or impossible goes to *left*."""
+        """Select the findings whose edits can be applied now; declined and impossible ones are recorded in
+        `refused`."""
         selection, chosen = EditSelection(), []
         for proposal in proposals:
             original = self._original(proposal)
@@ -151,8 +158,8 @@ class _Fixpoint:
 
     def _new(self, finding: Finding) -> tuple[str, ...]:
         by_file: dict[str, list[Edit]] = {}
-        for one in dict.fromkeys(finding.edits):
-            by_file.setdefault(one.path, []).append(one.edit)
+        for file_edit in dict.fromkeys(finding.edits):
+            by_file.setdefault(file_edit.path, []).append(file_edit.edit)
         return tuple(
             line
             for path, edits in by_file.items()
@@ -160,7 +167,7 @@ class _Fixpoint:
         )
 
     def _apply_edits(self, chosen: list[Finding], selection: EditSelection) -> None:
-        """Make the edits and read the estate again."""
+        """Apply the edits and read the configuration tree again."""
         files, traces = self.result.files, self.result.line_maps
         for path, edits in selection.edits.items():
             old_bytes = self.current.files[path].document.bytes
@@ -182,7 +189,7 @@ class _Fixpoint:
         return SourceLocation(place.path, line_map.original_line(place.line) if line_map else place.line, via)
 
     def _sorted(self, findings: list[Finding]) -> list[Finding]:
-        """Each finding once, by files in the order of reading and lines."""
+        """Return each finding once, by file in reading order and line."""
         unique = {
             (f.rule, f.place.path, f.place.line, f.message, bool(f.edits)): f for f in reversed(findings)
         }
@@ -193,7 +200,7 @@ class _Fixpoint:
 
     # what the engine itself has to say -----------------------------------------------------------
     def _read_error_findings(self) -> Iterator[Finding]:
-        """What couldn't be read at first, and what can't be read any more."""
+        """Yield findings for the read errors of the original, and for those that the edits caused."""
         for error in self.original.read_errors:
             yield _read_error_finding(error.place, error.reason)
         known_errors = {(error.place.path, error.reason) for error in self.original.read_errors}
@@ -213,7 +220,7 @@ class _Fixpoint:
             NO_FIXPOINT,
             SourceLocation(path, 1),
             f"the edits of {', '.join(rules)} undo each other: stopped after {MAX_SWEEPS} rounds",
-            "look at the result of these rules, or leave one of them out with --ignore",
+            "check the result of these rules, or exclude one of them with --ignore",
             Risk.BREAKS,
         )
 
@@ -223,5 +230,5 @@ def _read_error_finding(place: SourceLocation, message: str) -> Finding:
         READ_ERROR,
         place,
         message,
-        "what stands there was not looked at: make it readable, or look at it yourself",
+        "make the text readable, or check it by hand: no rule has checked it",
     )

@@ -1,7 +1,8 @@
-"""What `whimbrel explain` knows: rows of the table of changes, codes, messages, symptoms, directives and modules, in words of our own.
+"""Explanations for `whimbrel explain`: rows of the table of changes, codes, messages, symptoms, directives
+and modules.
 
-`codes.tsv` has one line for each AH code: code, module, meaning, what to do, rows.  `messages.tsv` has a regular expression for each message
-without code and each symptom, with the codes and rows that it leads to; the first one that matches counts.
+`codes.tsv` has one line for each AH code: code, module, meaning, advice, rows. `messages.tsv` has one regular
+expression for each message without code and each symptom, with its codes and rows; the first match counts.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ INVALID: Final = re.compile(r"Invalid command '([^']+)'", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One thing explained: *kind* is rule, code, directive, module or message; *body* is Markdown that begins with its own heading."""
+    """One explanation.
+
+    *kind* is rule, code, directive, module or message; *body* is Markdown with its own heading.
+    """
 
     kind: str
     name: str
@@ -51,7 +55,7 @@ class MessageCode:
 
 @dataclass(frozen=True, slots=True)
 class MessagePattern:
-    """A message or symptom, and what it leads to."""
+    """The pattern of a message or symptom, with its codes and rows."""
 
     pattern: re.Pattern[str] = field(repr=False)
     codes: tuple[str, ...]
@@ -59,7 +63,7 @@ class MessagePattern:
 
 
 def explain(query: str) -> list[Explanation]:
-    """Everything that *query* may mean, the likeliest first; [] for nothing that is known."""
+    """Return the explanations of *query*, the likeliest first; [] if nothing matches."""
     query = query.strip()
     if ROW_NUMBER.match(query):
         return _rule(query.upper())
@@ -83,15 +87,16 @@ def explain(query: str) -> list[Explanation]:
 
 
 def suggestions(query: str) -> list[str]:
-    """Names that are close to *query*, the closest first."""
+    """Return names similar to *query*, the most similar first."""
     names = {name.lower(): name for name in _names()}
-    return [names[one] for one in get_close_matches(query.strip().lower(), names, 5, 0.7)]
+    return [names[match] for match in get_close_matches(query.strip().lower(), names, 5, 0.7)]
 
 
 def search(word: str) -> list[tuple[str, str]]:
-    """Rows and codes with a line each; those only that have *word* in them, documents included."""
+    """Return rows and codes with one line each, restricted to those that contain *word*,
+    documents included."""
     wanted = word.lower()
-    found = [
+    entries = [
         (rule.number, rule.title)
         for rule in all_rules()
         if wanted in f"{rule.number} {rule.title} {document(rule)}".lower()
@@ -100,14 +105,14 @@ def search(word: str) -> list[tuple[str, str]]:
         code: " ".join((code.code, code.module, code.meaning, code.advice)).lower()
         for code in codes().values()
     }
-    found += [(code.code, code.meaning) for code, text in texts.items() if wanted in text]
-    return found
+    entries += [(code.code, code.meaning) for code, text in texts.items() if wanted in text]
+    return entries
 
 
 # tables ------------------------------------------------------------------------------------------
 @cache
 def codes() -> dict[str, MessageCode]:
-    """Every AH code that is known."""
+    """Return all known AH codes."""
     return {
         line[0]: MessageCode(line[0], line[1], line[2], line[3], _split(line[4]))
         for line in _lines("codes.tsv")
@@ -116,7 +121,7 @@ def codes() -> dict[str, MessageCode]:
 
 @cache
 def message_patterns() -> tuple[MessagePattern, ...]:
-    """Return the patterns of messages without AH code."""
+    """Return the patterns of all known messages and symptoms."""
     return tuple(
         MessagePattern(re.compile(line[0], re.IGNORECASE), _split(line[1]), _split(line[2]))
         for line in _lines("messages.tsv")
@@ -133,14 +138,14 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def rule_of(number: str) -> Rule | None:
-    """The rule of a row, or the one that covers it."""
+    """Return the rule of a row, or the one that covers it."""
     rules = all_rules()
     exact_match = next((rule for rule in rules if rule.number == number), None)
     return exact_match or next((rule for rule in rules if number in rule.also), None)
 
 
 def document(rule: Rule) -> str:
-    """The Markdown of a rule."""
+    """Return the Markdown document of a rule."""
     try:
         with open(os.path.join(DIRECTORY, f"{rule.number}-{rule.name}.md"), encoding="utf-8") as file:
             return file.read()
@@ -180,7 +185,7 @@ def _row_lines(rows: tuple[str, ...]) -> list[str]:
 
 
 def _message(query: str) -> list[Explanation]:
-    """What a message without code, or a symptom, leads to."""
+    """Return the explanation of a message without code, or of a symptom."""
     message_pattern = next(
         (candidate for candidate in message_patterns() if candidate.pattern.search(query)), None
     )
@@ -188,7 +193,7 @@ def _message(query: str) -> list[Explanation]:
         return []
     message_codes = [codes()[code] for code in message_pattern.codes]
     parts = (
-        [f"# {query}", "", "Told by its words: 2.2 gives no codes, and start-up messages have none."]
+        [f"# {query}", "", "Recognized by its text: 2.2 has no codes, and start-up messages have none."]
         if len(query) > 20
         else [f"# {query}"]
     )
@@ -215,28 +220,28 @@ def _message(query: str) -> list[Explanation]:
 
 # directives and modules ---------------------------------------------------------------------------
 def directive(name: str) -> list[Explanation]:
-    """The directive or section *name* in both versions; [] where neither has it."""
+    """Return the explanation of the directive or section *name* in both versions; [] if neither has it."""
     base_name = name.strip().lstrip("<").rstrip(">").lower()
-    found = [
+    entries = [
         (version, row)
         for version in VERSIONS
         for row in catalogue(version).find(base_name) or catalogue(version).find(f"<{base_name}")
     ]
-    if not found:
+    if not entries:
         return []
-    spelled = found[-1][1].name
+    spelled = entries[-1][1].name
     parts = [
         f"# {spelled}",
         *(
             line
             for version in VERSIONS
-            for line in _in_version(version, [row for v, row in found if v == version])
+            for line in _in_version(version, [row for v, row in entries if v == version])
         ),
     ]
     rows = _rows_naming(spelled.lstrip("<"))
     return [
         Explanation(
-            "directive", spelled, found[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows
+            "directive", spelled, entries[-1][1].help, "\n".join([*parts, *_row_lines(rows)]) + "\n", rows
         )
     ]
 
@@ -254,12 +259,12 @@ def _in_version(version: str, rows: list[DirectiveEntry]) -> Iterator[str]:
 
 
 def contexts(row: DirectiveEntry) -> list[str]:
-    """Where a directive may stand, in the manual's words."""
-    found = []
+    """Return the contexts of a directive, in the manual's words."""
+    names = []
     if row.where & WHERE["RSRC_CONF"]:
-        found.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
+        names.append("server config" if "GLOBAL_ONLY" in row.forbidden_in else "server config, virtual host")
     if row.where & (WHERE["ACCESS_CONF"] | WHERE["OR_ALL"]):
-        found.append("sections")
+        names.append("sections")
     words = {
         "OR_LIMIT": "Limit",
         "OR_OPTIONS": "Options",
@@ -269,12 +274,12 @@ def contexts(row: DirectiveEntry) -> list[str]:
     }
     overrides = [word for name, word in words.items() if row.where & WHERE[name]]
     if overrides and "HTACCESS" not in row.forbidden_in:
-        found.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
-    return found or ["sections"]
+        names.append(f".htaccess (AllowOverride {'|'.join(overrides)})")
+    return names or ["sections"]
 
 
 def module(name: str) -> list[Explanation]:
-    """A module by its name, identifier or file, in both versions."""
+    """Return the explanation of a module by its name, identifier or file, in both versions."""
     base = (
         name.strip()
         .lower()
@@ -284,12 +289,12 @@ def module(name: str) -> list[Explanation]:
         .removesuffix("_module")
         .removeprefix("mod_")
     )
-    found = {version: _module_row(version, base) for version in VERSIONS}
-    row = found["2.4"] or found["2.2"]
+    row_of = {version: _module_row(version, base) for version in VERSIONS}
+    row = row_of["2.4"] or row_of["2.2"]
     if row is None:
         return []
     parts = [f"# {row.file}"]
-    for version, module_row in found.items():
+    for version, module_row in row_of.items():
         parts += [
             "",
             f"## httpd {version}",
@@ -306,12 +311,15 @@ def module(name: str) -> list[Explanation]:
 
 
 def third_party(name: str) -> list[Explanation]:
-    """A module of other origin, and what becomes of it in 2.4."""
+    """Return the explanation of a third-party module, with its successor in 2.4."""
     found = fate(name)
     if found is None or " " in name.strip():
         return []
     rows = tuple(dict.fromkeys([*_rows_naming(name.strip()), "X24"]))
-    body = f"# {name.strip()}\n\nA module of other origin ({found[0]}): a file that was built for 2.2 does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    body = (
+        f"# {name.strip()}\n\nA third-party module ({found[0]}): a file that was built for 2.2 "
+        f"does not load in 2.4.\n\n## In 2.4\n{found[1]}."
+    )
     return [Explanation("module", name.strip(), found[1], "\n".join([body, *_row_lines(rows)]) + "\n", rows)]
 
 
@@ -337,13 +345,13 @@ def _module_lines(version: str, row: ModuleEntry) -> list[str]:
 
 
 def _rows_naming(word: str) -> tuple[str, ...]:
-    """The rows whose documents name *word*."""
+    """Return the rows whose documents contain *word*."""
     pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
     return tuple(rule.number for rule in all_rules() if pattern.search(_prose(document(rule))))
 
 
 def _prose(text: str) -> str:
-    """A document without its examples that must not fire, which name what they are not about."""
+    """Return a document without its examples of unaffected text, which name other subjects."""
     lines, is_skipped = [], False
     for line in text.split("\n"):
         if line.startswith("## "):

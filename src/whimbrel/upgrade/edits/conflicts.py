@@ -1,4 +1,4 @@
-"""Which findings' edits can be made at one time."""
+"""Conflict resolution: the findings whose edits can be applied together."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from whimbrel.upgrade.source.config_tree import ConfigTree
 
 ByteRange = tuple[int, int]
-MARKED: Final = "a template's mark stands there: the values that it gets decide"
+MARKED: Final = "a template mark stands there, and its value decides"
 _VARIABLE: Final = re.compile(rb"\$\{\w+\}")
 
 
 class EditSelection:
-    """Edits that fit together, by file.  Groups go in whole or not at all; an edit that several groups have is made once."""
+    """Compatible edits by file.
+
+    A group is applied completely or not at all; an edit of several groups is applied once.
+    """
 
     def __init__(self) -> None:
         self.edits: dict[str, list[Edit]] = {}
@@ -30,7 +33,8 @@ class EditSelection:
         self._taken: set[FileEdit] = set()
 
     def try_add(self, group: tuple[FileEdit, ...]) -> bool:
-        """Take *group* if none of its edits clashes with one that was taken, or with another of its own."""
+        """Add *group* and return True, unless one of its edits conflicts with an added one or with another of
+        the group."""
         unique_edits = [file_edit for file_edit in dict.fromkeys(group) if file_edit not in self._taken]
         if not is_consistent(unique_edits) or any(self._clashes(edit) for edit in unique_edits):
             return False
@@ -41,7 +45,7 @@ class EditSelection:
         return True
 
     def _clashes(self, file_edit: FileEdit) -> bool:
-        """Taken edits lie in order without overlap, so that only the neighbours count."""
+        """Return True if the edit conflicts with a neighbour: added edits are sorted and disjoint."""
         taken, edit = self._sorted.get(file_edit.path, []), file_edit.edit
         at = bisect_left(taken, (edit.start, edit.end))
         for start, end in reversed(taken[max(0, at - 8) : at]):
@@ -59,22 +63,23 @@ def _until(taken: list[ByteRange], at: int, end: int) -> Iterable[ByteRange]:
 
 
 def is_consistent(group: Iterable[FileEdit]) -> bool:
-    """Whether no edit of *group* clashes with another one of it."""
-    ordered = sorted(group, key=lambda one: (one.path, one.edit.start, one.edit.end))
+    """Return True if no edit of *group* conflicts with another one of it."""
+    ordered = sorted(group, key=lambda edit: (edit.path, edit.edit.start, edit.edit.end))
     pairs = zip(ordered, ordered[1:], strict=False)
     return not any(a.path == b.path and a.edit.clashes(b.edit) for a, b in pairs)
 
 
 def resolve_conflicts(findings: list[Finding], paths: Iterable[str]) -> list[Finding]:
-    """*findings* as they can be handled.
+    """Return *findings* with their final edits.
 
-    Edits of texts that are no files, and edits on which the inclusions of a file don't agree, are left to people.
+    Edits of text outside of files, and edits that differ between the inclusions of a file, are left to the
+    user.
     """
     known_paths = set(paths)
     wanted: dict[tuple[str, str, int], dict[SourceLocation | None, set[frozenset[FileEdit]]]] = {}
     for finding in findings:
         if finding.edits:
-            own_edits = frozenset(one for one in finding.edits if one.path == finding.place.path)
+            own_edits = frozenset(edit for edit in finding.edits if edit.path == finding.place.path)
             by_inclusion = wanted.setdefault(_line_key(finding), {})
             by_inclusion.setdefault(finding.place.included_from, set()).add(own_edits)
     return [_resolved(finding, known_paths, wanted.get(_line_key(finding), {})) for finding in findings]
@@ -91,8 +96,8 @@ def _resolved(
         return finding
     if finding.safety is Safety.MANUAL:
         return replace(finding, edits=())
-    if any(one.path not in known_paths for one in finding.edits):
-        return to_manual(finding, "this text can't be edited here")
+    if any(edit.path not in known_paths for edit in finding.edits):
+        return to_manual(finding, "this text cannot be edited here")
     if len({frozenset(edits) for edits in inclusions.values()}) > 1:
         return to_manual(
             finding, "the file is included more than once, and each inclusion needs another change"
@@ -101,9 +106,8 @@ def _resolved(
 
 
 def why_by_hand(finding: Finding, tree: ConfigTree) -> str:
-    """The reason why the edits would guess: they read the value of a variable or of a template's mark; "" for
-    none.
-    """
+    """Return the reason why the edits would be guesses, "" for none: they depend on a variable or a template
+    mark."""
     if not is_consistent(dict.fromkeys(finding.edits)):
         return "its edits contradict each other"
     for path, group in _by_file(finding.edits).items():
@@ -124,9 +128,7 @@ def why_by_hand(finding: Finding, tree: ConfigTree) -> str:
 
 
 def _lines_of(data: bytes, edit: Edit) -> bytes:
-    """The lines that *edit* touches; none where it inserts lines of its own, or puts another name for the
-    first word.
-    """
+    """Return the lines that *edit* changes; none if it inserts lines or replaces the name of a directive."""
     start = data.rfind(b"\n", 0, edit.start) + 1
     inserts = edit.start == edit.end == start
     renames = (
@@ -141,14 +143,14 @@ def _lines_of(data: bytes, edit: Edit) -> bytes:
 
 
 def _by_file(edits: Iterable[FileEdit]) -> dict[str, list[Edit]]:
-    found: dict[str, list[Edit]] = {}
-    for one in edits:
-        found.setdefault(one.path, []).append(one.edit)
-    return found
+    by_file: dict[str, list[Edit]] = {}
+    for file_edit in edits:
+        by_file.setdefault(file_edit.path, []).append(file_edit.edit)
+    return by_file
 
 
 def to_manual(finding: Finding, reason: str) -> Finding:
-    """*finding* without its edits."""
+    """Return *finding* without its edits, as MANUAL."""
     advice = (
         f"{finding.advice}; by hand, because {reason}"
         if finding.advice and reason != MARKED

@@ -1,4 +1,7 @@
-"""Unified diffs of edited files.  The lines that stayed are known from the edits, so the time is that of the lines, not of their square."""
+"""Unified diffs of edited files.
+
+The edits give the unchanged lines, so the time is linear in the number of lines.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,20 @@ from whimbrel.upgrade.source.line_map import LineMap
 
 CONTEXT: Final = 3
 MAX_REFINED_LINES: Final = 2000
-"""Up to this many lines a change is compared line by line; a larger one is shown whole."""
+"""The maximum number of lines of a change that is compared line by line; a larger one is shown as a whole."""
 
-Change = tuple[
-    int, int, int, int
-]  # lines a to b of the old file became c to d of the new one, counted from 0
+# lines a to b of the old file became lines c to d of the new one, counted from 0
+Change = tuple[int, int, int, int]
 
 
 def display_path(path: str, root: str) -> str:
-    """*path* from *root* on where it lies in there."""
+    """Return *path* relative to *root* if it is below it."""
     top = root.rstrip("/") + "/"
     return path[len(top) :] if root and path.startswith(top) else path
 
 
 def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMap) -> bytes:
-    """The diff with git's names of the two sides; patch(1) takes it, and bytes stay as they are."""
+    """Return the diff with git's names of the two sides; patch(1) accepts it, and bytes are unchanged."""
     before, after = _lines(old_bytes), _lines(new_bytes)
     name = to_bytes(path.lstrip("/"))
     out = [
@@ -40,8 +42,8 @@ def unified_diff(path: str, old_bytes: bytes, new_bytes: bytes, line_map: LineMa
 
 
 def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
-    """The lines that *edits* add to *old*, without indentation."""
-    found: list[str] = []
+    """Return the lines that *edits* add to *old*, without indentation."""
+    added: list[str] = []
     for group in _regions(old, sorted(edits, key=lambda edit: (edit.start, edit.end))):
         start = old.rfind(b"\n", 0, group[0].start) + 1
         end = old.find(b"\n", max(edit.end for edit in group))
@@ -50,12 +52,12 @@ def added_lines(old: bytes, edits: Iterable[Edit]) -> tuple[str, ...]:
         moved = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in group)
         after = [line.strip() for line in apply(old[start:end], [Group(moved)]).split(b"\n")]
         for kind, _a1, _a2, c1, c2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-            found += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
-    return tuple(found)
+            added += [line.decode("latin-1") for line in after[c1:c2] if line and kind != "equal"]
+    return tuple(added)
 
 
 def _regions(old: bytes, edits: list[Edit]) -> Iterator[list[Edit]]:
-    """Edits of one line together."""
+    """Yield groups of edits that share a line."""
     group: list[Edit] = []
     for edit in edits:
         if group and b"\n" in old[group[-1].end : edit.start]:
@@ -72,7 +74,7 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _changes(before: list[bytes], after: list[bytes], line_map: LineMap) -> Iterator[Change]:
-    """What lies between the lines that stayed the same."""
+    """Yield the ranges between unchanged lines."""
     a = c = 0
     for new, line in enumerate([*after, None]):
         old = len(before) if line is None else line_map.unchanged_from(new + 1) - 1
@@ -94,7 +96,7 @@ def _refined(before: list[bytes], after: list[bytes], change: Change) -> Iterato
 
 
 def _hunks(changes: Iterator[Change]) -> Iterator[list[Change]]:
-    """Changes that share their context."""
+    """Yield groups of changes that share their context."""
     hunk: list[Change] = []
     for change in changes:
         if hunk and change[0] - hunk[-1][1] > 2 * CONTEXT:

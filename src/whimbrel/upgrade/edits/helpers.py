@@ -1,4 +1,5 @@
-"""Edits that several rules share: replace, remove or insert lines, guarded by version where the result must serve 2.2 too."""
+"""Edits that several rules share: replace, remove or insert lines, guarded by version where the result must
+serve 2.2 too."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ GUARD_END: Final = "</IfModule>"
 
 
 def replace_statement(tree: ConfigTree, line: Statement, lines: Iterable[str] = ()) -> tuple[FileEdit, ...]:
-    """Put *lines* of 2.4 in the place of *line*; with --also-2.2 both stand there, each for its version."""
+    """Replace *line* with *lines* for 2.4.
+
+    With --also-2.2, *line* moves into a block for 2.2, indented, and a block for 2.4 follows.
+    """
     wanted = list(lines)
     if not tree.options.also_22:
         return (line.replace(wanted) if wanted else line.remove(),)
@@ -27,14 +31,17 @@ def replace_statement(tree: ConfigTree, line: Statement, lines: Iterable[str] = 
 
 
 def source_lines(line: Statement) -> list[str]:
-    """The statement as it is written, without the indentation of its first line."""
+    """Return the lines of the statement as written, without the indentation of the first one."""
     data = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1")
     lines = [text.rstrip("\r") for text in data.rstrip("\r\n").split("\n")]
     return [lines[0].lstrip(" \t"), *lines[1:]]
 
 
 def insert_for_server(tree: ConfigTree, lines: list[str]) -> tuple[Statement, FileEdit] | None:
-    """*lines* for the whole server, behind the last plain line before the main file's first section; None without such a file."""
+    """Insert *lines* for the whole server, below the last directive before the main file's first section.
+
+    Returns the statement beside it and the edit; None without a main file.
+    """
     main = main_statements(tree)
     if not main:
         return None
@@ -49,7 +56,8 @@ def insert_for_server(tree: ConfigTree, lines: list[str]) -> tuple[Statement, Fi
 
 
 def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
-    """*lines* above *statement* and the comment that stands right over it, unless that is the head of the file."""
+    """Insert *lines* above *statement* and the comment directly above it, unless that comment begins the
+    file."""
     edit = statement.insert_before(lines)
     data, start = statement.file.document.bytes, statement.node.start
     while start and data[:start].endswith(b"\n"):
@@ -61,7 +69,7 @@ def insert_above_comment(statement: Statement, lines: list[str]) -> FileEdit:
 
 
 def quote_arg(word: str) -> str:
-    """*word* as an argument, in quotes where it needs them; what getword makes of it is *word*."""
+    """Return *word* as an argument, quoted if necessary: `getword` reads it as *word* again."""
     if word and not any(c in word for c in " \t\"'\\"):
         return word
     out = []
@@ -72,17 +80,17 @@ def quote_arg(word: str) -> str:
 
 
 def is_quotable(word: str) -> bool:
-    """Whether `quoted` has a form for *word* that httpd reads as the same."""
+    """Return True if httpd reads the quoted form of *word* as *word*."""
     return getword(quote_arg(word))[0] == word
 
 
 def remove_line(tree: ConfigTree, line: Statement) -> tuple[FileEdit, ...]:
-    """Take *line* away, or keep it for 2.2 alone."""
+    """Remove *line*; with --also-2.2, keep it for 2.2 alone."""
     return replace_guarded(tree, line, ())
 
 
 def change_args(tree: ConfigTree, line: Statement, args: str) -> tuple[FileEdit, ...]:
-    """Give *line* other arguments; with the wish for both versions, 2.2 keeps the old ones."""
+    """Replace the arguments of *line*; with --also-2.2, 2.2 keeps the old ones."""
     return (
         replace_guarded(tree, line, [f"{line.node.name} {args}"])
         if tree.options.also_22
@@ -91,7 +99,10 @@ def change_args(tree: ConfigTree, line: Statement, args: str) -> tuple[FileEdit,
 
 
 def replace_guarded(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
-    """Put *lines* in the place of *line*; with the wish for both versions, 2.2 keeps the old one."""
+    """Replace *line* with *lines*.
+
+    With --also-2.2, *line* keeps its bytes, between guards for 2.2, and a block for 2.4 follows.
+    """
     wanted = list(lines)
     if not tree.options.also_22:
         return (line.replace(wanted) if wanted else line.remove(),)
@@ -99,12 +110,12 @@ def replace_guarded(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> 
 
 
 def insert_below(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
-    """Put *lines*, which only 2.4 takes, below *line*."""
+    """Insert *lines*, which only 2.4 accepts, below *line*."""
     return (line.insert_after(_with_guard(tree, lines)),)
 
 
 def insert_above(tree: ConfigTree, line: Statement, lines: Iterable[str]) -> tuple[FileEdit, ...]:
-    """Put *lines*, which only 2.4 takes, above *line*."""
+    """Insert *lines*, which only 2.4 accepts, above *line*."""
     return (line.insert_before(_with_guard(tree, lines)),)
 
 

@@ -1,4 +1,4 @@
-"""LoadModule lines: what is loaded, where and how a further line is written."""
+"""LoadModule lines: the loaded modules, and the place and form of further lines."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ _MODELS: Final = tuple(catalogue("2.2").modules) + tuple(catalogue("2.4").module
 class LoadModuleLines:
     """The LoadModule lines of one configuration.
 
-    *old* are identifiers that 2.2 loads or has in it, *new* those that 2.4 loads in some case; *model* is the line whose form others
-    take, None where there is none.  *debian*: modules are switched on by links to files of their own (``mods-enabled/x.load``).
+    Attributes:
+        old: the identifiers that 2.2 loads or has built in.
+        new: the identifiers that 2.4 loads under some condition.
+        model: the line whose form new lines copy, None if there is none.
+        debian: modules are enabled by links to files (``mods-enabled/x.load``).
     """
 
     tree: ConfigTree
@@ -47,7 +50,7 @@ class LoadModuleLines:
         return self.tree.options.also_22
 
     def is_built_in(self, identifier: str) -> bool:
-        """Whether the 2.4 that this is for has the module in its binary, as far as the folder of modules shows."""
+        """Return True if the target 2.4 has the module built in, as far as the directory of modules shows."""
         if identifier not in BUILT_IN:
             return False
         directory = self._directory()
@@ -56,12 +59,13 @@ class LoadModuleLines:
         return self._lacks_module(directory, identifier)
 
     def is_refused(self, line: Statement) -> bool:
-        """Whether the LoadModule line names a module that the 2.4 on this machine has in its binary: the start fails there."""
+        """Return True if the 2.4 on this machine has the module of the LoadModule line built in: it refuses
+        to start."""
         identifier, path = line.words()
         return identifier in BUILT_IN and self._lacks_module(path.rpartition("/")[0], identifier)
 
     def _lacks_module(self, directory: str, identifier: str) -> bool:
-        """Whether *folder* holds the modules of a 2.4, but not that one."""
+        """Return True if *directory* holds the modules of a 2.4, but not this one."""
         row = catalogue("2.4").module(identifier)
         path = directory if directory.startswith("/") else os.path.join(self.tree.root, directory)
         at_hand = os.path.exists(to_bytes(f"{path}/mod_authz_core.so"))
@@ -73,7 +77,7 @@ class LoadModuleLines:
         return _DEBIAN if self.is_debian else "modules"
 
     def format_line(self, identifier: str) -> str:
-        """The line that loads *identifier*, in the form of those that are there."""
+        """Return the line that loads *identifier*, in the form of the present lines."""
         row = catalogue("2.4").module(identifier)
         assert row is not None
         match = None
@@ -91,7 +95,7 @@ class LoadModuleLines:
         return f"{name}{gap}{identifier}{blank}{quote}{directory}/{row.file}.so{end}"
 
     def insertion(self, row: ModuleEntry) -> tuple[Statement, FileEdit] | None:
-        """Where the line for *row* goes, and the edit that puts it there."""
+        """Return the statement beside which the line for *row* is inserted, and the edit."""
         lines = [self.format_line(row.identifier)]
         versions = next(
             (
@@ -120,7 +124,8 @@ class LoadModuleLines:
         return placement
 
     def _first_core_test_before(self, place: Statement) -> Statement | None:
-        """The line of the main file, before *place*, at which a branch first asks for mod_authz_core: it must be loaded there."""
+        """Return the first line of the main file before *place* at which a branch tests mod_authz_core: it
+        must be loaded there."""
         for statement in top_level(self.tree):
             if statement is place:
                 return None
@@ -131,13 +136,14 @@ class LoadModuleLines:
         return None
 
     def _last_load_line(self) -> Statement:
-        """The last unconditional LoadModule line of the model's file, or the model."""
+        """Return the last unconditional LoadModule line of the model's file, or the model."""
         assert self.template is not None
         same = [line for line in self.lines if line.file is self.template.file and not any(line.enclosing())]
         return same[-1] if same else self.template
 
     def _early_insertion(self, lines: list[str], *, mpm: bool) -> tuple[Statement, FileEdit] | None:
-        """Before the first LoadModule line; an MPM before what asks which one is there, too."""
+        """Return the edit before the first LoadModule line; an MPM also goes before the branches that test
+        it."""
         for statement in top_level(self.tree):
             if statement.file.role is not Role.MAIN:
                 continue
@@ -166,7 +172,7 @@ def _tests_core(statement: Statement) -> bool:
 
 
 def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
-    """The LoadModule lines of *estate*, worked out once."""
+    """Return the LoadModule lines of *tree*, computed once."""
     cached = tree.cache.get("loading")
     if isinstance(cached, LoadModuleLines):
         return cached
@@ -194,7 +200,8 @@ def load_module_lines(tree: ConfigTree) -> LoadModuleLines:
 
 
 def _is_debian(tree: ConfigTree, template: Statement | None) -> bool:
-    """By the file that a LoadModule line stands in; without any, by the name of the main file."""
+    """Return True for Debian's layout, by the file of a LoadModule line, or by the name of the main file
+    without one."""
     if template is not None:
         return template.file.path.endswith(".load")
     return any(statement.file.path.endswith("/apache2.conf") for statement in tree.statements[:1])

@@ -1,6 +1,7 @@
-"""build/config.nice, the configure line of an installed httpd, carried from 2.2 to 2.4.
+"""Translation of build/config.nice, the configure line of an installed httpd, from 2.2 to 2.4.
 
-The file is a shell script: comments, variables that are set and exported, and the line of configure with one option in quotes on each line.
+The file is a shell script: comments, exported variables, and the configure command with one quoted option on
+each line.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from whimbrel.upgrade.model import Finding, Risk, Safety
 from whimbrel.upgrade.source.built_in_modules import CONFIGURE_OPTION
 
 RENAMED: Final = {"disk-cache": "cache-disk", "example": "example-hooks"}
-"""Modules that configure calls otherwise."""
+"""Modules with another name in configure."""
 GONE: Final = {
-    "mem-cache": "mod_cache_socache keeps answers in memory: --enable-cache-socache",
-    "authn-default": "mod_authn_core does what it did",
-    "authz-default": "mod_authz_core does what it did",
-    "authn-alias": "AuthnProviderAlias is mod_authn_core's",
+    "mem-cache": "mod_cache_socache caches in memory: --enable-cache-socache",
+    "authn-default": "mod_authn_core replaces it",
+    "authz-default": "mod_authz_core replaces it",
+    "authn-alias": "mod_authn_core has AuthnProviderAlias",
 }
 DEFAULT: Final = frozenset(
     {
@@ -71,20 +72,23 @@ DEFAULT: Final = frozenset(
         "proxy-balancer",
     }
 )
-"""Modules that 2.4 builds, as files to load, unless told otherwise ("most")."""
+"""Modules that 2.4 builds as shared objects by default ("most")."""
 OFF_BY_DEFAULT: Final = frozenset({"asis", "imagemap", "cgi"})
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """*text* is the script for 2.4, *findings* what was changed or deserves a look, with the lines of the old one."""
+    """The script for 2.4, and findings about its options, with the lines of the old one."""
 
     text: str
     findings: tuple[Finding, ...]
 
 
 def translate(text: str, path: str = "build/config.nice") -> Translation:
-    """The script for 2.4.  Options that 2.4 doesn't know are taken out, those of other names renamed; all else stays byte for byte."""
+    """Return the script for 2.4.
+
+    Options that 2.4 lacks are removed, renamed ones replaced; everything else stays byte for byte.
+    """
     lines, findings, names = [], [], set()
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         match = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
@@ -100,7 +104,7 @@ def translate(text: str, path: str = "build/config.nice") -> Translation:
 
 
 def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str, Finding | None]:
-    """The line as 2.4 wants it ("" where it goes), and what there is to say."""
+    """Return the line for 2.4 ("" if it is removed), and the finding about it."""
     verb, name = match[2], match[3]
     option = f"--{verb}-{name}"
     switch = verb in ("enable", "disable")
@@ -111,12 +115,12 @@ def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str
         )
     if switch and name in GONE:
         return _without(line, match), _finding(
-            place, f"{option} is gone: {GONE[name]}", "leave it out", is_applied=True
+            place, f"{option} is gone: {GONE[name]}", "remove it", is_applied=True
         )
     if verb == "enable" and name in DEFAULT and match[4] in (None, "shared", "yes"):
-        return line, _finding(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "keep it or remove it")
     if verb == "disable" and name in OFF_BY_DEFAULT:
-        return line, _finding(place, f"{option} is the default", "it may stay")
+        return line, _finding(place, f"{option} is the default", "keep it or remove it")
     if option == "--with-mpm":
         return line, _finding(
             place,
@@ -126,34 +130,34 @@ def _option(match: re.Match[str], line: str, place: SourceLocation) -> tuple[str
     if option in ("--enable-modules", "--enable-mods-shared"):
         return line, _finding(
             place,
-            f"{option}: modules are files to load now, and `most` is the default",
-            "it may stay; LoadModule lines are needed",
+            f"{option}: modules are loaded from files now, and `most` is the default",
+            "keep it or remove it; add LoadModule lines",
         )
     return line, None
 
 
 def _without(line: str, match: re.Match[str]) -> str:
-    """The line without its option; a line that held nothing else goes."""
+    """Return the line without its option, "" if it held nothing else."""
     rest = line[: match.start()] + line[match.end() :]
     return rest if rest.strip(" \t\r\n\\") else ""
 
 
 def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
-    """What 2.2 did without being told and 2.4 doesn't."""
+    """Return findings about defaults of 2.2 that 2.4 does not have."""
     findings = []
     if "with-mpm" not in names and "enable-mpms-shared" not in names:
         findings.append(
             _finding(
                 place,
-                "no --with-mpm: 2.2 took prefork, 2.4 takes event",
-                "add --with-mpm=prefork to stay with it",
+                "no --with-mpm: 2.2 builds prefork, 2.4 builds event",
+                "add --with-mpm=prefork to keep prefork",
             )
         )
     if "with-pcre" not in names:
         findings.append(
             _finding(
                 place,
-                "2.2 brought its own PCRE, 2.4 needs one that is installed",
+                "2.2 contains PCRE, 2.4 needs an installed one",
                 "install it with its headers, or name it: --with-pcre=PATH",
             )
         )
@@ -161,8 +165,8 @@ def _missing(names: set[str], place: SourceLocation) -> list[Finding]:
         findings.append(
             _finding(
                 place,
-                "2.4 comes without APR and APR-util",
-                "put them into srclib/, or name those installed: --with-apr, --with-apr-util",
+                "2.4 does not contain APR and APR-util",
+                "put them into srclib/, or name the installed ones: --with-apr, --with-apr-util",
             )
         )
     return findings

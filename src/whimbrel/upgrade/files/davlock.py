@@ -1,7 +1,7 @@
-"""Lock databases of mod_dav_fs: which version wrote them.
+"""Lock databases of mod_dav_fs: the version that wrote them.
 
-They are SDBM files.  2.2 files the locks of what exists under its inode and device (first byte 10), those of what doesn't exist yet under its
-name (first byte 11); 2.4 takes the name always.
+They are SDBM files. 2.2 stores the locks of existing resources by inode and device (first byte 10), those of
+missing resources by name (first byte 11); 2.4 always uses the name.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from whimbrel.modules.support.dbm.sdbm import PAGE, pairs
 BY_INODE: Final = 10
 BY_NAME: Final = 11
 _WIDTHS: Final = frozenset({8, 12, 16})
-"""Bytes of an inode and a device number together, by machine."""
+"""The sizes of an inode and a device number together, by machine."""
 
 
 class LockDatabase(Enum):
-    """What a lock database is."""
+    """The version that wrote a lock database."""
 
     ABSENT = "no such file"
     EMPTY = "a lock database without locks"
     OF_22 = "written by 2.2"
-    OF_24 = "locks by name, as 2.4 writes them and 2.2 does for what doesn't exist yet"
+    OF_24 = "locks by name, as 2.4 writes them, and 2.2 for resources that do not exist"
     UNKNOWN = "no lock database"
 
 
 def recognize(path: str) -> LockDatabase:
-    """What stands in the database *path*, with or without its ``.pag``; a file that can't be read is UNKNOWN."""
+    """Return the version of the database *path*, with or without its ``.pag``; an unreadable file
+    is UNKNOWN."""
     base = path.removesuffix(".pag").removesuffix(".dir")
     try:
         with open(to_bytes(f"{base}.pag"), "rb") as file:
@@ -41,7 +42,7 @@ def recognize(path: str) -> LockDatabase:
 
 
 def kind_of(data: bytes) -> LockDatabase:
-    """What the bytes of a .pag file are."""
+    """Return the version of the bytes of a .pag file."""
     if not data.strip(b"\0"):
         return LockDatabase.EMPTY
     if len(data) % PAGE:

@@ -1,7 +1,8 @@
-"""Which modules the text needs under 2.4 and doesn't load: by its directives, by providers that it names, by what modules need of each other.
+"""Modules that the text needs under 2.4 and does not load: for its directives, for providers, and for other
+modules.
 
-Only what the text shows is asked for.  What 2.2 had compiled in is seen where a directive works without its LoadModule line; in .htaccess files
-a directive without its module stays the error that it was.
+Only needs that the text shows count. A directive that works without its LoadModule line shows a module
+compiled into 2.2; in .htaccess files a directive without its module stays an error.
 """
 
 from __future__ import annotations
@@ -78,14 +79,18 @@ _ALSO: Final = {
     "file_group": ("authz_groupfile_module",),
 }
 _TYPED: Final = re.compile(r"expr=-z %\{CONTENT_TYPE\}")
-"""What stands in a Header line that replaces DefaultType."""
+"""A type in a Header line that replaces DefaultType."""
 _LBMETHOD: Final = re.compile(r"\blbmethod=(\w+)", re.IGNORECASE)
 _BALANCER: Final = re.compile(r"\bbalancer://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class NeededModule:
-    """One module that must be loaded: *row* of the table of changes, *why* in words, *line* that shows it (None: every 2.4 needs it)."""
+    """One module that must be loaded.
+
+    *rule_number* is the row of the table of changes, *why* the reason as text, *line* the statement that
+    shows it (None: every 2.4 needs it).
+    """
 
     identifier: str
     rule_number: str
@@ -94,7 +99,7 @@ class NeededModule:
 
 
 def needed_modules(tree: ConfigTree) -> list[NeededModule]:
-    """What is missing, modules that others need in front of these; worked out once."""
+    """Return the missing modules, computed once; modules that others depend on come first."""
     cached = tree.cache.get("needs")
     if isinstance(cached, list):
         return cached
@@ -111,7 +116,7 @@ def needed_modules(tree: ConfigTree) -> list[NeededModule]:
 
 
 def _ordered(missing: dict[str, NeededModule]) -> list[NeededModule]:
-    """Each module behind the one it can't be loaded without."""
+    """Return the modules in an order in which each follows the one that it requires."""
     out: dict[str, NeededModule] = {}
     for need in missing.values():
         before = _module_entry(need.identifier).needs
@@ -139,7 +144,7 @@ class _NeedSearch:
         self.threads_directive: str = ""
 
     def all(self) -> Iterator[NeededModule]:
-        """Every need, those that are met too."""
+        """Yield every need, fulfilled ones too."""
         needs_of_statements = list(self._of_statements())
         if not is_windows(self.tree):
             yield self._mpm()
@@ -162,16 +167,16 @@ class _NeedSearch:
                 )
 
     def _unnamed(self) -> Iterator[NeededModule]:
-        """Modules in the 2.2 binary that work without any directive of theirs."""
+        """Yield modules in the 2.2 binary that work without a directive."""
         wanted = {
-            "dir_module": "it appends slashes and answers for directories",
+            "dir_module": "it appends slashes and serves index files",
             "mime_module": "it gives files their types",
         }
         options = {word.lower().lstrip("+") for line in self.tree.named("options") for word in line.words()}
         if options & {"indexes", "all"} or not options:
             wanted["autoindex_module"] = "it lists directories"
         if "multiviews" in options:
-            wanted["negotiation_module"] = "it answers for MultiViews"
+            wanted["negotiation_module"] = "it handles MultiViews"
         if self.tree.has("scriptalias", "scriptaliasmatch"):
             wanted["cgi_module"] = "it runs the programs of ScriptAlias"
         for identifier, why in wanted.items():
@@ -194,7 +199,8 @@ class _NeedSearch:
                 yield from self._of_words(statement)
 
     def _is_executed(self, statement: Statement) -> bool:
-        """Whether 2.4 executes it, or should: <IfModule> asks for a module that another line may bring."""
+        """Return True if 2.4 executes the line, or should: <IfModule> may test a module that another line
+        loads."""
         if statement.in_24:
             return True
         for section in statement.enclosing("<ifmodule"):
@@ -209,7 +215,7 @@ class _NeedSearch:
         return statement.file.role is not Role.FRAGMENT
 
     def _owners(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The modules of 2.2 and 2.4 that have the directive; none where 2.4's core has it, or an MPM."""
+        """Return the modules of 2.2 and 2.4 with the directive; none if 2.4's core or an MPM has it."""
         owners_24 = tuple(
             self.identifier_by_source[row.source]
             for row in self.catalogue_24.find(name)
@@ -278,25 +284,25 @@ class _NeedSearch:
             module = table.get(word if what == "Require" else word.lower())
             if module is not None and (what == "Require" or line.file.role is Role.MAIN):
                 yield NeededModule(
-                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` is its", line
+                    f"{module}_module", _rule_number_of(f"{module}_module"), f"`{what} {word}` needs it", line
                 )
                 if word == "file-group":
                     yield NeededModule(
-                        "authz_groupfile_module", "C04", "`Require file-group` looks into its groups", line
+                        "authz_groupfile_module", "C04", "`Require file-group` uses its groups", line
                     )
 
     def _cache(self, line: Statement) -> Iterator[NeededModule]:
         kind = getword(line.args)[0].partition(":")[0].lower()
         identifier = f"socache_{kind}_module"
         if self.catalogue_24.module(identifier) is not None:
-            yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` keeps its entries there", line)
+            yield NeededModule(identifier, "C05", f"`{line.node.name} {kind}` stores its entries there", line)
 
     def _balancer(self, line: Statement) -> Iterator[NeededModule]:
-        methods = [found.lower() for found in _LBMETHOD.findall(line.args)]
+        methods = [name.lower() for name in _LBMETHOD.findall(line.args)]
         for method in methods:
             identifier = f"lbmethod_{method}_module"
             if self.catalogue_24.module(identifier) is not None:
-                yield NeededModule(identifier, "C03", f"`lbmethod={method}` is a module of its own", line)
+                yield NeededModule(identifier, "C03", f"`lbmethod={method}` is a separate module", line)
         if (
             not methods
             and _BALANCER.search(line.args)
@@ -305,7 +311,7 @@ class _NeedSearch:
             yield NeededModule(
                 "lbmethod_byrequests_module",
                 "C03",
-                "a balancer without lbmethod counts requests, with a module of its own",
+                "a balancer without lbmethod counts requests, with a separate module",
                 line,
             )
 
@@ -327,7 +333,7 @@ class _NeedSearch:
             return NeededModule(
                 "mpm_worker_module",
                 "C05",
-                "2.4 loads its MPM; mod_cgid goes with processes that have threads",
+                "2.4 loads its MPM; mod_cgid needs processes with threads",
             )
         for mpm in ("worker", "event"):
             names = {f"{mpm}.c", f"mpm_{mpm}_module"}
@@ -335,12 +341,12 @@ class _NeedSearch:
                 {"event.c"} if mpm == "worker" else set()
             ):
                 return NeededModule(
-                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text only has limits for {mpm}"
+                    f"mpm_{mpm}_module", "C05", f"2.4 loads its MPM; the text has limits for {mpm} only"
                 )
         return NeededModule(
             "mpm_prefork_module",
             "C05",
-            "2.4 loads its MPM, and prefork is what 2.2 had compiled in unless it was told otherwise",
+            "2.4 loads its MPM; prefork is the default of 2.2",
         )
 
 
@@ -357,7 +363,8 @@ def _required(args: str) -> str:
 
 
 def _rule_number_of(identifier: str, *, moved: bool = False) -> str:
-    """The row of the table of changes that speaks about a missing module; *moved*: in 2.2 something else did what it does."""
+    """Return the row of the table of changes about a missing module; *moved*: 2.2 had its
+    function elsewhere."""
     if identifier.startswith(("lbmethod_", "slotmem_")):
         return "C03"
     if identifier == "cache_disk_module":
@@ -370,7 +377,7 @@ def _file_name(identifier: str) -> str:
 
 
 def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
-    """The findings of the rule *number*: one for each missing module."""
+    """Yield the findings of the rule *number*: one for each missing module."""
     load_lines = load_module_lines(tree)
     for need in needed_modules(tree):
         if need.rule_number != number:
@@ -394,6 +401,9 @@ def missing_module_findings(tree: ConfigTree, number: str) -> Iterator[Finding]:
             name = row.file.removeprefix("mod_")
             finding = replace(
                 finding,
-                advice=f"load it: `a2enmod {name}`, or the line that was put before the Include of the other modules",
+                advice=(
+                    f"load it: `a2enmod {name}`, or the line that was inserted before the Include of the "
+                    "other modules"
+                ),
             )
         yield finding

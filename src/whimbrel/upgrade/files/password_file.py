@@ -1,7 +1,7 @@
-"""Password files: entries that 2.4 can't check, or only in part.
+"""Password files: entries that 2.4 cannot verify, or only in part.
 
-A line is ``USER:HASH``, or ``USER:REALM:HASH`` where AuthType Digest reads it.  Kinds of hashes:
-programs/htpasswd.html and misc/password_encryptions.html.
+A line is ``USER:HASH``, or ``USER:REALM:HASH`` for AuthType Digest. Kinds of hashes: programs/htpasswd.html
+and misc/password_encryptions.html.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from whimbrel.upgrade.model import Finding, Risk
 
 
 class HashKind(Enum):
-    """How a password is kept."""
+    """The kind of a password hash."""
 
     APR1 = "MD5 as htpasswd makes it"
     BCRYPT = "bcrypt"
@@ -24,7 +24,7 @@ class HashKind(Enum):
     CRYPT = "crypt of the system"
     DES = "the old crypt, of which only eight characters count"
     DIGEST = "for AuthType Digest"
-    UNKNOWN = "none that httpd can check"
+    UNKNOWN = "none that httpd can verify"
 
 
 _KINDS: Final = (
@@ -39,7 +39,7 @@ _DIGEST: Final = re.compile(r"[^:]*:[0-9a-fA-F]{32}")
 
 
 def hash_kind(rest: str) -> HashKind:
-    """The kind of what follows ``USER:``; a further field after the hash is ignored, as httpd does."""
+    """Return the kind of the text after ``USER:``; like httpd, ignore further fields after the hash."""
     if _DIGEST.fullmatch(rest):
         return HashKind.DIGEST
     word = rest.partition(":")[0]
@@ -47,7 +47,10 @@ def hash_kind(rest: str) -> HashKind:
 
 
 def examine(text: str, path: str) -> Iterator[Finding]:
-    """One finding for each entry that no password fits, and one for all that the old crypt made; *text* has one character per byte."""
+    """Yield a finding for each entry that no password matches, and one for all entries of the old crypt.
+
+    *text* has one character per byte.
+    """
     weak: list[int] = []
     seen: set[str] = set()
     for number, line in enumerate(text.split("\n"), 1):
@@ -59,15 +62,18 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         name = f"{user}:{rest.partition(':')[0]}" if kind_found is HashKind.DIGEST else user
         if name in seen:
             yield _finding(
-                path, number, f"{user} stands above already: the first line counts", "remove one of them"
+                path,
+                number,
+                f"an earlier line has the user {user}: the first line counts",
+                "remove one of them",
             )
         seen.add(name)
         if kind_found is HashKind.UNKNOWN:
             yield _finding(
                 path,
                 number,
-                f"no password fits the entry of {user}: it is no hash that 2.4 knows",
-                "set it anew with htpasswd -B",
+                f"no password matches the entry of {user}: 2.4 does not know its hash",
+                "set it again with htpasswd -B",
             )
         elif kind_found is HashKind.DES:
             weak.append(number)
@@ -76,8 +82,8 @@ def examine(text: str, path: str) -> Iterator[Finding]:
         yield _finding(
             path,
             weak[0],
-            f"{many} of the old crypt, which htpasswd of 2.2 could make by default: only eight characters count",
-            "have these passwords set anew: htpasswd makes MD5 by default, and with -B bcrypt",
+            f"{many} of the old crypt, the default of htpasswd of 2.2: only eight characters count",
+            "let the users set new passwords: htpasswd makes MD5 by default, and with -B bcrypt",
         )
 
 

@@ -1,8 +1,9 @@
-"""What version of httpd a module file was built for, read from the file: no code of it is run.
+"""The httpd version of a module file, read from the file without running its code.
 
-A module is a shared object that exports one `module` structure: version (int), minor version (int), index (int), name (pointer), handle
-(pointer), next (pointer), magic (unsigned long), and so on.  *version* is the number of the API, 20051115 for 2.2 and 20120211 for 2.4,
-*magic* the letters AP and the version, ``AP22`` or ``AP24``.  Formats: System V ABI, ELF-64 and ELF-32.
+A module is a shared object that exports a `module` structure: version (int), minor version (int), index
+(int), name (pointer), handle (pointer), next (pointer), magic (unsigned long), and so on. *version* is the
+number of the API, 20051115 for 2.2 and 20120211 for 2.4; *magic* is the letters AP and the version, ``AP22``
+or ``AP24``. Formats: System V ABI, ELF-64 and ELF-32.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _OBJECT = 1
 
 @dataclass(frozen=True, slots=True)
 class ModuleRecord:
-    """One module record: *symbol* its name in the file, which is what LoadModule calls it."""
+    """One module structure; *symbol* is its name in the file, which is the identifier of LoadModule."""
 
     symbol: str
     major: int
@@ -31,13 +32,13 @@ class ModuleRecord:
 
     @property
     def api(self) -> str:
-        """The version of httpd, "" for a number that none has."""
+        """Return the version of httpd, "" for an unknown number."""
         return VERSIONS.get((self.major, self.cookie), "")
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
-    """What one file is: *modules* in it (none where it is no module, or can't be read: *problem*)."""
+    """One file and its modules; a file without modules or an unreadable one has a *problem*."""
 
     path: str
     modules: tuple[ModuleRecord, ...] = ()
@@ -45,13 +46,13 @@ class ModuleFile:
 
     @property
     def api(self) -> str:
-        """The version of httpd that it was built for, "" where that can't be told."""
+        """Return the version of httpd that the file was built for, "" if it is unknown."""
         versions = {module.api for module in self.modules}
         return versions.pop() if len(versions) == 1 else ""
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """Return the description of the file as one line."""
         if self.problem:
             return self.problem
         if not self.modules:
@@ -62,7 +63,7 @@ class ModuleFile:
 
 
 class _ElfError(Exception):
-    """The file is no shared object that can be read."""
+    """The file is no readable shared object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class _Section:
 
 
 class _Elf:
-    """The parts of an ELF file that symbols need."""
+    """The sections of an ELF file that symbols need."""
 
     def __init__(self, data: bytes) -> None:
         if data[:4] != b"\x7fELF" or len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
@@ -89,7 +90,7 @@ class _Elf:
         try:
             return struct.unpack_from(self.order + form, self.data, at)
         except struct.error:
-            raise _ElfError("the file is cut short") from None
+            raise _ElfError("the file is truncated") from None
 
     def _sections(self) -> Iterator[_Section]:
         (offset,) = self.unpack("Q" if self.is_64_bit else "I", 40 if self.is_64_bit else 32)
@@ -103,7 +104,7 @@ class _Elf:
             yield _Section(kind, address, start, length, link, entry)
 
     def symbols(self) -> Iterator[tuple[str, int, int]]:
-        """Name, address and size of every object that is defined here."""
+        """Yield the name, address and size of each defined object."""
         for table in self.sections:
             if table.kind not in (_DYNSYM, _SYMTAB) or not table.entry or table.link >= len(self.sections):
                 continue
@@ -121,7 +122,7 @@ class _Elf:
         return self.data[at : end if end >= 0 else at].decode("latin-1")
 
     def at(self, address: int) -> int | None:
-        """Where the byte of an address stands in the file; None where it isn't stored."""
+        """Return the file offset of an address; None if the byte is not stored."""
         for section in self.sections:
             if (
                 section.address
@@ -133,7 +134,7 @@ class _Elf:
 
 
 def read_modules(data: bytes) -> tuple[ModuleRecord, ...]:
-    """The module records of a shared object's bytes; raises ValueError with what is wrong with it."""
+    """Return the module structures in the bytes of a shared object; raises ValueError with the problem."""
     try:
         elf = _Elf(data)
         records = {
@@ -147,7 +148,7 @@ def read_modules(data: bytes) -> tuple[ModuleRecord, ...]:
 
 
 def _module(elf: _Elf, symbol: str, address: int, size: int) -> ModuleRecord | None:
-    """The record at *address*, if it is one: its cookie says so."""
+    """Return the module structure at *address* if its cookie is valid, else None."""
     at = elf.at(address)
     magic = _magic_offset(elf.word)
     if at is None or size < magic + elf.word:
@@ -161,24 +162,27 @@ def _module(elf: _Elf, symbol: str, address: int, size: int) -> ModuleRecord | N
 
 
 def _magic_offset(word: int) -> int:
-    """Three ints, padding up to a pointer, three pointers."""
+    """Return the offset of the magic: three ints, padding up to a pointer, three pointers."""
     start = -(-12 // word) * word
     return start + 3 * word
 
 
 def examine(path: str) -> ModuleFile:
-    """What the file at *path* was built for.  Never raises on what it finds."""
+    """Return the description of the file at *path*; its contents raise no exception."""
     try:
         with open(to_bytes(path), "rb") as file:
             return ModuleFile(path, read_modules(file.read()))
     except OSError as problem:
-        return ModuleFile(path, problem=f"can't be read: {os.strerror(problem.errno or 0)}")
+        return ModuleFile(path, problem=f"cannot be read: {os.strerror(problem.errno or 0)}")
     except ValueError as problem:
         return ModuleFile(path, problem=str(problem))
 
 
 def examine_directory(path: str) -> list[ModuleFile]:
-    """All ``.so`` files of a folder and of those below it, by name.  Raises OSError for a folder that can't be read."""
+    """Return the descriptions of all ``.so`` files in a directory and below it, by name.
+
+    Raises OSError for an unreadable directory.
+    """
     os.listdir(to_bytes(path))
     results = []
     for directory, below, names in os.walk(to_bytes(path)):

@@ -1,6 +1,6 @@
 """Upgrade rules by area: one file for each row of the table of changes, named by its number.
 
-Public: all_rules(), rules_of(area).  Both find the files of the areas; a rule is the `RULE` of its file, and no list names it.
+Public: all_rules(), rules_of(area).  Both discover the rule files; a rule is the `RULE` of its file.
 Each rule has a document in upgrade/documents/ whose examples are its tests.
 Must not import: check, apply, cli; another rule only for its tables.
 """

@@ -1,4 +1,4 @@
-"""LogLevel for one module, where 2.2 had a directive or option of its own for it."""
+"""LogLevel of one module, in place of a directive or option of that module in 2.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ MAX_TRACE_LEVEL = 8
 def replace_with_log_level(
     tree: ConfigTree, line: Statement, module: str, level: int
 ) -> tuple[FileEdit, ...]:
-    """Take *line* away and have *module* (its name without ``mod_``) log at trace *level*, 0 for not at all."""
+    """Replace *line* with a LogLevel that makes *module* (without ``mod_``) log at trace *level*; 0 removes
+    the line."""
     if level <= 0 or line.file.role is Role.HTACCESS:
         return remove_line(tree, line)
     wanted = f"LogLevel {module}:trace{min(level, MAX_TRACE_LEVEL)}"
@@ -25,7 +26,7 @@ def replace_with_log_level(
 
 
 def add_log_level(tree: ConfigTree, line: Statement, module: str, level: int) -> tuple[FileEdit, ...]:
-    """Have *module* log at trace *level* where *line*, which stays, stands."""
+    """Make *module* log at trace *level* in the scope of *line*, which stays."""
     wanted = f"LogLevel {module}:trace{min(level, MAX_TRACE_LEVEL)}"
     later = later_log_level(tree, line)
     return (
@@ -36,7 +37,7 @@ def add_log_level(tree: ConfigTree, line: Statement, module: str, level: int) ->
 
 
 def later_log_level(tree: ConfigTree, line: Statement) -> Statement | None:
-    """The last LogLevel below *line* that speaks for the same place: it resets the levels of all modules."""
+    """Return the last LogLevel below *line* in the same scope: it resets the levels of all modules."""
     order = reading_order(tree)
     later_levels = [
         level
@@ -49,8 +50,8 @@ def later_log_level(tree: ConfigTree, line: Statement) -> Statement | None:
 def _insert_after(
     tree: ConfigTree, line: Statement, later: Statement, module: str, wanted: str
 ) -> tuple[FileEdit, ...]:
-    """The level below *later*; a module that isn't loaded there would stop the start."""
-    around = {id(one) for one in branches_of(later)}
-    guarded = any(id(one) not in around for one in branches_of(line))
+    """Insert the level below *later*; a module that is not loaded there would stop the start."""
+    around = {id(branch) for branch in branches_of(later)}
+    guarded = any(id(branch) not in around for branch in branches_of(line))
     lines = [f"<IfModule mod_{module}.c>", f"    {wanted}", "</IfModule>"] if guarded else [wanted]
     return insert_below(tree, later, lines)

@@ -1,7 +1,7 @@
-"""<IfModule>, <IfDefine>, <IfVersion>: which branch 2.2 takes, which one 2.4 takes, told apart from "can't be known".
+"""Branches: <IfModule>, <IfDefine> and <IfVersion> sections as 2.2 and as 2.4 evaluate them.
 
-Three values everywhere: True, False, None where the text alone doesn't say (a -D of some command line, a module that may be compiled in, the
-modules around a fragment).
+Each test has three values: True, False, and None if the text does not decide it (a -D of a command line, a
+module that may be compiled in, the modules around a fragment).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from whimbrel.syntax.words import getword
 Maybe = bool | None
 
 ALWAYS: Final = frozenset({"core_module", "so_module", "http_module"})
-"""In every build of either version."""
+"""Modules in every build of either version."""
 SOMETIMES_STATIC: Final = frozenset(
     {"log_config_module", "logio_module", "version_module", "unixd_module", "watchdog_module"}
 )
-"""Compiled into some distributors' servers and loaded by a line in others."""
+"""Modules that some distributions compile in and others load by a line."""
 NEEDED_24: Final = frozenset({"authz_core_module"})
-"""What every 2.4 that carries a configuration of 2.2 has in the end."""
+"""Modules that every 2.4 with an upgraded configuration loads."""
 
 
 RENAMED: Final = {"mod_disk_cache.c": "mod_cache_disk.c", "disk_cache_module": "cache_disk_module"}
-"""Modules of 2.2 that have another name in 2.4, under which the upgraded text asks for them."""
+"""Modules of 2.2 with another name in 2.4, which the upgraded text uses."""
 MPMS: Final = frozenset(
     {
         "prefork.c",
@@ -46,13 +46,13 @@ MPMS: Final = frozenset(
         "mpm_netware_module",
     }
 )
-"""Ways to ask for an MPM.  2.2 has one compiled in, and the text doesn't say which."""
+"""Names that test for an MPM. 2.2 has one compiled in, and the text does not show which."""
 WINNT: Final = "mpm_winnt_module"
 """The MPM that every build for Windows has compiled in, of both versions."""
 
 
 def maybe_and(first: Maybe, second: Maybe) -> Maybe:
-    """Whether both hold."""
+    """Return the conjunction of two three-valued tests."""
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
@@ -63,7 +63,10 @@ def maybe_not(value: Maybe) -> Maybe:
 
 
 class VersionModules:
-    """The modules of one version while the text is read: *loaded* are identifiers in load order, each with whether it is certain."""
+    """The modules of one version while the text is read.
+
+    *loaded* maps identifiers in load order to True if the module is certainly loaded.
+    """
 
     def __init__(self, version: str, *, is_complete: bool, built_in: frozenset[str] = frozenset()) -> None:
         self.catalogue: Catalogue = catalogue(version)
@@ -71,12 +74,11 @@ class VersionModules:
         self.is_22 = version == "2.2"
         self.loaded: dict[str, Maybe] = {}
         self._sources: dict[str, str] = {}
-        self._is_complete = is_complete  # False for fragments: the modules stand in a file that isn't here
+        self._is_complete = is_complete  # False for fragments: another file loads the modules
         self._has_load_module = self._has_foreign = False
         self._is_windows = WINNT in built_in
-        self._expected = (
-            frozenset() if self.is_22 else built_in
-        )  # a line of 2.4 may load what 2.2 has built in
+        # a line of 2.4 may load a module that 2.2 has built in
+        self._expected = frozenset() if self.is_22 else built_in
         for row in self.catalogue.modules:
             if row.identifier in ALWAYS or (row.is_static and row.kind == "mpm"):
                 self.loaded[row.identifier] = True if row.kind != "mpm" else None
@@ -86,7 +88,8 @@ class VersionModules:
                 self._sources[row.source] = row.identifier
 
     def load(self, identifier: str, path: str, live: Maybe) -> None:
-        """A LoadModule line that this version executes (*live*): what it doesn't have fails to load and is left out."""
+        """Record a LoadModule line that this version executes (*live*); a module that the version lacks fails
+        to load and is skipped."""
         if live is False:
             return
         self._has_load_module = True
@@ -101,7 +104,7 @@ class VersionModules:
         self.loaded[identifier] = True if self.loaded.get(identifier) else live
 
     def has(self, name: str) -> Maybe:
-        """<IfModule name>: by source file or identifier."""
+        """Evaluate <IfModule name>; the name is a source file or an identifier."""
         name = name if self.is_22 else RENAMED.get(name, name)
         identifier = self._sources.get(name, name)
         if identifier in self.loaded:
@@ -123,12 +126,16 @@ class VersionModules:
         return self._unloaded(foreign=False)
 
     def _mpm(self) -> Maybe:
-        """Another MPM than this one may be loaded; otherwise one is compiled in (2.2) or still to come (2.4)."""
+        """Evaluate a test for an MPM: another one may be loaded, else one is compiled in (2.2) or not yet
+        loaded (2.4)."""
         certain = any(self.loaded.get(row.identifier) for row in self.catalogue.modules if row.kind == "mpm")
         return False if certain else None
 
     def _unloaded(self, *, foreign: bool) -> Maybe:
-        """A module without LoadModule line: absent where such lines are, unless a foreign one may go by that name."""
+        """Evaluate a test for a module without a LoadModule line.
+
+        The module is absent if the text has such lines, unless a third-party module may have that name.
+        """
         return (
             False
             if self._is_complete and self._has_load_module and not (foreign and self._has_foreign)
@@ -137,20 +144,25 @@ class VersionModules:
 
 
 class Branches:
-    """The branches of one configuration.  *defines* are the names of -D; *known*: its LoadModule lines are at
-    hand; *built_in* are the identifiers of the modules in the 2.2 binary.
+    """The branches of one configuration.
+
+    Attributes:
+        defines: the names of -D.
+        known: the LoadModule lines of the configuration are part of the input.
+        built_in: the identifiers of the modules in the 2.2 binary.
     """
 
     def __init__(
         self, defines: set[str], *, is_complete: bool, built_in: frozenset[str] = frozenset()
     ) -> None:
         self.defines = defines
-        self.defines_24: set[str] = set()  # Define lines, which only 2.4 has
+        self.defines_24: set[str] = set()  # names of Define lines, which only 2.4 has
         self.modules_22 = VersionModules("2.2", is_complete=is_complete, built_in=built_in)
         self.modules_24 = VersionModules("2.4", is_complete=is_complete, built_in=built_in)
 
     def taken(self, container: str, args: str) -> tuple[Maybe, Maybe]:
-        """Whether 2.2 and 2.4 read what *container* (``<ifmodule``) with *args* holds; any other section is (True, True)."""
+        """Evaluate *container* (``<ifmodule``) with *args* for 2.2 and for 2.4; any other section gives
+        (True, True)."""
         if container == "<ifversion":
             return _version(args, V22.version), _version(args, V24.version)
         if container not in ("<ifmodule", "<ifdefine"):
@@ -166,12 +178,12 @@ class Branches:
         return (maybe_not(conditions[0]), maybe_not(conditions[1])) if negated else conditions
 
     def _defined(self, name: str) -> tuple[Maybe, Maybe]:
-        """Without -D on this command line another one may give it."""
+        """Evaluate a -D name; a name that this command line lacks is undecided."""
         given = True if name in self.defines else None
         return given, True if name in self.defines_24 else given
 
 
-# Containers of 2.4 alone: 2.2 refuses them, so whatever stands in them is meant for 2.4.
+# Containers of 2.4 alone: 2.2 refuses them, so their contents are for 2.4.
 _OF_24: Final[dict[str, tuple[Maybe, Maybe]]] = {
     **dict.fromkeys(("<iffile", "<ifdirective", "<ifsection"), (False, None)),
     **dict.fromkeys(("<if", "<elseif", "<else", "<requireall", "<requireany", "<requirenone"), (False, True)),

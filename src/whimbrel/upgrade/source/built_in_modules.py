@@ -1,9 +1,9 @@
-"""The modules that the old 2.2 binary has compiled in: listed, read from its configure line, known of its
-distribution, or assumed.
+"""The modules compiled into the 2.2 binary: listed, read from its configure line, known of a distribution, or
+assumed.
 
-The text of a configuration does not name them, so an upgrade that ignores them loses mod_dir, mod_mime and
-others.  The report says which origin counted.  A configuration that already loads modules of 2.4 has none: it
-is not for a 2.2 binary.
+The text of a configuration does not name them, so an upgrade without them would lose mod_dir, mod_mime and
+others. The report states the origin. A configuration that loads modules of 2.4 has none: it is not for a 2.2
+binary.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ DEFAULT: Final = frozenset(
         "alias_module",
     }
 )
-"""What `configure` of 2.2 without options compiles in."""
+"""The modules that `configure` of 2.2 compiles in without options."""
 CONFIGURE_OPTION: Final = re.compile(
     r"([\"']?)--(enable|disable|with|without)-([\w-]+)(?:=([^\"'\\\s]*|[^\"']*))?\1"
 )
@@ -57,8 +57,9 @@ _ALL: Final = ("all", "most", "few", "reallyall")
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One way to package httpd 2.2: *paths* and *words* (in lower case) betray it, *modules* are compiled
-    in.
+    """One distribution of httpd 2.2.
+
+    *paths* and *words* (in lower case) identify it, *modules* are compiled in.
     """
 
     name: str
@@ -104,9 +105,8 @@ def is_windows(tree: ConfigTree) -> bool:
 
 
 def built_in_modules(tree: ConfigTree, listed: frozenset[str] | None = None) -> BuiltIn:
-    """Find out which modules the binary of *estate* has compiled in; *listed* are source files of an `httpd
-    -l`.
-    """
+    """Return the modules compiled into the binary of *tree*; *listed* are the source files in the output of
+    `httpd -l`."""
     if listed is not None:
         return BuiltIn(
             frozenset(row.identifier for row in catalogue("2.2").modules if row.source in listed),
@@ -135,11 +135,11 @@ def _distribution(tree: ConfigTree, lines: list[Statement]) -> Distribution | No
         *_module_paths(lines),
     ]
     data = [file.document.bytes.lower() for file in tree.files.values() if file.role is Role.MAIN][:1]
-    for one in DISTRIBUTIONS:
-        if any(path in text for path in one.paths for text in paths) or any(
-            word in text for word in one.words for text in data
+    for distribution in DISTRIBUTIONS:
+        if any(path in text for path in distribution.paths for text in paths) or any(
+            word in text for word in distribution.words for text in data
         ):
-            return one
+            return distribution
     return None
 
 
@@ -148,9 +148,8 @@ def _module_paths(lines: list[Statement]) -> Iterator[str]:
 
 
 def _of_configure_line(tree: ConfigTree) -> frozenset[str] | None:
-    """The modules that build/config.nice below the server root compiles in; None where there is no such
-    file.
-    """
+    """Return the modules that build/config.nice below the ServerRoot compiles in; None if there is no such
+    file."""
     try:
         with open(to_bytes(f"{tree.root}/build/config.nice"), "rb") as file:
             text = file.read().decode("latin-1")
@@ -160,12 +159,12 @@ def _of_configure_line(tree: ConfigTree) -> frozenset[str] | None:
 
 
 def configured(text: str) -> frozenset[str]:
-    """The modules that the configure line *text* compiles in."""
+    """Return the modules that the configure line *text* compiles in."""
     names = {
         row.source.removeprefix("mod_").removesuffix(".c").replace("_", "-"): row.identifier
         for row in catalogue("2.2").modules
     }
-    found: set[str] = set(DEFAULT)
+    modules: set[str] = set(DEFAULT)
     shared: set[str] = set()
     for line in text.splitlines():
         option = None if line.lstrip().startswith("#") else CONFIGURE_OPTION.search(line)
@@ -179,9 +178,9 @@ def configured(text: str) -> frozenset[str]:
                 if set(words) & set(_ALL)
                 else {names[word] for word in words if word in names}
             )
-            (shared if name == "mods-shared" else found).update(given)
+            (shared if name == "mods-shared" else modules).update(given)
         elif name in names and verb == "disable":
-            found.discard(names[name])
+            modules.discard(names[name])
         elif name in names and verb == "enable":
-            (shared if value == "shared" else found).add(names[name])
-    return frozenset(found - shared)
+            (shared if value == "shared" else modules).add(names[name])
+    return frozenset(modules - shared)

@@ -1,5 +1,7 @@
-"""Conditions that an upgrade cannot settle: -D names, modules that may be compiled in.  Each is an atom of a decision: what 2.2 decided is worked out
-for both of its values, and the new text must decide the same for both.
+"""Open conditions: -D names, and modules that may be compiled in.
+
+Each is an atom of a decision: the decision of 2.2 is computed for both values, and the new text must give the
+same decisions for both.
 """
 
 from __future__ import annotations
@@ -14,19 +16,19 @@ from whimbrel.syntax.words import getword
 from whimbrel.upgrade.source.config_tree import Statement
 
 TRANSPARENT: Final = frozenset({"<ifmodule", "<ifdefine", "<ifversion"})
-"""Sections of 2.2 that only decide whether their lines are read."""
+"""Sections of 2.2 that decide only whether their lines are read."""
 MAX_CONDITIONS: Final = 6
-"""Conditions of one chain of sections whose combinations are all worked out."""
+"""The maximum number of conditions of one chain; all their combinations are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One question of <IfDefine> or <IfModule>.
+    """The test of an <IfDefine> or <IfModule> section.
 
     Attributes:
-        container: the section's name, ``ifdefine`` or ``ifmodule``.
-        key: the name that is tested; of a module its identifier, because two names may mean one module.
-        text: the name as it is written.
+        container: the name of the section, ``ifdefine`` or ``ifmodule``.
+        key: the tested name; for a module its identifier, because a module has two names.
+        text: the name as written.
     """
 
     container: str
@@ -50,19 +52,19 @@ class Literal:
 
     @property
     def text(self) -> str:
-        """The literal for messages."""
+        """The literal as text for messages."""
         name = f"-D {self.condition.text}" if self.condition.container == "ifdefine" else self.condition.text
         return f"{'with' if self.positive else 'without'} {name}"
 
     def around(self, lines: tuple[AccessLine, ...]) -> AccessLine:
-        """The section that reads *lines* exactly where the literal holds."""
+        """Return the section that reads *lines* exactly if the literal holds."""
         return AccessLine(
             self.condition.container, ("" if self.positive else "!") + self.condition.text, None, lines
         )
 
 
 def literal_of(branch: Statement) -> Literal:
-    """The literal of an <IfDefine> or <IfModule> section."""
+    """Return the literal of an <IfDefine> or <IfModule> section."""
     name = getword(branch.args)[0].strip()
     written = getword(_raw_args(branch))[0].strip()
     return _literal(
@@ -71,7 +73,7 @@ def literal_of(branch: Statement) -> Literal:
 
 
 def literal_of_line(line: AccessLine) -> Literal:
-    """The literal of a section that `Literal.around` has made."""
+    """Return the literal of a section that `Literal.around` returned."""
     return _literal(line.name, line.args, line.args)
 
 
@@ -97,7 +99,7 @@ def _identifier(name: str) -> str:
 
 
 def branches_between(statement: Statement, outer: Statement | None) -> Iterator[Statement]:
-    """The branches around *statement* within *outer*, innermost first."""
+    """Yield the branches around *statement* within *outer*, innermost first."""
     current = statement.parent
     while current is not None and current is not outer:
         if current.name in TRANSPARENT:
@@ -106,18 +108,18 @@ def branches_between(statement: Statement, outer: Statement | None) -> Iterator[
 
 
 def literals(statement: Statement, outer: Statement | None) -> tuple[Literal, ...]:
-    """The open conditions under which *statement* is read within *outer*, outermost first."""
-    found = [
+    """Return the open conditions of *statement* within *outer*, outermost first."""
+    inner_first = [
         literal_of(branch)
         for branch in branches_between(statement, outer)
         if branch.taken[0] is None and branch.name != "<ifversion"
     ]
-    return tuple(reversed(found))
+    return tuple(reversed(inner_first))
 
 
-def is_contradictory(found: tuple[Literal, ...]) -> bool:
-    """Return True if no values satisfy all of *found*: what stands there is never read."""
-    return len({literal.condition for literal in found}) < len(set(found))
+def is_contradictory(conditions: tuple[Literal, ...]) -> bool:
+    """Return True if no values satisfy all of *conditions*: the statement is never read."""
+    return len({literal.condition for literal in conditions}) < len(set(conditions))
 
 
 def is_open(statement: Statement) -> bool:
@@ -134,7 +136,8 @@ def is_lost(statement: Statement, outer: Statement | None) -> bool:
 
 
 def is_unclear(statement: Statement, outer: Statement | None) -> bool:
-    """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be read."""
+    """Return True if a branch within *outer* is open for 2.2 and means something else to 2.4, or cannot be
+    read."""
     return any(
         branch.taken[0] is None and (branch.taken[1] is not None or branch.name == "<ifversion")
         for branch in branches_between(statement, outer)

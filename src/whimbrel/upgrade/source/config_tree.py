@@ -1,7 +1,9 @@
-"""An estate: a configuration with everything it reads, as statements that know where they stand in the source.
+"""Configuration tree: a configuration and the files it includes, as statements with their positions in the
+source.
 
-The statements form one tree as httpd sees it: what an Include reads hangs below the Include line, .htaccess files have trees of their own.  Nothing
-is left out: the branches of <IfModule>, <IfDefine> and <IfVersion> that are not taken are there too, marked.
+The statements form one tree as httpd reads it: the contents of an included file are children of the Include
+line; .htaccess files have separate trees. The tree also contains the branches of <IfModule>, <IfDefine> and
+<IfVersion> that are not taken, marked as such.
 """
 
 from __future__ import annotations
@@ -19,21 +21,25 @@ from whimbrel.upgrade.model import FileEdit, InputContext, UpgradeOptions
 
 
 class Role(Enum):
-    """How a file is used: it decides which contexts its lines have."""
+    """The use of a file: it determines the contexts of its lines."""
 
     MAIN = "the configuration file, or one that it includes"
     HTACCESS = ".htaccess"
-    FRAGMENT = "a file that was given alone: its context is unknown"
+    FRAGMENT = "a file that was passed alone: its context is unknown"
 
 
 @dataclass(slots=True, eq=False)
 class SourceFile:
-    """One file: *path* as httpd opens it (one character per byte), *folder* the directory that a .htaccess file speaks about ("" otherwise).
+    """One file.
 
-    *statements* are those outside of any section; of a file that is included twice they are there for each
-    inclusion.  *template*: it holds marks of a template, so that words may be anything.  *foreign*: it is no
-    configuration, and has no statements.  *ignored* are, once asked for, the lines that comments exempt from
-    rules.
+    Attributes:
+        path: the path as httpd opens it, one character per byte.
+        role: the use of the file.
+        directory: the directory that a .htaccess file applies to, "" for other files.
+        is_template: template marks stand in the file, so any argument may be replaced.
+        foreign: the file is no configuration and has no statements.
+        suppressions: the lines that comments exempt from rules, computed on first use.
+        statements: the statements outside of sections, once for each inclusion of the file.
     """
 
     path: str
@@ -48,7 +54,7 @@ class SourceFile:
 
     @property
     def newline(self) -> bytes:
-        """The line end that the file uses."""
+        """The line end of the file."""
         if not self._newline:
             self._newline = b"\r\n" if b"\r\n" in self.document.bytes[:4096] else b"\n"
         return self._newline
@@ -56,12 +62,16 @@ class SourceFile:
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """One directive or section where it stands.
+    """One directive or section at its position.
 
-    *name* is in lower case, that of a section begins with ``<``; *args* has ``${NAME}`` expanded as 2.2 would and, of a section, no closing ``>``.
-    *children* are what a section holds, or what an Include reads.  *in_22* and *in_24* say whether that version executes it: False inside a
-    branch that is not taken, None where that can't be told (a -D that the command line may give, a fragment).  *taken* is the same of a branch's
-    own condition alone.  *included* are the files that an Include names, those that couldn't be read too.
+    Attributes:
+        name: the name in lower case, of a section with a leading ``<``.
+        args: the arguments with ``${NAME}`` expanded as 2.2 does; of a section without the closing ``>``.
+        children: the contents of a section, or of the files of an Include.
+        in_22, in_24: True if that version executes the statement, False in a branch that is not taken, None
+            if that is open (a -D of the command line, a fragment).
+        taken: the same for the condition of the branch itself.
+        included: the paths that an Include names, unreadable ones too.
     """
 
     file: SourceFile
@@ -85,15 +95,16 @@ class Statement:
         return isinstance(self.node, Section)
 
     def words(self) -> list[str]:
-        """The arguments as httpd's words."""
-        found, at = [], 0
+        """Return the arguments as words, split as httpd does."""
+        words, at = [], 0
         while at < len(self.args):
             word, at = getword(self.args, at)
-            found.append(word)
-        return found
+            words.append(word)
+        return words
 
     def enclosing(self, *names: str) -> Iterator[Statement]:
-        """The sections around it, innermost first, Include lines left out; only those called *names* where any are given."""
+        """Yield the enclosing sections, innermost first, without Include lines; with *names*, only sections
+        called so."""
         outer = self.parent
         while outer is not None:
             if outer.is_section and (not names or outer.name in names):
@@ -102,30 +113,30 @@ class Statement:
 
     # edits ---------------------------------------------------------------------------------------
     def rename(self, name: str) -> FileEdit:
-        """Put *name* in the place of the directive's name; everything else stays."""
+        """Replace the name of the directive."""
         start, end = spans.name_range(self.file.document, self.node)
         return FileEdit(self.file.path, Edit(start, end, name.encode("latin-1")))
 
     def replace_args(self, text: str) -> FileEdit:
-        """Put *text* in the place of all arguments."""
+        """Replace all arguments."""
         start, end = spans.args_range(self.file.document, self.node)
         blank = " " if start == end else ""
         return FileEdit(self.file.path, Edit(start, end, (blank + text).encode("latin-1")))
 
     def remove(self) -> FileEdit:
-        """Take the whole line, or the section with all it holds, out."""
+        """Remove the line, or the section with its contents."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.end, b""))
 
     def replace(self, lines: Iterable[str]) -> FileEdit:
-        """Put *lines* (without line ends) in its place, indented as it is."""
+        """Replace the statement with *lines* (without line ends), with the same indentation."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.end, self._block(lines)))
 
     def insert_before(self, lines: Iterable[str]) -> FileEdit:
-        """Insert *lines* above it, indented as it is."""
+        """Insert *lines* above the statement, with the same indentation."""
         return FileEdit(self.file.path, Edit(self.node.start, self.node.start, self._block(lines)))
 
     def insert_after(self, lines: Iterable[str]) -> FileEdit:
-        """Insert *lines* below it, indented as it is."""
+        """Insert *lines* below the statement, with the same indentation."""
         missing = (
             b"" if self.file.document.bytes[self.node.end - 1 : self.node.end] == b"\n" else self.file.newline
         )
@@ -137,14 +148,14 @@ class Statement:
 
     @property
     def indent(self) -> bytes:
-        """The white space in front of it."""
+        """The white space before the statement."""
         line = self.file.document.bytes[self.node.start : self.node.end]
         return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
 @dataclass(slots=True, eq=False)
 class ReadError:
-    """Something that could not be read: told by a finding of its own, never passed over."""
+    """A file or line that could not be read; a finding reports it."""
 
     place: SourceLocation
     reason: str
@@ -152,8 +163,9 @@ class ReadError:
 
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """The modules that the 2.2 binary has compiled in, and how that is known; *assumed*: nothing in the input
-    shows it.
+    """The modules compiled into the 2.2 binary, and the origin of that knowledge.
+
+    *assumed*: nothing in the input shows it.
     """
 
     modules: frozenset[str] = frozenset()
@@ -162,7 +174,7 @@ class BuiltIn:
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """The origin as one line of text."""
         return (
             f"{self.origin} (assumed; --built-in FILE names the output of `httpd -l`)"
             if self.assumed
@@ -172,29 +184,40 @@ class BuiltIn:
 
 Reparse = Callable[[Mapping[str, bytes], "ConfigTree"], "ConfigTree"]
 ReportProgress = Callable[[str, int, int], None]
-"""Told what is being worked out, how much of it is done and how much there is."""
+"""Called with the current step, the work done and the total work."""
 
 
 def no_progress(_what: str, _done: int, _all: int) -> None:
-    """Nobody looks."""
+    """Ignore the progress."""
 
 
 def _no_source(_files: Mapping[str, bytes], _known: ConfigTree) -> ConfigTree:
-    raise TypeError("this estate was not read from anything")
+    raise TypeError("this configuration tree was not read from files")
 
 
 class ConfigTree:
-    """One configuration: its files, its statements by name, the modules it loads, and what could not be read.
+    """One configuration: its files, its statements by name, its modules, and its read errors.
 
-    *files* is keyed by path; a file that is reached by two paths stands under the first.  *statements* are
-    those of the configuration, those of .htaccess files and fragments are in their `SourceFile`.  *context*
-    is what the input is: a whole server (maybe with further fragments), a fragment whose surroundings are
-    unknown, or .htaccess files alone.  *built_in* are the modules in the 2.2 binary.  *root* is the
-    ServerRoot.  *modules* are the identifiers that the 2.2 configuration loads or has built in, in load
-    order; *new_modules* those of the same text under 2.4.  *broken* are the pieces of files that are no
-    directive and no section; each of them is in *unread* too.  *is_partial*: files that an Include names were
-    not read.  *step* is told how far long work has come.  *memo* holds what several rules need and one has
-    worked out, by name; its entry ``told`` outlives edits: the estate that is read after them has it too.
+    Attributes:
+        options: the options of the upgrade.
+        root: the ServerRoot.
+        context: a whole server (with any further fragments), a fragment with unknown surroundings, or
+            .htaccess files alone.
+        built_in: the modules in the 2.2 binary.
+        files: the files by path; a file with two paths has the first one.
+        statements: the statements of the configuration; .htaccess files and fragments have theirs in their
+            `SourceFile`.
+        modules: the identifiers that 2.2 loads or has built in, in load order.
+        modules_24: the same under 2.4.
+        defines: the names that are defined.
+        read_errors: the parts that could not be read.
+        include_patterns: the arguments of Include lines.
+        is_partial: files that an Include names were not read.
+        malformed: the parts of files that are neither directive nor section; each has a read error too.
+        cache: results that several rules share, by name; the entry ``persistent`` is handed to the tree that
+            is read after edits.
+        reparse: reads the tree again with the bytes of edited files.
+        report_progress: called during long work.
     """
 
     def __init__(self, options: UpgradeOptions, root: str = "") -> None:
@@ -216,14 +239,15 @@ class ConfigTree:
         self._by_name: dict[str, list[Statement]] = {}
 
     def add(self, statement: Statement) -> None:
-        """Take a statement (not its children) into the index."""
+        """Add a statement (not its children) to the index."""
         self._by_name.setdefault(statement.name, []).append(statement)
 
     def named(self, *names: str, include_inactive: bool = False) -> Iterator[Statement]:
-        """All statements called *names* (lower case, sections with ``<``), in reading order for each name.
+        """Yield the statements called *names* (lower case, sections with ``<``), in reading order for each
+        name.
 
-        *dead* ones only come on request: those that 2.2 never executes (branches for 2.4 alone are right as they are), and those that 2.4
-        never will (branches that somebody keeps for 2.2 stay what they are).
+        Inactive statements need *include_inactive*: those that 2.2 never executes (branches for 2.4 need no
+        upgrade), and those that 2.4 never executes (branches for 2.2 stay unchanged).
         """
         for name in names:
             for statement in self._by_name.get(name, ()):
@@ -231,7 +255,8 @@ class ConfigTree:
                     yield statement
 
     def all_statements(self) -> Iterator[Statement]:
-        """Every statement in reading order, dead ones too: the configuration, then the other files."""
+        """Yield every statement in reading order, inactive ones too: the configuration, then the
+        other files."""
         others = [file for file in self.files.values() if file.role is not Role.MAIN]
         pending = [s for file in reversed(others) for s in reversed(file.statements) if s.parent is None]
         pending += reversed(self.statements)
@@ -241,5 +266,5 @@ class ConfigTree:
             pending += reversed(statement.children)
 
     def has(self, *names: str) -> bool:
-        """Whether any live statement has one of these names."""
+        """Return True if an active statement has one of these names."""
         return next(self.named(*names), None) is not None

@@ -1,5 +1,6 @@
-"""Texts that are no configuration of httpd: programs, prose, lists.  An upgrade reports them and edits
-nothing in them.
+"""Detection of files that are no httpd configuration: programs, prose, lists.
+
+An upgrade reports them and does not edit them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from whimbrel.catalogue import catalogue
 from whimbrel.syntax.tree import Directive, Document, Node, Section
 
 CAMEL_CASE: Final = re.compile(r"[A-Z]+[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|php_\w+|(?:If|Perl|Lua)\w*")
-"""How modules of other origin name their directives."""
+"""The form of directive names of third-party modules."""
 WORD: Final = re.compile(r"[A-Za-z]\w*")
 MIN_SHARE: Final = 0.2
 MIN_NAMES: Final = 5
 
 
 def is_foreign(document: Document) -> bool:
-    """Return True if the names in *document* are hardly ever those of directives."""
+    """Return True if hardly any name in *document* is that of a directive."""
     names = [name.removeprefix("\xef\xbb\xbf") for name in _names(document.children)]
     known = sum(map(_is_plausible, names))
     if len(names) >= MIN_NAMES:
@@ -40,5 +41,7 @@ def _names(nodes: Iterable[Node]) -> Iterator[str]:
 @cache
 def _is_plausible(name: str) -> bool:
     low = name.lower()
-    known = any(catalogue(version).find(one) for version in ("2.2", "2.4") for one in (low, f"<{low}"))
+    known = any(
+        catalogue(version).find(spelling) for version in ("2.2", "2.4") for spelling in (low, f"<{low}")
+    )
     return known or CAMEL_CASE.fullmatch(name) is not None

@@ -1,7 +1,9 @@
-"""The .htaccess files that 2.2 reads: below every document root, Alias target and <Directory> that is on this machine, where AllowOverride lets them.
+"""The .htaccess files that 2.2 reads: below each document root, Alias target and <Directory> that exists,
+where AllowOverride admits them.
 
-2.2 admits everything where no AllowOverride speaks.  Which AllowOverride speaks is worked out as requests do it: the <Directory> sections of
-the server and of its virtual hosts by the number of their components, those of expressions last.
+Without AllowOverride 2.2 admits every directive. The AllowOverride in force is determined as for a request:
+the <Directory> sections of the server and of its virtual hosts, by the number of their path components, those
+with expressions last.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, ReadError, Role, Sta
 from whimbrel.upgrade.source.overrides import admits, merge_overrides
 
 MAX_DIRECTORIES: Final = 200_000
-"""How many folders are looked at below one root."""
+"""The maximum number of directories that are searched below one root."""
 _TARGETS: Final = {"documentroot": 0, "alias": 1, "scriptalias": 1}
 _WILD: Final = frozenset("*?[")
 
@@ -30,8 +32,12 @@ _WILD: Final = frozenset("*?[")
 class OverrideArea:
     """One <Directory> with an AllowOverride.
 
-    *components* are those of its path, maybe with wildcards; *regex* is set for expressions, None *components* too.  *admits*: .htaccess files are
-    read, with lines of the *classes*.  *host* is the virtual host it stands in.
+    Attributes:
+        components: the path components, which may contain wildcards; None for an expression.
+        regex: the expression.
+        is_htaccess_read: .htaccess files are read.
+        classes: the directive classes that they may contain.
+        host: the virtual host that holds the section.
     """
 
     components: tuple[str, ...] | None
@@ -41,14 +47,14 @@ class OverrideArea:
     classes: frozenset[str] | None = None
 
     def covers(self, directory: tuple[str, ...]) -> bool:
-        """Whether the section covers *folder*."""
+        """Return True if the section applies to *directory*."""
         if self.regex is not None:
             return self.regex.search("/" + "/".join(directory)) is not None
         components = self.components or ()
         return len(components) <= len(directory) and all(map(_component_matches, components, directory))
 
     def may_cover_below(self, directory: tuple[str, ...]) -> bool:
-        """Whether it may cover *folder* or something in it."""
+        """Return True if the section may apply to *directory* or to a directory below it."""
         return self.regex is not None or all(map(_component_matches, self.components or (), directory))
 
 
@@ -57,12 +63,14 @@ def _component_matches(pattern: str, name: str) -> bool:
 
 
 class OverrideTable:
-    """The AllowOverride lines of an estate: sections of plain paths by path, the others in a list."""
+    """The AllowOverride lines of a configuration tree: sections without wildcards by path, the others in a
+    list."""
 
     def __init__(self, tree: ConfigTree) -> None:
         self._by_path: dict[tuple[str, ...], list[OverrideArea]] = {}
         self._patterns: list[OverrideArea] = []
-        self._read_prefixes: set[tuple[str, ...]] = set()  # every prefix of a plain path that admits
+        # every prefix of a path without wildcards whose .htaccess files are read
+        self._read_prefixes: set[tuple[str, ...]] = set()
         lines = (
             line for line in _executed_by_22(tree, "allowoverride") if not (is_open(line) and _is_none(line))
         )
@@ -77,18 +85,20 @@ class OverrideTable:
                 )
 
     def is_htaccess_read(self, directory: str) -> bool:
-        """Whether any server reads .htaccess files in *folder*."""
+        """Return True if a server reads .htaccess files in *directory*."""
         return any(area is None or area.is_htaccess_read for area in self._effective_areas(directory))
 
     def accepts(self, directory: str, kind: str) -> bool:
-        """Whether every server that reads .htaccess files in *folder* takes lines of the class *kind* there (``fileinfo``)."""
+        """Return True if every server that reads .htaccess files in *directory* admits lines of the class
+        *kind* (``fileinfo``) there."""
         return all(
             area is None or not area.is_htaccess_read or admits(area.classes, kind)
             for area in self._effective_areas(directory)
         )
 
     def _effective_areas(self, directory: str) -> list[OverrideArea | None]:
-        """For each server the section whose AllowOverride counts in *folder*, None where there is none."""
+        """Return for each server the section whose AllowOverride is in force in *directory*, None if there is
+        none."""
         parts = _parts(directory)
         fitting = [area for count in range(len(parts) + 1) for area in self._by_path.get(parts[:count], ())]
         fitting += [area for area in self._patterns if area.covers(parts)]
@@ -100,7 +110,7 @@ class OverrideTable:
         return applicable[-1] if applicable else None
 
     def may_be_read_below(self, directory: str) -> bool:
-        """Whether they may be read anywhere below *folder*."""
+        """Return True if .htaccess files may be read in a directory below *directory*."""
         parts = _parts(directory)
         return (
             parts in self._read_prefixes
@@ -110,7 +120,7 @@ class OverrideTable:
 
 
 def _executed_by_22(tree: ConfigTree, name: str) -> Iterator[Statement]:
-    """What 2.2 executes, whether or not 2.4 will."""
+    """Yield the statements that 2.2 executes, whether 2.4 does or not."""
     return (line for line in tree.named(name, include_inactive=True) if line.in_22 is not False)
 
 
@@ -138,7 +148,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
-    """Whether a line of the class *kind* may stand beside *line*, as far as AllowOverride goes."""
+    """Return True if AllowOverride admits a line of the class *kind* beside *line*."""
     if line.file.role is not Role.HTACCESS:
         return True
     table = tree.cache.get("overrides")
@@ -150,8 +160,10 @@ def accepts_directive(tree: ConfigTree, line: Statement, kind: str) -> bool:
 def htaccess_files(
     tree: ConfigTree, progress: Callable[[str], None], to_local: Callable[[str], str] = str
 ) -> Iterator[tuple[str, str]]:
-    """Path and folder of every file that some server reads; *here* says where a path of the configuration is on this machine,
-    "" for nowhere."""
+    """Yield the path and directory of every file that a server reads.
+
+    *to_local* maps a path of the configuration to this machine, "" if it is not there.
+    """
     overrides, names = OverrideTable(tree), _names(tree)
     seen: set[tuple[int, int]] = set()
     for path, line in _roots(tree).items():
@@ -166,7 +178,7 @@ def htaccess_files(
 
 
 def _names(tree: ConfigTree) -> list[str]:
-    """AccessFileName of all servers."""
+    """Return the values of AccessFileName of all servers."""
     given = [
         name
         for line in _executed_by_22(tree, "accessfilename")
@@ -177,7 +189,8 @@ def _names(tree: ConfigTree) -> list[str]:
 
 
 def _roots(tree: ConfigTree) -> dict[str, Statement]:
-    """The folders that URLs lead to, with the line that names each; those within another come with it."""
+    """Return the directories that URLs are mapped to, with the line that names each; nested ones are part of
+    the outer one."""
     roots: dict[str, Statement] = {}
     for name, at in _TARGETS.items():
         for line in _executed_by_22(tree, name):
@@ -194,7 +207,7 @@ def _roots(tree: ConfigTree) -> dict[str, Statement]:
 def _walk(
     root: str, seen: set[tuple[int, int]], tree: ConfigTree, line: Statement, progress: Callable[[str], None]
 ) -> Iterator[str]:
-    """*root* and the folders below it, each once, symbolic links to folders followed."""
+    """Yield *root* and the directories below it once each, following symbolic links to directories."""
     pending, count = [root], 0
     while pending:
         directory = pending.pop()
@@ -209,9 +222,7 @@ def _walk(
             )
         except OSError as problem:
             tree.read_errors.append(
-                ReadError(
-                    line.place, f"{directory} can't be looked through: {os.strerror(problem.errno or 0)}"
-                )
+                ReadError(line.place, f"{directory} cannot be searched: {os.strerror(problem.errno or 0)}")
             )
             continue
         count += 1
@@ -219,7 +230,7 @@ def _walk(
             tree.read_errors.append(
                 ReadError(
                     line.place,
-                    f"more than {MAX_DIRECTORIES} folders below {root}: not all were looked through",
+                    f"more than {MAX_DIRECTORIES} directories below {root}: not all were searched",
                 )
             )
             return

@@ -1,4 +1,4 @@
-"""Which line of the original a line of an edited file comes from."""
+"""Map from the lines of an edited file to the lines of the original."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from whimbrel.syntax.edits import Edit
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """Lines from *new* on (counted from 1) were lines *old* on; *kept*: they are the same lines, else they take the place of *old* to *last*."""
+    """A range of new lines, counted from 1, and the old lines that it corresponds to.
+
+    The lines are unchanged, or they replace the old ones.
+    """
 
     new_start: int
     old_start: int
@@ -20,20 +23,20 @@ class LineSpan:
 
 
 class LineEdits:
-    """The lines of one set of edits: what became of the lines of *data*."""
+    """The line ranges of one set of edits to *data*."""
 
     def __init__(self, data: bytes, edits: Iterable[Edit]) -> None:
         self.spans = list(_spans(data, sorted(edits, key=lambda edit: (edit.start, edit.end))))
         self._starts = [span.new_start for span in self.spans]
 
     def source_line(self, line: int) -> int:
-        """The line that *line* was, or whose place it takes."""
+        """Return the old line that *line* corresponds to."""
         span = self._span(line)
         old = span.old_start + line - span.new_start
         return old if span.is_unchanged else max(span.old_start, min(old, span.old_end))
 
     def unchanged_from(self, line: int) -> int:
-        """The line that *line* was, 0 for one that edits made."""
+        """Return the old line that *line* equals, 0 for an inserted line."""
         span = self._span(line)
         return span.old_start + line - span.new_start if span.is_unchanged else 0
 
@@ -56,19 +59,19 @@ def _spans(data: bytes, edits: list[Edit]) -> Iterator[LineSpan]:
 
 
 class LineMap:
-    """All steps of one file, the first one first."""
+    """All sets of edits of one file, in the order of their application."""
 
     def __init__(self) -> None:
         self.steps: list[LineEdits] = []
 
     def original_line(self, line: int) -> int:
-        """The line of the original that *line* was, or whose place it takes."""
+        """Return the original line that *line* corresponds to."""
         for step in reversed(self.steps):
             line = step.source_line(line)
         return line
 
     def unchanged_from(self, line: int) -> int:
-        """The line of the original that *line* is, maybe with changes inside the line, or 0."""
+        """Return the original line that *line* is, possibly with changes inside the line, or 0."""
         for step in reversed(self.steps):
             line = step.unchanged_from(line)
             if not line:

@@ -1,4 +1,5 @@
-"""What AllowOverride admits in .htaccess files, as far as access control goes.  Manual: mod/core.html#allowoverride."""
+"""Merging of AllowOverride lines, as far as it affects access control.
+Manual: mod/core.html#allowoverride."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ ALL: Final = frozenset({"authconfig", "limit", "fileinfo", "indexes", "options"}
 
 
 def merge_overrides(base: Override, lines: Iterable[Statement]) -> Override:
-    """*base* with the AllowOverride lines of a section; a line under an open condition can only add to it."""
+    """Return *base* merged with the AllowOverride lines of a section; a line under an open condition can only
+    add classes."""
     for line in lines:
         if line.name == "allowoverride":
             classes = _classes(line.words())
@@ -26,7 +28,7 @@ def merge_overrides(base: Override, lines: Iterable[Statement]) -> Override:
 
 
 def _branches(line: Statement) -> Iterator[Statement]:
-    """The branches around *line* within its section."""
+    """Yield the branches around *line* within its section."""
     return takewhile(lambda section: section.name in TRANSPARENT, line.enclosing())
 
 
@@ -44,5 +46,5 @@ def _classes(words: list[str]) -> frozenset[str]:
 
 
 def admits(override: Override, kind: str) -> bool:
-    """Whether 2.2 takes directives of the class *kind*; without any AllowOverride it takes all."""
+    """Return True if 2.2 admits directives of the class *kind*; without any AllowOverride it admits all."""
     return override is None or kind in override

@@ -1,4 +1,5 @@
-"""Queries of a configuration tree: the server and scope of a statement, lines by version, and the version that the text is written for."""
+"""Queries of a configuration tree: the server and scope of a statement, lines by version, and the version of
+the text."""
 
 from __future__ import annotations
 
@@ -22,26 +23,27 @@ THIRD_PARTY_22: Final = frozenset(
         "remoteip_module",
     }
 )
-"""Modules of 2.4 that were there for 2.2 too, from elsewhere: they show no version."""
+"""Modules of 2.4 that third parties provided for 2.2: they do not identify a version."""
 
 
 def is_branch(statement: Statement) -> bool:
-    """Whether it is a section that decides what is read, not where it holds."""
+    """Return True if the section decides whether its lines are read, and not where they apply."""
     return statement.name in BRANCH_SECTIONS
 
 
 def server_of(line: Statement) -> Statement | None:
-    """The <VirtualHost> around *line*, None in the main server."""
+    """Return the <VirtualHost> around *line*, None for the main server."""
     return next(line.enclosing("<virtualhost"), None)
 
 
 def scope_of(line: Statement) -> Statement | None:
-    """The section that *line* configures: the innermost one that is no branch; None at the top of a file's tree."""
+    """Return the section that *line* configures: the innermost one that is no branch; None at the top level
+    of a file."""
     return next((section for section in line.enclosing() if section.name not in BRANCH_SECTIONS), None)
 
 
 def has_same_scope(line: Statement, other: Statement) -> bool:
-    """Whether both configure the same server, section or .htaccess folder."""
+    """Return True if both configure the same server, section or directory of a .htaccess file."""
     scope = scope_of(line)
     return scope is scope_of(other) and (
         scope is not None or (line.file.role, line.file.directory) == (other.file.role, other.file.directory)
@@ -49,7 +51,7 @@ def has_same_scope(line: Statement, other: Statement) -> bool:
 
 
 def branches_of(line: Statement) -> list[Statement]:
-    """The branches around *line* within its scope."""
+    """Return the branches around *line* within its scope."""
     branches = []
     for section in line.enclosing():
         if section.name not in BRANCH_SECTIONS:
@@ -59,18 +61,21 @@ def branches_of(line: Statement) -> list[Statement]:
 
 
 def is_in_main_server(line: Statement) -> bool:
-    """Whether *line* stands at the level of the server, outside of virtual hosts and of sections that hold for some requests."""
+    """Return True if *line* configures the main server: it stands in no virtual host and in no section for
+    some requests."""
     return line.file.role is Role.MAIN and all(map(is_branch, line.enclosing()))
 
 
 def has_server_context(line: Statement) -> bool:
-    """Whether *line* stands in a server or virtual host, in no section for folders, and in no .htaccess file."""
+    """Return True if *line* stands in the server or a virtual host, in no section for directories, and in no
+    .htaccess file."""
     scope = scope_of(line)
     return line.file.role is Role.MAIN and (scope is None or scope.name == "<virtualhost")
 
 
 def top_level(tree: ConfigTree) -> Iterator[Statement]:
-    """The statements of the configuration's files that stand in no section, Includes followed, in reading order."""
+    """Yield the statements of the configuration outside of sections, with the contents of Includes, in
+    reading order."""
     return _flatten(tree.statements)
 
 
@@ -82,7 +87,7 @@ def _flatten(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def main_statements(tree: ConfigTree) -> list[Statement]:
-    """The outermost statements of the main file alone."""
+    """Return the top-level statements of the main file itself."""
     main_files = [
         file
         for file in tree.files.values()
@@ -92,12 +97,12 @@ def main_statements(tree: ConfigTree) -> list[Statement]:
 
 
 def lines_for_24(tree: ConfigTree, *names: str) -> Iterator[Statement]:
-    """All lines called *names* that 2.4 may read, those of its own branches too."""
+    """Yield all lines called *names* that 2.4 may read, those of its own branches too."""
     return (line for line in tree.named(*names, include_inactive=True) if line.in_24 is not False)
 
 
 def reading_order(tree: ConfigTree) -> dict[int, int]:
-    """The place of each statement in the order of reading, by its id."""
+    """Return the position of each statement in reading order, by its id."""
     order = tree.cache.get("positions")
     if not isinstance(order, dict):
         order = tree.cache["positions"] = {id(line): at for at, line in enumerate(tree.all_statements())}
@@ -105,7 +110,8 @@ def reading_order(tree: ConfigTree) -> dict[int, int]:
 
 
 def is_24_config(tree: ConfigTree) -> bool:
-    """Whether the configuration loads modules that only 2.4 has: what it doesn't say means 2.4's defaults already."""
+    """Return True if the configuration loads modules that only 2.4 has: its missing directives have the
+    defaults of 2.4 already."""
     cached = tree.cache.get("is new")
     if cached is None:
         cached = tree.cache["is new"] = any(
@@ -124,5 +130,5 @@ def _loads_24_module(line: Statement) -> bool:
 
 
 def is_module_missing(tree: ConfigTree, module: str) -> bool:
-    """Whether the configuration loads modules, but *module* (an identifier) not under 2.4."""
+    """Return True if the configuration loads modules, but 2.4 does not load *module* (an identifier)."""
     return module not in tree.modules_24 and tree.has("loadmodule")

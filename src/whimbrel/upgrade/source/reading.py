@@ -1,6 +1,7 @@
-"""Reading an estate: a configuration as httpd 2.2 reads it, a folder of files, or single files, and never an error on bad text.
+"""Reading a configuration tree: a configuration as httpd 2.2 reads it, a directory of files, or single files.
 
-What can't be read becomes an `Unread` of the estate, with its place, so that nobody takes silence for a clean bill of health.
+Malformed text raises no exception: each part that cannot be read becomes a `ReadError` of the tree, and a
+finding reports it.
 """
 
 from __future__ import annotations
@@ -29,23 +30,25 @@ from whimbrel.upgrade.source.foreign_text import is_foreign
 from whimbrel.upgrade.source.templates import TEMPLATE, TEMPLATE_LINE, marked_lines
 
 DEBIAN_ROOT: Final = "/etc/apache2"
-"""The ServerRoot of Debian's apache2, whose main file names none."""
+"""The ServerRoot of Debian's apache2, whose main file does not set it."""
 FOREIGN: Final = ("<perl", "<lua", "<luahook")
-"""Sections in another language."""
+"""Sections whose contents are in another language."""
 BOM: Final = b"\xef\xbb\xbf"
 
 Progress = Callable[[str], None]
-"""Told the path of each file and folder that is about to be looked at."""
+"""Called with the path of each file and directory before it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is to be read: a configuration by httpd's own options, or files without one.
+    """The input: a configuration with httpd's options, or files without one.
 
-    *options* is None for files alone.  *fragments* are files whose surroundings are unknown, read after the
-    configuration.  *moved*: where the text names another ServerRoot than *options*, that of *options* is a
-    copy of it, and files outside of it are left alone.  *built_in* are the source files of the modules in the
-    2.2 binary where somebody has listed them.
+    Attributes:
+        options: the options of the configuration, None for files alone.
+        fragments: files with unknown surroundings, read after the configuration.
+        moved: the text names another ServerRoot than *options*; that of *options* is a copy, and files
+            outside of it are not read.
+        built_in: the source files of the modules in the 2.2 binary, if they are listed.
     """
 
     options: LoadOptions | None = None
@@ -55,9 +58,7 @@ class Sources:
 
     @property
     def context(self) -> InputContext:
-        """What the input is; a file outside of a whole server is a fragment unless its name says
-        .htaccess.
-        """
+        """Return the context of the input; a file alone is a fragment unless its name contains .htaccess."""
         if self.options is not None:
             return InputContext.SERVER
         return (
@@ -69,13 +70,16 @@ class Sources:
 
 @dataclass(slots=True)
 class Overlay:
-    """Files as they would be after edits: contents by real path, looked at before the disk; *parsed* are trees of files that stay as they are."""
+    """Files as they would be after edits: contents by real path, read before the disk.
+
+    *parsed* caches the trees of files without edits.
+    """
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parsed: Mapping[str, Document] = field(default_factory=dict)
 
     def read(self, path: str) -> Document:
-        """The tree of a regular file; raises OSError."""
+        """Return the tree of a regular file; raises OSError."""
         key = real_path(path)
         data, tree = self.contents.get(key), self.parsed.get(key)
         if tree is not None and (data is None or data == tree.bytes):
@@ -89,7 +93,7 @@ def is_windows_path(path: str) -> bool:
 
 
 def real_path(path: str) -> str:
-    """The path behind all symbolic links."""
+    """Return the path with all symbolic links resolved."""
     return to_text(os.path.realpath(to_bytes(path)))
 
 
@@ -101,10 +105,10 @@ def read_config_tree(
     progress: Progress | None = None,
     built_in: BuiltIn | None = None,
 ) -> ConfigTree:
-    """Read everything that *sources* name, .htaccess files below the document roots included.  Never raises
-    on what it finds.
+    """Read the files of *sources*, with .htaccess files below the document roots; the contents raise no
+    exception.
 
-    *built_in* is what an earlier reading of the same sources found out about the 2.2 binary.
+    *built_in* is the result of an earlier reading of the same sources.
     """
     from whimbrel.upgrade.source.htaccess import htaccess_files  # it needs the statements
 
@@ -141,19 +145,20 @@ def read_config_tree(
 
 
 def _with_built_in_modules(reading: ConfigTreeReader, sources: Sources) -> ConfigTreeReader:
-    """The reading that knows the modules in the 2.2 binary, which decide about branches: the configuration is
-    read again where there are any.
+    """Return a reading that knows the modules in the 2.2 binary.
+
+    They decide about branches, so the configuration is read again if there are any.
     """
-    found = built_in_modules(reading.tree, sources.built_in)
-    if not found.modules:
-        reading.tree.built_in = found
+    built_in = built_in_modules(reading.tree, sources.built_in)
+    if not built_in.modules:
+        reading.tree.built_in = built_in
         return reading
     parsed = {
         **reading.overlay.parsed,
         **{real_path(path): file.document for path, file in reading.tree.files.items()},
     }
     reading = ConfigTreeReader(
-        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, found
+        sources, reading.tree.options, Overlay(reading.overlay.contents, parsed), reading.progress, built_in
     )
     reading.configuration()
     return reading
@@ -165,7 +170,7 @@ UNKNOWN: Final = (
 
 
 def described(tree: ConfigTree) -> tuple[str, ...]:
-    """What the input was taken for, in lines of text."""
+    """Return the lines of text that describe the input."""
     first, count = next(iter(tree.files), ""), len(tree.files)
     more = f" and {count - 1} more file{'s' * (count > 2)}" if count > 1 else ""
     if tree.context is not InputContext.SERVER:
@@ -176,9 +181,8 @@ def described(tree: ConfigTree) -> tuple[str, ...]:
         f"modules in the 2.2 binary: {tree.built_in.text}",
     ]
     if lone:
-        lines.append(
-            f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{f' and {len(lone) - 1} more' if len(lone) > 1 else ''}; no Include reads it"
-        )
+        others = f" and {len(lone) - 1} more" if len(lone) > 1 else ""
+        lines.append(f"input: {InputContext.FRAGMENT.value}: {lone[0].path}{others}; no Include reads it")
     return tuple(lines)
 
 
@@ -191,10 +195,10 @@ def _no_progress(_path: str) -> None:
 
 
 class ConfigTreeReader:
-    """One estate on its way in.
+    """The reader of one configuration tree.
 
-    *stack* are the real paths of the files that are being read now.  Of a file that is included twice there is one `SourceFile`, and one statement
-    for each inclusion.
+    *stack* holds the real paths of the files that are being read. A file that is included twice has one
+    `SourceFile`, and one statement for each inclusion.
     """
 
     def __init__(
@@ -229,7 +233,7 @@ class ConfigTreeReader:
 
     # whole files ---------------------------------------------------------------------------------
     def configuration(self) -> None:
-        """The -C lines, the configuration file, the -c lines."""
+        """Read the -C lines, the configuration file and the -c lines."""
         if self.options is None:
             return
         self._command_line(self.options.before)
@@ -245,7 +249,10 @@ class ConfigTreeReader:
             self.tree.statements += self._block(file.document.children, file, None, None, (True, True))
 
     def read_standalone(self, path: str, role: Role, directory: str = "") -> None:
-        """A file that no Include names.  What surrounds a fragment is unknown, and so is whether it is read at all."""
+        """Read a file that no Include names.
+
+        The surroundings of a fragment are unknown, and so is whether it is read.
+        """
         if real_path(path) in self._files:
             return
         live: tuple[Maybe, Maybe] = (
@@ -254,7 +261,7 @@ class ConfigTreeReader:
         self._read_file(path, role, None, None, live, directory)
 
     def finish(self) -> None:
-        """What is known only at the end: the modules."""
+        """Complete the data that need all statements: the modules."""
         self.tree.modules = list(self.branches.modules_22.loaded)
         self.tree.modules_24 = [
             name for name, certain in self.branches.modules_24.loaded.items() if certain is not None
@@ -269,7 +276,8 @@ class ConfigTreeReader:
         live: tuple[Maybe, Maybe],
         directory: str = "",
     ) -> list[Statement]:
-        """The statements of one file, for one inclusion; what can't be read is noted at *via*, the Include line."""
+        """Return the statements of one file for one inclusion; read errors are recorded at *via*, the Include
+        line."""
         key = real_path(path)
         if key in self.stack or len(self.stack) >= MAX_DEPTH:
             what = (
@@ -283,7 +291,7 @@ class ConfigTreeReader:
             file = self._files.get(key) or self._open(key, path, role, directory)
         except OSError as problem:
             self._record_error(
-                via or SourceLocation(path, 0), f"{path} can't be read: {error_text(problem)}", includes=True
+                via or SourceLocation(path, 0), f"{path} cannot be read: {error_text(problem)}", includes=True
             )
             return []
         if file.foreign:
@@ -302,11 +310,11 @@ class ConfigTreeReader:
         return file
 
     def _check_bytes(self, file: SourceFile, data: bytes) -> None:
-        """Note what is wrong with a file as a whole."""
+        """Record the read errors of the file as a whole."""
         if data.startswith(BOM):
             self._record_error(
                 SourceLocation(file.path, 1),
-                "the file begins with a byte order mark, which httpd takes as part of the first name",
+                "the file begins with a byte order mark, which httpd reads as part of the first name",
             )
         at = data.find(b"\0")
         if at >= 0:
@@ -314,7 +322,7 @@ class ConfigTreeReader:
             many = data.count(b"\0")
             self._record_error(
                 SourceLocation(file.path, number),
-                f"a NUL byte ({many} in this file): httpd doesn't see what follows it in its line",
+                f"a NUL byte ({many} in this file): httpd ignores the rest of its line",
             )
         marks = marked_lines(data)
         if not marks and file.role is not Role.MAIN and is_foreign(file.document):
@@ -327,8 +335,10 @@ class ConfigTreeReader:
             file.is_template = True
             self._record_error(
                 SourceLocation(file.path, marks[0]),
-                f"marks of a template in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the first: "
-                "what will stand there is unknown",
+                (
+                    f"template marks in {len(marks)} line{'s' * (len(marks) > 1)}, of which this is the "
+                    "first: their values are unknown"
+                ),
             )
 
     def _record_error(self, place: SourceLocation, reason: str, *, includes: bool = False) -> None:
@@ -344,13 +354,12 @@ class ConfigTreeReader:
         via: SourceLocation | None,
         live: tuple[Maybe, Maybe],
     ) -> list[Statement]:
-        """The statements of *nodes*, each executed as far as reading needs."""
+        """Return the statements of *nodes*, each executed as far as reading requires."""
         statements: list[Statement] = []
         add, index, names = statements.append, self.tree.add, self._names
         live_22, live_24 = live
-        first = (
-            len(file.statements) == 0
-        )  # what is wrong with a file is told once, however often it is included
+        # errors of a file are recorded once, however often it is included
+        first = len(file.statements) == 0
         for node in nodes:
             kind = type(node)
             if kind is Directive:
@@ -390,7 +399,8 @@ class ConfigTreeReader:
         live: tuple[Maybe, Maybe],
         first: bool,
     ) -> list[Statement]:
-        """A section with what it holds; the marks of a template hold nothing, what follows them belongs to where they stand."""
+        """Read a section with its contents; a section made of template marks has no contents, and the lines
+        after it belong to its parent."""
         if file.is_template and node.name[:1] == "%":
             return self._block(node.children, file, parent, via, live)
         name = self._section_names.get(node.name) or self._section_names.setdefault(
@@ -407,9 +417,7 @@ class ConfigTreeReader:
             self._record_error(statement.place, f"<{node.name}> is not closed")
         if name in FOREIGN:
             if first:
-                self._record_error(
-                    statement.place, f"a <{node.name}> section: what it configures is not looked at"
-                )
+                self._record_error(statement.place, f"a <{node.name}> section: its contents are not checked")
             return [statement]
         statement.taken = taken = self.branches.taken(name, statement.args)
         inside = maybe_and(live[0], taken[0]), maybe_and(live[1], taken[1])
@@ -418,21 +426,21 @@ class ConfigTreeReader:
 
     # directives of reading -----------------------------------------------------------------------
     def load_module(self, line: Statement) -> None:
-        """LoadModule, for each version that has the module."""
+        """Execute LoadModule for each version that has the module."""
         words = line.words()
         if len(words) == 2:
             self.branches.modules_22.load(words[0], words[1], line.in_22)
             self.branches.modules_24.load(words[0], words[1], line.in_24)
 
     def define(self, line: Statement) -> None:
-        """Define is of 2.4, where 2.2 refuses it; its variables help to find files."""
+        """Execute Define, which 2.2 refuses; its variables occur in paths of files."""
         words = line.words()
         if words and line.in_24 is not False:
             self.branches.defines_24.add(words[0])
             self._variables[words[0].lower()] = words[1] if len(words) > 1 else ""
 
     def server_root(self, line: Statement) -> None:
-        """Where relative paths begin from here on; a folder that isn't here changes nothing."""
+        """Set the base of relative paths; a directory that does not exist changes nothing."""
         path = getword(line.args)[0]
         if line.in_22 is False or not path or self.options is None:
             return
@@ -442,11 +450,12 @@ class ConfigTreeReader:
             self.root = self.tree.root = root_relative("/", path)
         else:
             self._record_error(
-                line.place, f"ServerRoot {path} is no folder here: relative paths are taken from {self.root}"
+                line.place,
+                (f"ServerRoot {path} is no directory here: relative paths are resolved against {self.root}"),
             )
 
     def include(self, line: Statement) -> None:
-        """Include and IncludeOptional: the files hang below the line."""
+        """Execute Include and IncludeOptional: the statements of the files become children of the line."""
         if line.in_22 is False and line.in_24 is False:
             return
         argument = getword(line.args)[0]
@@ -457,14 +466,15 @@ class ConfigTreeReader:
         if not self.root and argument[:1] != "/":
             self._record_error(
                 line.place,
-                f"{line.node.name} {argument}: without a server root its files can't be found",
+                f"{line.node.name} {argument}: without a server root its files cannot be found",
                 includes=True,
             )
             return
         if self.options is None:
             self._record_error(
                 line.place,
-                f"{line.node.name} {argument}: the input is a fragment, so the files that it includes were not read",
+                f"{line.node.name} {argument}: the input is a fragment, "
+                "so the files that it includes were not read",
                 includes=True,
             )
             return
@@ -473,7 +483,7 @@ class ConfigTreeReader:
         if not path:
             self._record_error(
                 line.place,
-                f"{argument} lies outside of {self.root}, which was read in the place of {self.declared_root}",
+                (f"{argument} is outside of {self.root}, which was read in place of {self.declared_root}"),
                 includes=True,
             )
             return
@@ -492,14 +502,15 @@ class ConfigTreeReader:
         line.included = tuple(included)
 
     def _included_files(self, path: str, optional: bool, wild: bool) -> Iterator[str]:
-        """The files of *path* by the rules of 2.2, or of 2.4 where 2.2 has none for it."""
+        """Yield the files of *path* by the rules of 2.2, or by those of 2.4 if 2.2 finds none."""
         newer = optional or (wild and has_wildcards(path.rpartition("/")[0]))
         return Finder(old=not newer, optional=newer).files(path)
 
     def local_path(self, path: str) -> str:
-        """Where *path* is found on this machine, "" for nowhere.
+        """Return the location of *path* on this machine, "" if it is not there.
 
-        A folder that stands for a ServerRoot elsewhere is a copy: it has its own files, and this machine's have nothing to do with it.
+        A directory that stands for a ServerRoot elsewhere is a copy with its own files; other files of this
+        machine are not part of it.
         """
         if is_windows_path(path):
             path, old_root = path.replace("\\", "/"), self.declared_root.replace("\\", "/")
@@ -522,5 +533,5 @@ _ACTIONS: Final[dict[str, Callable[[ConfigTreeReader, Statement], None]]] = {
 
 
 def _lower(name: str) -> str:
-    """Names agree in any case of the letters of ASCII."""
+    """Return the name in lower case; only ASCII letters are folded."""
     return to_bytes(name).lower().decode("latin-1")

@@ -1,4 +1,5 @@
-"""Comments that exempt lines from rules: ``# whimbrel: ignore`` and ``# whimbrel: ignore[C17,X01]``, on the line itself or right above it."""
+"""Comments that exempt lines from rules: ``# whimbrel: ignore`` and ``# whimbrel: ignore[C17,X01]``, on the
+line or above it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _SUPPRESSION: Final = re.compile(rb"#[^\n]*?\bwhimbrel:[ \t]*ignore(?:\[([\w ,]*
 
 
 def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
-    """Whether a comment exempts the finding's line, from all rules or from its own."""
+    """Return True if a comment exempts the line of the finding, from all rules or from its rule."""
     file = tree.files.get(finding.place.path)
     if file is None:
         return False
@@ -23,7 +24,7 @@ def is_suppressed(finding: Finding, tree: ConfigTree) -> bool:
 
 
 def suppressions(data: bytes) -> dict[int, frozenset[str]]:
-    """For each line that a comment speaks about, the rules it names; none means all."""
+    """Return for each exempted line the rules that its comment names; an empty set means all."""
     suppressed: dict[int, frozenset[str]] = {}
     if b"whimbrel:" not in data:
         return suppressed
@@ -37,7 +38,8 @@ def suppressions(data: bytes) -> dict[int, frozenset[str]]:
 
 
 def _suppressed_line(lines: list[bytes], number: int) -> int:
-    """The line that a mark in line *number* is about: that one, or for a comment the next one that is none."""
+    """Return the line that a mark in line *number* exempts: that line, or for a comment the next line without
+    comment."""
     while number <= len(lines) and lines[number - 1].lstrip().startswith(b"#"):
         number += 1
     return number

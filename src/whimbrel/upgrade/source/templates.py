@@ -1,4 +1,4 @@
-"""Marks of templates: words of a configuration that another program replaces before httpd reads it."""
+"""Template marks: text of a configuration that another program replaces before httpd reads it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ TEMPLATE: Final = re.compile(
     r"<%|\{\{|\{%-?[ \t]|@@?[A-Za-z_][\w.-]*@"
     r"|%(?![0-9A-Fa-f]{2})[A-Za-z_]{2,}%|%\([A-Za-z_]\w*\)s|__[A-Z][A-Z_]+__|(?<![%$\\{])\{[A-Z][A-Z_]{2,}\}|#\{[@a-z]|\[%|\$\{[\w:]*::"
 )
-"""Marks of Jinja, ERB, Puppet, Ansible, and of programs that replace words such as @NAME@, %name%, __NAME__
-and {NAME}.
-"""
+"""Marks of Jinja, ERB, Puppet and Ansible, and words such as @NAME@, %name%, __NAME__ and {NAME}."""
 TEMPLATE_LINE: Final = re.compile(r"^(?:%|\{[{%#])")
 
 
 def marked_lines(data: bytes) -> list[int]:
-    """The numbers of the lines outside of comments that hold marks of a template; most files have none, which
-    one search tells.
+    """Return the numbers of the lines with template marks outside of comments.
+
+    Most files have none, so one search decides first.
     """
     source = to_text(data)
     if not TEMPLATE.search(source):
@@ -29,7 +28,7 @@ def marked_lines(data: bytes) -> list[int]:
 
 
 def has_mark(data: bytes) -> bool:
-    """Return True if a mark stands in *data*, which may be a part of a line."""
+    """Return True if *data*, which may be a part of a line, contains a mark."""
     source = to_text(data)
     return TEMPLATE.search(source) is not None or any(
         TEMPLATE_LINE.match(line.lstrip()) for line in source.split("\n")

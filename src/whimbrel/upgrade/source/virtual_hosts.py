@@ -1,6 +1,7 @@
-"""Which virtual host answers under 2.2 and which under 2.4, for every address, port and name that the text knows.
+"""The virtual host that answers under each version, for every address, port and name in the text.
 
-Both tables are built by `config.hosts` from the <VirtualHost>, NameVirtualHost, ServerName, ServerAlias and ServerPath lines alone.
+Both tables are built by `config.hosts` from the <VirtualHost>, NameVirtualHost, ServerName, ServerAlias and
+ServerPath lines alone.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import is_branch
 
 DEFINE_NAME: Final = "NamedHosts"
-"""The -D name that brings back the virtual hosts that 2.2 never asked."""
+"""The -D name that enables the virtual hosts that 2.2 never selected."""
 _MAX_HOSTS: Final = 60
-"""Beyond so many their addresses are not tried one by one."""
+"""The maximum number of hosts whose addresses are tried one by one."""
 _UNUSED_ADDRESS: Final = "198.51.100.1"
 
 
 @dataclass(slots=True, eq=False)
 class VirtualHost:
-    """One <VirtualHost>: *words* are its addresses as written, *names* from ServerName on."""
+    """One <VirtualHost>: *words* are its addresses as written, *names* are the arguments of ServerName and
+    ServerAlias."""
 
     statement: Statement
     words: list[str]
@@ -38,12 +40,12 @@ class VirtualHost:
 
 
 AnswerTable = dict[tuple[str, int, str], VirtualHost | None]
-"""Who answers at an address and port for a name, or for a path where no name is sent; None is the main server."""
+"""The host by address, port and name, or by path if the request has no name; None is the main server."""
 
 
 @dataclass(slots=True, eq=False)
 class VirtualHostPlan:
-    """The virtual hosts of a configuration, its NameVirtualHost words and the ports that are listened on."""
+    """The virtual hosts of a configuration, its NameVirtualHost arguments and its ports."""
 
     hosts: list[VirtualHost]
     name_virtual: list[str]
@@ -52,7 +54,10 @@ class VirtualHostPlan:
 
     # tables --------------------------------------------------------------------------------------
     def table(self, dialect: Dialect, words: dict[VirtualHost, list[str]]) -> AnswerTable:
-        """Who answers at each point; None is the main server.  *words* are the addresses of each host, those left out have none."""
+        """Return the host at each point; None is the main server.
+
+        *words* are the addresses of each host; a missing host has none.
+        """
         servers = {host: self._server(host, words[host], dialect) for host in self.hosts if words.get(host)}
         stub: Any = SimpleNamespace(
             main=Server(name="main.invalid"),
@@ -87,7 +92,7 @@ class VirtualHostPlan:
         return server
 
     def _addresses(self, word: str, dialect: Dialect) -> list[Address]:
-        """The addresses of a word; host names stand for addresses of their own, nobody is asked about them."""
+        """Return the addresses of an argument; host names get placeholder addresses, without a DNS lookup."""
         try:
             return virtual_addresses(self._numeric(word), 0, old=dialect.name_virtual_host)
         except (ConfigError, OSError):
@@ -135,7 +140,8 @@ class VirtualHostPlan:
                 yield address, port or 80
 
     def _names(self) -> list[str]:
-        """Names that hosts go by, one of each pattern, one that nobody has, and paths for requests without a name."""
+        """Return one name for each pattern of the hosts, a name of no host, and paths for requests without a
+        name."""
         given = [
             name.lower().replace("*", "x1").replace("?", "y") for host in self.hosts for name in host.names
         ]
@@ -148,7 +154,8 @@ class VirtualHostPlan:
         return {host: host.words for host in self.hosts}
 
     def effective_addresses(self) -> tuple[dict[VirtualHost, list[str]], bool]:
-        """The addresses that 2.2 really used of each host, and whether 2.4 answers as 2.2 with these alone."""
+        """Return the addresses that 2.2 really used of each host, and True if 2.4 answers as 2.2 with these
+        alone."""
         if self._is_trivially_equal():
             return self.declared_addresses(), True
         table_22 = self.table(V22, self.declared_addresses())
@@ -161,8 +168,11 @@ class VirtualHostPlan:
         return words, self.table(V24, words) == table_22
 
     def _is_trivially_equal(self) -> bool:
-        """Whether both versions plainly choose alike: every address is one of names (which no NameVirtualHost makes of `_default_`), or
-        every address has one host."""
+        """Return True if both versions obviously select alike.
+
+        Either every address has name-based hosts (which no NameVirtualHost does for `_default_`), or every
+        address has one host.
+        """
         words = [word.lower() for host in self.hosts for word in host.words]
         named = {word.lower() for word in self.name_virtual}
         exact = all(word.rpartition(":")[2].isdigit() and word[0] not in "*_" for word in named)
@@ -180,7 +190,7 @@ class VirtualHostPlan:
         )
 
     def _without_unused(self, table_22: AnswerTable) -> dict[VirtualHost, list[str]]:
-        """Every address left out, one after the other, at which its host never answered."""
+        """Remove every address, one after the other, at which its host never answered."""
         words = self.declared_addresses()
         for host in self.hosts:
             for word in host.words:
@@ -190,7 +200,7 @@ class VirtualHostPlan:
         return words
 
     def _is_needed(self, word: str, host: VirtualHost, table_22: AnswerTable) -> bool:
-        """Whether the host answers anywhere at the address: then the address stays."""
+        """Return True if the host answers at the address, so that it must stay."""
         for address in self._addresses(word, V24):
             for (where, port, _name), chosen in table_22.items():
                 if chosen is host and address.host in (ANY, where) and address.port in (0, port):
@@ -215,7 +225,7 @@ def _is_address(text: str) -> bool:
 
 
 def virtual_host_plan(tree: ConfigTree) -> VirtualHostPlan:
-    """The virtual hosts of *estate* that 2.2 reads."""
+    """Return the virtual hosts of *tree* that 2.2 reads."""
     hosts = []
     for statement in tree.named("<virtualhost"):
         if any(section.args.strip() == DEFINE_NAME for section in statement.enclosing("<ifdefine")):

@@ -1,4 +1,5 @@
-"""Chains without the lines that later ones replace decide what the whole chains decide, by `access` itself."""
+"""Chains without the lines that later ones replace decide what the whole chains decide, by
+`access` itself."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Fragments: what is around them may ask for a password, and no new text may let in whom 2.2 asked for one."""
+"""Fragments: what is around them may ask for a password, and no new text may let in whom 2.2 asked
+for one."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.upgrade.estates import fragments
+from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -53,12 +54,16 @@ def test_a_refusal_is_written_anew(tmp_path: Path) -> None:
 def test_a_group_file_that_is_elsewhere_says_nothing(tmp_path: Path) -> None:
     # a fragment has no place for the alias of `Require internal-server-error`
     (tmp_path / "users").write_text("a:b\n")
-    text = f"AuthType Basic\nAuthName x\nAuthUserFile {tmp_path}/users\nAuthGroupFile {tmp_path}/elsewhere\nRequire group admin\n"
+    text = (
+        f"AuthType Basic\nAuthName x\nAuthUserFile {tmp_path}/users\n"
+        f"AuthGroupFile {tmp_path}/elsewhere\nRequire group admin\n"
+    )
     assert after(tmp_path, "sub/.htaccess", text)[0] == text
 
 
 def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) -> None:
-    # apache2, with the directory below the document root: Order of the directory stays in force beside a Require of the location
+    # apache2, with the directory below the document root: Order of the directory stays in force beside a
+    # Require of the location
     text = (
         "<Directory /srv/a>\nOrder allow,deny\nAllow from 10\n</Directory>\n"
         f"<Location /b>\n{USER}Order deny,allow\nAllow from all\n</Location>\n"
@@ -71,9 +76,12 @@ def test_any_location_of_a_fragment_may_lead_to_its_directories(tmp_path: Path) 
 def test_a_second_time_changes_nothing_where_old_and_new_words_are_in_one_section(tmp_path: Path) -> None:
     by_name = "AuthType Basic\nAuthName x\nAuthUserFile /etc/users\n"
     text = (
-        f"<Directory /srv>\n<IfDefine A>\nAllow from 127.0.0.0/30\n{by_name}Require group wardens\n</IfDefine>\n"
-        "<IfDefine B>\nDeny from 127.0.0.3\n</IfDefine>\nOrder allow,deny\nAllow from 127.0.0.3\n</Directory>\n"
-        f"<Directory /srv/sub>\nOrder allow,deny\n<IfDefine C>\n{by_name}<IfDefine B>\nRequire valid-user\n</IfDefine>\n"
+        "<Directory /srv>\n<IfDefine A>\nAllow from 127.0.0.0/30\n"
+        f"{by_name}Require group wardens\n</IfDefine>\n"
+        "<IfDefine B>\nDeny from 127.0.0.3\n</IfDefine>\nOrder allow,deny\n"
+        "Allow from 127.0.0.3\n</Directory>\n"
+        f"<Directory /srv/sub>\nOrder allow,deny\n<IfDefine C>\n{by_name}<IfDefine B>\n"
+        "Require valid-user\n</IfDefine>\n"
         "<IfDefine !B>\nRequire user alice bob\n</IfDefine>\n</IfDefine>\n"
         "<IfDefine !C>\nOrder deny,allow\nAllow from 127.0.0.2\n</IfDefine>\n</Directory>\n"
     )
@@ -84,5 +92,8 @@ def test_a_second_time_changes_nothing_where_old_and_new_words_are_in_one_sectio
 
 def test_any_location_of_a_fragment_may_lead_to_its_files(tmp_path: Path) -> None:
     # apache2: Order of the location replaces that of the files, and not their Require
-    text = "<Location /sub>\nOrder deny,allow\n</Location>\n<Files *.txt>\nOrder deny,allow\nDeny from all\n</Files>\n"
+    text = (
+        "<Location /sub>\nOrder deny,allow\n</Location>\n<Files *.txt>\n"
+        "Order deny,allow\nDeny from all\n</Files>\n"
+    )
     assert after(tmp_path, "a.conf", text)[0] == text

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_texts import MODULES, USER
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
 
 MAIN = (
-    "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\nOrder allow,deny\nAllow from all\n</Directory>\n"
+    "DocumentRoot ROOT/htdocs\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+    "Order allow,deny\nAllow from all\n</Directory>\n"
     '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
 )
 SATISFY = USER + "Require valid-user\nSatisfy Any\nOrder deny,allow\nDeny from all\nAllow from 10\n"
@@ -23,7 +24,7 @@ def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
     tmp_path: Path, inner: str, served: bool
 ) -> None:
     found = upgrade(
-        estate(
+        config_tree(
             tmp_path,
             {"conf/httpd.conf": MODULES + MAIN, "htdocs/in/.htaccess": inner, "htdocs/in/.htpasswd": "a:b\n"},
         ),
@@ -34,6 +35,6 @@ def test_the_guard_is_closed_and_the_finding_says_what_2_2_did(
     messages = [
         finding.message
         for finding in found.findings
-        if "2.2 served the files that this section guards" in finding.message
+        if "made 2.2 serve the files that this section guards" in finding.message
     ]
     assert bool(messages) is served

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.upgrade.estates import fragments
+from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.access.layers import AccessLine
 from whimbrel.upgrade.access_control.modules import implied

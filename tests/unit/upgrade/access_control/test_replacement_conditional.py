@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.upgrade.access_texts import MODULES, marks
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.rules import rules_of
@@ -30,7 +30,7 @@ def served(root: Path, conf: str) -> str:
 
 def upgraded(root: Path, conf: str) -> str:
     """The new text of the main file."""
-    result = upgrade(estate(root, {"conf/httpd.conf": MODULES + served(root, conf)}), rules_of("access"))
+    result = upgrade(config_tree(root, {"conf/httpd.conf": MODULES + served(root, conf)}), rules_of("access"))
     return result.files[f"{root}/conf/httpd.conf"].decode()
 
 

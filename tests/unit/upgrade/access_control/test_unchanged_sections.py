@@ -1,4 +1,5 @@
-"""Sections that no edit may change: templates, damaged files, too many conditions, lines that are included twice."""
+"""Sections that no edit may change: templates, damaged files, too many conditions, lines that are included
+twice."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ CLOSED = "<Location /x>\nOrder deny,allow\nDeny from all\n%s</Location>\n"
 def test_a_section_that_a_template_decides_about_is_only_reported(tmp_path: Path, lines: str) -> None:
     files, found = marks(tmp_path, CLOSED % lines)
     assert files == set()
-    assert [message.partition(":")[0] for message in found] == ["access control stays as it is"]
+    assert [message.partition(":")[0] for message in found] == ["access control is unchanged"]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +66,15 @@ def test_more_conditions_than_are_tried_leave_the_section(tmp_path: Path) -> Non
 def test_a_condition_that_2_4_settles_otherwise_leaves_the_section(tmp_path: Path) -> None:
     files, found = marks(tmp_path, CLOSED % "<IfVersion what>\nAllow from 10\n</IfVersion>\n")
     assert files == set()
-    assert "means something else" in found[0]
+    assert "evaluates a condition around its lines differently" in found[0]
 
 
 def test_lines_that_are_included_twice_change_in_one_way_or_not_at_all(tmp_path: Path) -> None:
     lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
-    conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n%s<Location /b/c>\nInclude conf/acl.inc\n</Location>\n"
+    conf = (
+        "<Location /a>\nInclude conf/acl.inc\n</Location>\n%s<Location /b/c>\n"
+        "Include conf/acl.inc\n</Location>\n"
+    )
     files, found = marks(tmp_path, conf % "", lists)
     assert (files, found) == ({str(tmp_path / "conf/acl.inc")}, [])
     files, found = marks(tmp_path, conf % f"<Location /b>\n{USER}Require valid-user\n</Location>\n", lists)
@@ -93,7 +97,10 @@ def test_a_section_with_a_branch_of_2_4_stays(tmp_path: Path, branch: str) -> No
 
 def test_a_section_with_lines_of_its_own_beside_shared_ones_changes_with_the_others(tmp_path: Path) -> None:
     lists: dict[str, str | bytes] = {"conf/acl.inc": "Order deny,allow\nDeny from all\nAllow from 10\n"}
-    conf = "<Location /a>\nInclude conf/acl.inc\n</Location>\n<Location /b>\nDeny from all\nInclude conf/acl.inc\n</Location>\n"
+    conf = (
+        "<Location /a>\nInclude conf/acl.inc\n</Location>\n<Location /b>\nDeny from all\n"
+        "Include conf/acl.inc\n</Location>\n"
+    )
     assert marks(tmp_path, conf, lists) == (
         {str(tmp_path / "conf/acl.inc"), str(tmp_path / "conf/httpd.conf")},
         [],
@@ -105,7 +112,10 @@ def test_a_section_in_one_that_stays_stays_too(tmp_path: Path) -> None:
     assert (
         marks(
             tmp_path,
-            f"<Directory /srv>\n<IfModule mod_authz_core.c>\nRequire all granted\n</IfModule>\n{inner}</Directory>\n",
+            (
+                "<Directory /srv>\n<IfModule mod_authz_core.c>\nRequire all granted\n"
+                f"</IfModule>\n{inner}</Directory>\n"
+            ),
         )[0]
         == set()
     )

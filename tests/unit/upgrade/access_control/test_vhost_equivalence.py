@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.access_control import analysis as controls
 from whimbrel.upgrade.access_control.analysis import analyze_access
@@ -25,7 +25,10 @@ FILES = '<Files ~ "^\\.ht">\nOrder allow,deny\nDeny from all\n</Files>\n'
 
 
 def host(number: int, body: str) -> str:
-    return f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n{body.replace('@', str(number))}</VirtualHost>\n"
+    return (
+        f"<VirtualHost *:80>\nServerName s{number}\nDocumentRoot /srv/www/s{number}\n"
+        f"{body.replace('@', str(number))}</VirtualHost>\n"
+    )
 
 
 def conf(bodies: list[str], main: str = MAIN) -> str:
@@ -33,7 +36,7 @@ def conf(bodies: list[str], main: str = MAIN) -> str:
 
 
 def twins(root: Path, bodies: list[str], main: str = MAIN) -> int:
-    found = estate(root, {"conf/httpd.conf": conf(bodies, main)})
+    found = config_tree(root, {"conf/httpd.conf": conf(bodies, main)})
     return len(VhostEquivalence(found, find_sections(found)).equivalents())
 
 
@@ -42,7 +45,8 @@ BOTH = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from 10.@.0.0/16\n</Dir
 
 def test_folders_clients_users_and_files_are_a_hosts_own(tmp_path: Path) -> None:
     body = BOTH + (
-        '<Location /admin>\nAuthType Basic\nAuthName "site @"\nAuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n'
+        '<Location /admin>\nAuthType Basic\nAuthName "site @"\n'
+        "AuthUserFile /srv/www/s@/.htpasswd\nRequire user bob@ root\n"
         "Order deny,allow\nDeny from all\nAllow from 10.@.0.0/16 example@.com\nSatisfy Any\n</Location>\n"
     )
     assert twins(tmp_path, [body] * 5) == 4
@@ -149,12 +153,12 @@ def test_one_answers_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
         [shapes[number % 2] for number in range(5)],
         MAIN + chance.choice(["", FILES, section(chance).replace("@", "1")]),
     )
-    first = estate(tmp_path, {"conf/httpd.conf": text})
+    first = config_tree(tmp_path, {"conf/httpd.conf": text})
     assert VhostEquivalence(first, find_sections(first)).equivalents()
     together = said(first)
     assert any(edits for _path, _line, edits, _failing in together)
     monkeypatch.setattr(controls.VhostEquivalence, "equivalents", nobody)
-    assert said(estate(tmp_path, {"conf/httpd.conf": text})) == together
+    assert said(config_tree(tmp_path, {"conf/httpd.conf": text})) == together
 
 
 def test_sections_of_the_main_server_are_repeated_in_every_host(
@@ -162,7 +166,8 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
 ) -> None:
     # a file that everybody's <Files> denies may be seen with a password where Satisfy Any holds
     body = (
-        "<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\nAuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
+        "<Directory /srv/www/s@>\nAuthType Basic\nAuthName s@\n"
+        "AuthUserFile /srv/www/s@/users\nRequire user u@\nOrder deny,allow\n"
         "Deny from all\nAllow from 10.@.0.0/16\nSatisfy Any\n</Directory>\n"
     )
     plain = "<Directory /srv/www/s@>\nOrder allow,deny\nAllow from all\n</Directory>\n"
@@ -170,7 +175,7 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
         [body, plain, body, plain, body],
         MAIN + FILES + "<DirectoryMatch deep>\nOrder allow,deny\nDeny from all\n</DirectoryMatch>\n",
     )
-    first = estate(tmp_path, {"conf/httpd.conf": text})
+    first = config_tree(tmp_path, {"conf/httpd.conf": text})
     assert len(VhostEquivalence(first, find_sections(first)).equivalents()) == 3
     together = analyze_access(first)
     assert max(len(written.replacement.repeats) for written in together.plans.values()) >= 3
@@ -193,19 +198,20 @@ def test_sections_of_the_main_server_are_repeated_in_every_host(
 
 def test_examples_of_another_host_are_told_as_such(tmp_path: Path) -> None:
     body = (
-        "<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\nRequire valid-user\nOrder allow,deny\nDeny from all\n"
+        "<Location /admin>\nAuthType Basic\nAuthName x\nAuthUserFile /srv/users\n"
+        "Require valid-user\nOrder allow,deny\nDeny from all\n"
         "Allow from 10.@.0.0/16\nSatisfy All\n</Location>\n"
     )
     found = [
         finding
-        for finding in upgrade(estate(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings
+        for finding in upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf([body, body])})).findings
         if finding.rule == "C19"
     ]
     first, second = (finding.evidence for finding in found)
     assert first.startswith("GET from 10.0.")
     assert (
         second
-        == f"{first}\n(with the addresses and names of the section in line {found[0].place.line}, which is like this one)"
+        == f"{first}\n(with the addresses and names of the equivalent section in line {found[0].place.line})"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, fragments, laid
+from tests.unit.upgrade.config_trees import config_tree, fragments, laid
 
 from whimbrel.upgrade.apply.backup_paths import DIRECTORY, backup_path, journal_directory, read_by_includes
 from whimbrel.upgrade.apply.transaction import BACKUP, JOURNAL, undo, write
@@ -26,12 +26,12 @@ MAIN = "conf/httpd.conf"
     ],
 )
 def test_what_an_include_reads(include: str, is_read: bool, tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: f"Include {include}\n", "conf.d/a.conf": "X 1\n"})
+    found = config_tree(tmp_path, {MAIN: f"Include {include}\n", "conf.d/a.conf": "X 1\n"})
     assert read_by_includes(found)(f"{tmp_path}/conf.d/a.conf{BACKUP}") is is_read
 
 
 def test_wildcards_match_no_dot_but_directories_hold_everything(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path, {MAIN: "Include conf.d/*\nInclude sites/\n", "conf.d/a": "X 1\n", "sites/b": "X 1\n"}
     )
     is_read = read_by_includes(found)
@@ -39,13 +39,13 @@ def test_wildcards_match_no_dot_but_directories_hold_everything(tmp_path: Path) 
 
 
 def test_the_backup_goes_up_until_no_include_reads_it(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Include ROOT/all/\n", "all/conf.d/a": "X 1\n"})
+    found = config_tree(tmp_path, {MAIN: "Include ROOT/all/\n", "all/conf.d/a": "X 1\n"})
     path = backup_path(f"{tmp_path}/all/conf.d/a", BACKUP, f"{tmp_path}/all", read_by_includes(found))
     assert path == f"{tmp_path}/{DIRECTORY}/all/conf.d/a{BACKUP}"
 
 
 def test_written_and_undone_outside_of_an_included_directory(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
+    found = config_tree(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
     target = tmp_path / "conf.d/a"
     write({str(target): b"Y 1\n"}, str(tmp_path), is_read=read_by_includes(found))
     assert [path.name for path in (tmp_path / "conf.d").iterdir()] == ["a"]
@@ -57,7 +57,7 @@ def test_written_and_undone_outside_of_an_included_directory(tmp_path: Path) -> 
 
 
 def test_undo_leaves_no_directory_behind(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
+    found = config_tree(tmp_path, {MAIN: "Include conf.d/\n", "conf.d/a": "X 1\n"})
     before = sorted(path for path in tmp_path.rglob("*"))
     write({f"{tmp_path}/conf.d/a": b"Y 1\n"}, str(tmp_path), is_read=read_by_includes(found))
     undo(str(tmp_path))

@@ -97,7 +97,7 @@ def test_a_crash_while_undoing_is_mended_by_undoing_again(at: int, tmp_path: Pat
 
 @pytest.mark.parametrize("at", range(8))
 def test_an_error_of_the_system_leaves_nothing_half_written(at: int, tmp_path: Path) -> None:
-    """Up to the first rename; the disk is full or the folder can't be written."""
+    """Up to the first rename; the disk is full or the directory cannot be written."""
     files = site(tmp_path)
     with pytest.raises(WriteError, match="No space left"):
         write(files, str(tmp_path), Stop(at, OSError(errno.ENOSPC, "No space left on device", "x")))

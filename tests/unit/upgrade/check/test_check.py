@@ -1,4 +1,4 @@
-"""One look at an estate: selection, inline exemptions, what couldn't be read."""
+"""One look at a configuration tree: selection, inline exemptions, what could not be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passes over an estate, with rules made for the purpose."""
+"""The passes over a configuration tree, with rules made for the purpose."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.check.fixpoint import RuleError, upgrade
 from whimbrel.upgrade.model import NO_FIXPOINT, READ_ERROR, FileEdit, Finding, Risk, Safety
@@ -38,7 +38,7 @@ def places(findings: list[Finding]) -> list[tuple[str, int, bool]]:
 
 
 def test_edits_of_both_are_made_and_bytes_around_them_stay(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: b"# \xe9\r\n\tOld  1 \\\r\n  2\r\n\r\nOld 3"})
+    found = config_tree(tmp_path, {MAIN: b"# \xe9\r\n\tOld  1 \\\r\n  2\r\n\r\nOld 3"})
     result = upgrade(found, [rule("C01", "old", rename("New"))])
     assert result.files == {f"{tmp_path}/{MAIN}": b"# \xe9\r\n\tNew  1 \\\r\n  2\r\n\r\nNew 3"}
     assert places(result.findings) == [("C01", 3, True), ("C01", 5, True)]
@@ -46,7 +46,7 @@ def test_edits_of_both_are_made_and_bytes_around_them_stay(tmp_path: Path) -> No
 
 
 def test_what_clashes_waits_for_the_next_look(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Old 1\n"})
+    found = config_tree(tmp_path, {MAIN: "Old 1\n"})
     rules = [
         rule("C01", "old", lambda line: line.replace(["Middle 1", "Other 2"])),
         rule("C02", "old", rename("Never")),
@@ -59,7 +59,7 @@ def test_what_clashes_waits_for_the_next_look(tmp_path: Path) -> None:
 
 
 def test_findings_have_the_places_of_the_original(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "A 1\nB 2\nC 3\nInclude x\n", "x": "C 4\n"})
+    found = config_tree(tmp_path, {MAIN: "A 1\nB 2\nC 3\nInclude x\n", "x": "C 4\n"})
     rules = [
         rule("C01", "a", lambda line: line.remove()),
         rule("C02", "b", lambda line: line.replace(["D 1", "D 2"])),
@@ -82,7 +82,7 @@ def test_higher_orders_look_at_what_lower_ones_made(tmp_path: Path) -> None:
         return iter(())
 
     upgrade(
-        estate(tmp_path, {MAIN: "Old 1\n"}),
+        config_tree(tmp_path, {MAIN: "Old 1\n"}),
         [Rule("C01", "late", "late", late, 10), rule("C02", "old", rename("New"))],
     )
     assert set(seen) == {"new"}
@@ -90,7 +90,7 @@ def test_higher_orders_look_at_what_lower_ones_made(tmp_path: Path) -> None:
 
 def test_a_lower_order_gets_to_see_what_a_higher_one_made(tmp_path: Path) -> None:
     result = upgrade(
-        estate(tmp_path, {MAIN: "Old 1\n"}),
+        config_tree(tmp_path, {MAIN: "Old 1\n"}),
         [rule("C01", "old", rename("Middle"), 5), rule("C02", "middle", rename("New"))],
     )
     assert result.files[f"{tmp_path}/{MAIN}"] == b"New 1\n"
@@ -98,14 +98,14 @@ def test_a_lower_order_gets_to_see_what_a_higher_one_made(tmp_path: Path) -> Non
 
 def test_what_another_rule_mends_is_not_told(tmp_path: Path) -> None:
     result = upgrade(
-        estate(tmp_path, {MAIN: "Old 1\n"}),
+        config_tree(tmp_path, {MAIN: "Old 1\n"}),
         [rule("C01", "old", lambda _line: None), rule("C02", "old", rename("New"))],
     )
     assert places(result.findings) == [("C02", 1, True)]
 
 
 def test_a_file_included_twice_is_edited_once(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "Include x\nInclude x\n", "x": "Old 1\n"})
+    found = config_tree(tmp_path, {MAIN: "Include x\nInclude x\n", "x": "Old 1\n"})
     result = upgrade(
         found,
         [
@@ -124,7 +124,7 @@ def test_a_file_included_twice_is_edited_once(tmp_path: Path) -> None:
 def test_inclusions_that_want_different_edits_are_left_to_people(tmp_path: Path) -> None:
     text = "<VirtualHost a>\nInclude x\n</VirtualHost>\n<VirtualHost b>\nInclude x\n</VirtualHost>\n"
     result = upgrade(
-        estate(tmp_path, {MAIN: text, "x": "Old 1\n"}),
+        config_tree(tmp_path, {MAIN: text, "x": "Old 1\n"}),
         [rule("C01", "old", lambda line: line.replace_args(next(line.enclosing()).args))],
     )
     assert result.files == {}
@@ -135,7 +135,7 @@ def test_inclusions_that_want_different_edits_are_left_to_people(tmp_path: Path)
 
 def test_rules_without_end_are_stopped_and_told(tmp_path: Path) -> None:
     result = upgrade(
-        estate(tmp_path, {MAIN: "A 1\n"}), [rule("C01", "a", rename("B")), rule("C02", "b", rename("A"))]
+        config_tree(tmp_path, {MAIN: "A 1\n"}), [rule("C01", "a", rename("B")), rule("C02", "b", rename("A"))]
     )
     assert [f.message for f in result.findings if f.rule == NO_FIXPOINT] == [
         "the edits of C01, C02 undo each other: stopped after 8 rounds"
@@ -143,13 +143,16 @@ def test_rules_without_end_are_stopped_and_told(tmp_path: Path) -> None:
 
 
 def test_a_comment_exempts_the_line_below(tmp_path: Path) -> None:
-    text = "# whimbrel: ignore[C01] as agreed\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n# whimbrel: ignore[C02, C03]\nOld 4\n"
-    result = upgrade(estate(tmp_path, {MAIN: text}), [rule("C01", "old", rename("New"))])
+    text = (
+        "# whimbrel: ignore[C01] as agreed\nOld 1\nOld 2\n# whimbrel: ignore\nOld 3\n"
+        "# whimbrel: ignore[C02, C03]\nOld 4\n"
+    )
+    result = upgrade(config_tree(tmp_path, {MAIN: text}), [rule("C01", "old", rename("New"))])
     assert places(result.findings) == [("C01", 3, True), ("C01", 7, True)]
 
 
 def test_what_could_not_be_read_needs_review(tmp_path: Path) -> None:
-    result = upgrade(estate(tmp_path, {MAIN: "Include nope\n</Broken>\n"}), [])
+    result = upgrade(config_tree(tmp_path, {MAIN: "Include nope\n</Broken>\n"}), [])
     assert [(f.rule, f.place.line, f.needs_review) for f in result.findings] == [
         (READ_ERROR, 1, True),
         (READ_ERROR, 2, True),
@@ -158,7 +161,8 @@ def test_what_could_not_be_read_needs_review(tmp_path: Path) -> None:
 
 def test_what_an_edit_breaks_is_told(tmp_path: Path) -> None:
     result = upgrade(
-        estate(tmp_path, {MAIN: "A 1\nOld 1\n"}), [rule("C01", "old", lambda line: line.replace(["<Open>"]))]
+        config_tree(tmp_path, {MAIN: "A 1\nOld 1\n"}),
+        [rule("C01", "old", lambda line: line.replace(["<Open>"]))],
     )
     assert [(f.message, f.place.line, f.risk) for f in result.findings if f.rule == READ_ERROR] == [
         ("after the upgrade: <Open> is not closed", 2, Risk.BREAKS)
@@ -172,7 +176,9 @@ def test_a_declined_change_is_not_made_and_asked_once(tmp_path: Path) -> None:
         asked.append(finding.message)
         return None if finding.message.endswith("1") else finding
 
-    result = upgrade(estate(tmp_path, {MAIN: "Old 1\nOld 2\n"}), [rule("C01", "old", rename("New"))], decide)
+    result = upgrade(
+        config_tree(tmp_path, {MAIN: "Old 1\nOld 2\n"}), [rule("C01", "old", rename("New"))], decide
+    )
     assert result.files[f"{tmp_path}/{MAIN}"] == b"Old 1\nNew 2\n"
     assert asked == ["old 1", "old 2"]
     assert [(f.place.line, f.needs_review) for f in result.findings] == [(1, True), (2, False)]
@@ -185,6 +191,6 @@ def test_a_rule_that_fails_stops_it_all(tmp_path: Path) -> None:
 
     with pytest.raises(RuleError, match="rule C01 failed .*--ignore C01"):
         upgrade(
-            estate(tmp_path, {MAIN: "Old 1\n"}),
+            config_tree(tmp_path, {MAIN: "Old 1\n"}),
             [Rule("C01", "broken", "broken", broken), rule("C02", "old", rename("New"))],
         )

@@ -1,4 +1,5 @@
-"""What is explained: the messages of the specification, the codes of the recordings, directives of both versions."""
+"""What is explained: the messages of the specification, the codes of the recordings, directives of both
+versions."""
 
 from __future__ import annotations
 
@@ -43,7 +44,10 @@ LINES = [
         "AH01617",
     ),
     (
-        "[error] [client 127.0.0.1] access to /a failed, reason: user 'yan' does not meet 'require'ments for user",
+        (
+            "[error] [client 127.0.0.1] access to /a failed, reason: user 'yan' does not "
+            "meet 'require'ments for user"
+        ),
         "AH01631",
     ),
     ("[error] [client 127.0.0.1] Directory index forbidden by Options directive: /srv/htdocs/d/", "AH01276"),
@@ -82,7 +86,10 @@ def test_lines_without_code(line: str, code: str) -> None:
 
 
 def test_a_line_with_a_code() -> None:
-    line = "[Sat Nov 21 15:15:14.1 2026] [access_compat:error] [pid 7:tid 8] [client 127.0.0.1:1] AH01797: client denied by server configuration: /a"
+    line = (
+        "[Sat Nov 21 15:15:14.1 2026] [access_compat:error] [pid 7:tid 8] [client "
+        "127.0.0.1:1] AH01797: client denied by server configuration: /a"
+    )
     assert [(one.kind, one.name) for one in explain(line)] == [("code", "AH01797")]
 
 

@@ -93,7 +93,7 @@ def test_two_edits_of_one_inclusion_are_no_contradiction() -> None:
 def test_text_that_is_no_file_is_left_to_people() -> None:
     found = resolve_conflicts([finding(1, b"x", "-c/-C directives")], ["f"])[0]
     assert (found.safety, found.edits) == (Safety.MANUAL, ())
-    assert found.advice == "r; by hand, because this text can't be edited here"
+    assert found.advice == "r; by hand, because this text cannot be edited here"
 
 
 def test_what_is_never_applied_loses_its_edits() -> None:

@@ -25,7 +25,8 @@ def diff(old: bytes, *edits: Edit) -> bytes:
 
 def test_one_line() -> None:
     assert diff(OLD, Edit(8, 9, b"E")).decode() == (
-        "diff --git a/conf/x b/conf/x\n--- a/conf/x\n+++ b/conf/x\n@@ -2,7 +2,7 @@\n b\n c\n d\n-e\n+E\n f\n g\n h\n"
+        "diff --git a/conf/x b/conf/x\n--- a/conf/x\n+++ b/conf/x\n@@ -2,7 +2,7 @@\n b\n"
+        " c\n d\n-e\n+E\n f\n g\n h\n"
     )
 
 

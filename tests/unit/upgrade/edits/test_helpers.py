@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, fragments
+from tests.unit.upgrade.config_trees import config_tree, fragments
 
 from whimbrel.syntax.edits import Group, apply
 from whimbrel.upgrade.edits.helpers import (
@@ -33,22 +33,27 @@ def after(found: ConfigTree, *edits: FileEdit) -> str:
         (
             True,
             ["New z"],
-            "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\n<IfModule mod_authz_core.c>\n    New z\n</IfModule>\nB y\n",
+            (
+                "A x\n<IfModule !mod_authz_core.c>\n    Old w\n</IfModule>\n"
+                "<IfModule mod_authz_core.c>\n    New z\n</IfModule>\nB y\n"
+            ),
         ),
     ],
 )
 def test_swap(tmp_path: Path, also: bool, lines: list[str], wanted: str) -> None:
-    found = estate(tmp_path, {"conf/httpd.conf": "A x\nOld w\nB y\n"}, wishes=UpgradeOptions(also_22=also))
+    found = config_tree(
+        tmp_path, {"conf/httpd.conf": "A x\nOld w\nB y\n"}, options=UpgradeOptions(also_22=also)
+    )
     assert after(found, *replace_statement(found, next(found.named("old")), lines)) == wanted
 
 
 def test_a_line_of_several_lines_keeps_them(tmp_path: Path) -> None:
-    found = estate(tmp_path, {"conf/httpd.conf": "  Old \\\n    w\n"})
+    found = config_tree(tmp_path, {"conf/httpd.conf": "  Old \\\n    w\n"})
     assert source_lines(next(found.named("old"))) == ["Old \\", "    w"]
 
 
 def test_lines_for_the_server_stand_before_its_sections(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {"conf/httpd.conf": "A x\n<IfModule y>\nB\n</IfModule>\n<Directory />\nC\n</Directory>\nD\n"},
     )
@@ -60,7 +65,7 @@ def test_lines_for_the_server_stand_before_its_sections(tmp_path: Path) -> None:
 
 
 def test_a_file_that_begins_with_a_section(tmp_path: Path) -> None:
-    found = estate(tmp_path, {"conf/httpd.conf": "<Directory />\nC\n</Directory>\n"})
+    found = config_tree(tmp_path, {"conf/httpd.conf": "<Directory />\nC\n</Directory>\n"})
     made = insert_for_server(found, ["New"])
     assert made is not None
     assert after(found, made[1]).startswith("New\n<Directory />\n")
@@ -82,5 +87,5 @@ def test_fragments_have_no_server(tmp_path: Path) -> None:
     ],
 )
 def test_above_a_comment(tmp_path: Path, text: str, wanted: str) -> None:
-    found = estate(tmp_path, {"conf/httpd.conf": text})
+    found = config_tree(tmp_path, {"conf/httpd.conf": text})
     assert after(found, insert_above_comment(next(found.named("old")), ["NEW"])) == wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.catalogue import catalogue
 from whimbrel.syntax.edits import Group, apply
@@ -30,14 +30,16 @@ ALIAS = "LoadModule alias_module modules/mod_alias.so\n"
 )
 def test_a_line_looks_like_its_neighbours(tmp_path: Path, line: str, wanted: str) -> None:
     assert (
-        load_module_lines(estate(tmp_path, {"conf/httpd.conf": f"{line}\n"})).format_line("filter_module")
+        load_module_lines(config_tree(tmp_path, {"conf/httpd.conf": f"{line}\n"})).format_line(
+            "filter_module"
+        )
         == wanted
     )
 
 
 def test_what_is_loaded(tmp_path: Path) -> None:
     found = load_module_lines(
-        estate(
+        config_tree(
             tmp_path,
             {
                 "conf/httpd.conf": ALIAS
@@ -68,7 +70,7 @@ def test_what_is_loaded(tmp_path: Path) -> None:
     ],
 )
 def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) -> None:
-    found = estate(tmp_path, {"conf/httpd.conf": text})
+    found = config_tree(tmp_path, {"conf/httpd.conf": text})
     state, row = load_module_lines(found), catalogue("2.4").module(module)
     assert row is not None
     made = state.insertion(row)
@@ -79,7 +81,7 @@ def test_where_a_line_goes(tmp_path: Path, module: str, text: str, wanted: str) 
 
 
 def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path, {"conf/httpd.conf": "Listen 80\nInclude conf/mods/*.load\n", "conf/mods/alias.load": ALIAS}
     )
     state, row = load_module_lines(found), catalogue("2.4").module("filter_module")
@@ -92,7 +94,7 @@ def test_debian_switches_modules_on_by_files(tmp_path: Path) -> None:
 
 def test_modules_that_a_binary_has(tmp_path: Path) -> None:
     (tmp_path / "modules").mkdir()
-    found = load_module_lines(estate(tmp_path, {"conf/httpd.conf": ALIAS}))
+    found = load_module_lines(config_tree(tmp_path, {"conf/httpd.conf": ALIAS}))
     assert not found.is_built_in("unixd_module")
     (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
     assert found.is_built_in("unixd_module")
@@ -105,7 +107,7 @@ def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
     conf = ALIAS + "LoadModule unixd_module modules/mod_unixd.so\n"
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules/mod_authz_core.so").write_bytes(b"")
-    found = estate(tmp_path, {"conf/httpd.conf": conf})
+    found = config_tree(tmp_path, {"conf/httpd.conf": conf})
     assert [
         line.words()[0]
         for line in load_module_lines(found).lines
@@ -114,4 +116,6 @@ def test_lines_that_a_binary_refuses(tmp_path: Path) -> None:
     after = next(iter(upgrade(found).files.values()))
     assert b"unixd_module" not in after
     (tmp_path / "modules/mod_unixd.so").write_bytes(b"")
-    assert b"unixd_module" in next(iter(upgrade(estate(tmp_path, {"conf/httpd.conf": conf})).files.values()))
+    assert b"unixd_module" in next(
+        iter(upgrade(config_tree(tmp_path, {"conf/httpd.conf": conf})).files.values())
+    )

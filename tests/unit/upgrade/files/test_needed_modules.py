@@ -1,16 +1,20 @@
-"""Which modules a text needs.  What needs what was asked of apache2: `Invalid command`, `Unknown ... provider`, AH01177."""
+"""Which modules a text needs.
+
+What needs what was asked of apache2: `Invalid command`, `Unknown ... provider`, AH01177.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, fragments
+from tests.unit.upgrade.config_trees import config_tree, fragments
 
 from whimbrel.upgrade.files.needed_modules import needed_modules
 
 BASE = (
-    "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\nLoadModule authz_core_module modules/mod_authz_core.so\n"
+    "LoadModule mpm_prefork_module modules/mod_mpm_prefork.so\n"
+    "LoadModule authz_core_module modules/mod_authz_core.so\n"
     "LoadModule unixd_module modules/mod_unixd.so\n"
 )
 
@@ -18,7 +22,9 @@ BASE = (
 def missing(root: Path, text: str, **files: str) -> list[str]:
     more = {name.replace("__", "/").replace("dot_", "."): content for name, content in files.items()}
     found = needed_modules(
-        estate(root, {"htdocs/x": "", "conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + BASE + text, **more})
+        config_tree(
+            root, {"htdocs/x": "", "conf/httpd.conf": "DocumentRoot ROOT/htdocs\n" + BASE + text, **more}
+        )
     )
     return [need.identifier.removesuffix("_module") for need in found]
 
@@ -68,13 +74,16 @@ def test_a_file_of_a_folder_needs_what_was_in_the_core(tmp_path: Path) -> None:
         ("LoadModule cgid_module modules/mod_cgid.so\n", "worker"),
         ("<IfModule event.c>\nThreadsPerChild 25\n</IfModule>\n", "event"),
         (
-            "<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\nThreadsPerChild 25\n</IfModule>\n",
+            (
+                "<IfModule prefork.c>\nStartServers 1\n</IfModule>\n<IfModule worker.c>\n"
+                "ThreadsPerChild 25\n</IfModule>\n"
+            ),
             "prefork",
         ),
     ],
 )
 def test_the_mpm(tmp_path: Path, text: str, wanted: str) -> None:
-    found = needed_modules(estate(tmp_path, {"conf/httpd.conf": text}))
+    found = needed_modules(config_tree(tmp_path, {"conf/httpd.conf": text}))
     assert found[0].identifier == f"mpm_{wanted}_module"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, fragments, lives
+from tests.unit.upgrade.config_trees import config_tree, fragments, lives
 
 from whimbrel.upgrade.source.branches import Branches, maybe_and
 
@@ -49,7 +49,7 @@ LOADED = (
 )
 def test_a_branch(section: str, taken: tuple[bool | None, bool | None], tmp_path: Path) -> None:
     name = section[1:].split()[0].rstrip(">")
-    found = estate(
+    found = config_tree(
         tmp_path, {"conf/httpd.conf": f"{LOADED}{section}\nInside on\n</{name}>\n"}, defines=("SSL",)
     )
     assert lives(found)["inside"] == taken
@@ -57,25 +57,28 @@ def test_a_branch(section: str, taken: tuple[bool | None, bool | None], tmp_path
 
 def test_inner_branches_can_only_take_away(tmp_path: Path) -> None:
     text = f"{LOADED}<IfModule mod_rewrite.c>\n<IfModule mod_ssl.c>\nInside on\n</IfModule>\n</IfModule>\n"
-    assert lives(estate(tmp_path, {"conf/httpd.conf": text}))["inside"] == (False, False)
+    assert lives(config_tree(tmp_path, {"conf/httpd.conf": text}))["inside"] == (False, False)
 
 
 def test_a_module_counts_from_its_line_on(tmp_path: Path) -> None:
     early = "LoadModule dir_module m/mod_dir.so\n<IfModule mod_ssl.c>\nEarly on\n</IfModule>\n"
     text = early + LOADED + "<IfModule mod_ssl.c>\nLate on\n</IfModule>\n"
-    found = lives(estate(tmp_path, {"conf/httpd.conf": text}))
+    found = lives(config_tree(tmp_path, {"conf/httpd.conf": text}))
     assert (found["early"], found["late"]) == ((False, False), (True, True))
 
 
 def test_a_line_in_a_branch_that_may_be_taken_makes_the_module_uncertain(tmp_path: Path) -> None:
-    text = "<IfDefine X>\nLoadModule ssl_module m/mod_ssl.so\n</IfDefine>\n<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"
-    assert lives(estate(tmp_path, {"conf/httpd.conf": text}))["inside"] == (None, None)
+    text = (
+        "<IfDefine X>\nLoadModule ssl_module m/mod_ssl.so\n</IfDefine>\n"
+        "<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"
+    )
+    assert lives(config_tree(tmp_path, {"conf/httpd.conf": text}))["inside"] == (None, None)
 
 
 def test_without_load_module_lines_everything_may_be_compiled_in(tmp_path: Path) -> None:
-    assert lives(estate(tmp_path, {"conf/httpd.conf": "<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"}))[
-        "inside"
-    ] == (None, None)
+    assert lives(
+        config_tree(tmp_path, {"conf/httpd.conf": "<IfModule mod_ssl.c>\nInside on\n</IfModule>\n"})
+    )["inside"] == (None, None)
 
 
 def test_nobody_knows_the_modules_around_a_fragment(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_nobody_knows_the_modules_around_a_fragment(tmp_path: Path) -> None:
 
 
 def test_the_modules_of_both_versions(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path, {"conf/httpd.conf": LOADED + "LoadModule authz_core_module modules/mod_authz_core.so\n"}
     )
     assert found.modules[-3:] == ["ssl_module", "authz_default_module", "php5_module"]
@@ -96,9 +99,9 @@ def test_the_modules_of_both_versions(tmp_path: Path) -> None:
 
 
 def test_define_is_of_24(tmp_path: Path) -> None:
-    assert lives(estate(tmp_path, {"conf/httpd.conf": "Define X\n<IfDefine X>\nInside on\n</IfDefine>\n"}))[
-        "inside"
-    ] == (None, True)
+    assert lives(
+        config_tree(tmp_path, {"conf/httpd.conf": "Define X\n<IfDefine X>\nInside on\n</IfDefine>\n"})
+    )["inside"] == (None, True)
 
 
 def test_three_values() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate, laid, lives
+from tests.unit.upgrade.config_trees import config_tree, laid, lives
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.check.fixpoint import upgrade
@@ -19,11 +19,14 @@ PHP = "LoadModule php5_module modules/libphp5.so\n"
 
 
 def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {
             MAIN: PHP
-            + "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n"
+            + (
+                "<IfModule mod_dir.c>\nDirectoryIndex a\n</IfModule>\n<IfModule mod_rewrite.c>\n"
+                "RewriteEngine On\n</IfModule>\n"
+            )
         },
     )
     assert found.built_in.assumed and found.built_in.modules == DEFAULT
@@ -37,7 +40,7 @@ def test_one_foreign_line_does_not_make_the_default_modules_absent(tmp_path: Pat
 
 
 def test_a_line_of_the_default_build_shows_a_binary_without_it(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: PHP + "LoadModule alias_module modules/mod_alias.so\n"})
+    found = config_tree(tmp_path, {MAIN: PHP + "LoadModule alias_module modules/mod_alias.so\n"})
     assert not found.built_in.modules and not found.built_in.assumed
     assert "dir_module" not in [need.identifier for need in needed_modules(found)]
 
@@ -46,10 +49,13 @@ def test_the_configure_line_says_what_is_built_in(tmp_path: Path) -> None:
     laid(
         tmp_path,
         {
-            "build/config.nice": '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n"--enable-dir=shared" \\\n"$@"\n'
+            "build/config.nice": (
+                '"./configure" \\\n"--enable-rewrite" \\\n"--disable-userdir" \\\n'
+                '"--enable-dir=shared" \\\n"$@"\n'
+            )
         },
     )
-    found = estate(tmp_path, {MAIN: "RewriteEngine On\n"})
+    found = config_tree(tmp_path, {MAIN: "RewriteEngine On\n"})
     assert found.built_in.origin == "build/config.nice" and not found.built_in.assumed
     assert found.built_in.modules == (DEFAULT | {"rewrite_module"}) - {"userdir_module", "dir_module"}
 
@@ -78,7 +84,7 @@ def test_configure_lines(text: str, modules: set[str]) -> None:
     ],
 )
 def test_other_origins(text: str, origin: str, tmp_path: Path) -> None:
-    assert estate(tmp_path, {MAIN: text}).built_in.origin == origin
+    assert config_tree(tmp_path, {MAIN: text}).built_in.origin == origin
 
 
 def test_a_list_counts_first(tmp_path: Path) -> None:
@@ -91,10 +97,13 @@ def test_a_list_counts_first(tmp_path: Path) -> None:
 
 
 def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {
-            MAIN: 'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\nThreadsPerChild 250\r\n'
+            MAIN: (
+                'ServerRoot "C:/xampp/apache"\r\nLoadModule dir_module modules/mod_dir.so\r\n'
+                "ThreadsPerChild 250\r\n"
+            )
         },
     )
     assert is_windows(found)

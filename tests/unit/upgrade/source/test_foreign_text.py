@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import fragments, reasons
+from tests.unit.upgrade.config_trees import fragments, reasons
 
 from whimbrel.syntax.tree import parse
 from whimbrel.upgrade.check.fixpoint import upgrade
 from whimbrel.upgrade.source.foreign_text import is_foreign
 
 PROGRAM = "<?php\nfunction f($x) { return $x; }\necho f(1);\n?>\n"
-PROSE = "This host was moved.\nAsk the admins before you change it.\nOrder new disks when it is full.\n\nThanks, and so long.\nPS: see below\nend\n"
+PROSE = (
+    "This host was moved.\nAsk the admins before you change it.\n"
+    "Order new disks when it is full.\n\nThanks, and so long.\nPS: see below\nend\n"
+)
 SHELL = "#!/bin/sh\nset -e\ncase $1 in\nstart) apachectl start;;\nesac\n"
 LIST = "10.0.0.1\n10.0.0.2\n"
 

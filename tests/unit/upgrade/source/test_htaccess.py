@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.source.config_tree import Role
 from whimbrel.upgrade.source.htaccess import accepts_directive
@@ -15,7 +15,7 @@ ROOT_NONE = "<Directory />\nAllowOverride None\n</Directory>\n"
 
 def found(tmp_path: Path, text: str, *files: str) -> set[str]:
     """The .htaccess files that are read with the configuration *text*, from the root on."""
-    whole = estate(
+    whole = config_tree(
         tmp_path,
         {"conf/httpd.conf": f"DocumentRoot ROOT/htdocs\n{text}", **dict.fromkeys(files, "Options None\n")},
     )
@@ -38,18 +38,27 @@ A, B, C = "htdocs/.htaccess", "htdocs/a/.htaccess", "htdocs/a/b/.htaccess"
             {B, C},
         ),  # the longer path comes last
         (
-            f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n",
+            (
+                f"{ROOT_NONE}<Directory ROOT/htdocs/a>\nAllowOverride All\n</Directory>\n"
+                "<Directory ROOT/htdocs/a/b>\nAllowOverride None\n</Directory>\n"
+            ),
             {B},
         ),
         (f"{ROOT_NONE}<Directory ROOT/htdocs/*/b>\nAllowOverride All\n</Directory>\n", {C}),
         (f"{ROOT_NONE}<DirectoryMatch /a$>\nAllowOverride All\n</DirectoryMatch>\n", {B}),
         (f'{ROOT_NONE}<Directory ~ "/b$">\nAllowOverride All\n</Directory>\n', {C}),
         (
-            f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</VirtualHost>\n",
+            (
+                f"{ROOT_NONE}<VirtualHost *>\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+                "</Directory>\n</VirtualHost>\n"
+            ),
             {A, B, C},
         ),
         (
-            f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n</Directory>\n</IfVersion>\n",
+            (
+                f"{ROOT_NONE}<IfVersion >= 2.4>\n<Directory ROOT/htdocs>\nAllowOverride All\n"
+                "</Directory>\n</IfVersion>\n"
+            ),
             set(),
         ),
         ("AccessFileName .acl\n", set()),
@@ -81,19 +90,19 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
 
 
 def test_the_folder_that_a_file_speaks_about(tmp_path: Path) -> None:
-    whole = estate(
+    whole = config_tree(
         tmp_path, {"conf/httpd.conf": "ServerRoot ROOT\nDocumentRoot htdocs\n", B: "Options None\n"}
     )
     assert whole.files[f"{tmp_path}/{B}"].directory == f"{tmp_path}/htdocs/a"
 
 
 def test_what_an_allow_override_takes(tmp_path: Path) -> None:
-    """Classes of AllowOverride (manual: core, AllowOverride) hold for the folder and all below it."""
+    """Classes of AllowOverride (manual: core, AllowOverride) hold for the directory and all below it."""
     folders = {"ROOT/htdocs": "Limit", "ROOT/htdocs/a": "All"}
     conf = "DocumentRoot ROOT/htdocs\n" + "".join(
         f"<Directory {path}>\nAllowOverride {words}\n</Directory>\n" for path, words in folders.items()
     )
-    read = estate(
+    read = config_tree(
         tmp_path,
         {
             "conf/httpd.conf": conf,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, top_level
 
@@ -24,14 +24,16 @@ NEW = "LoadModule authz_core_module modules/mod_authz_core.so\n"
     ],
 )
 def test_what_loads_new_modules_is_new(tmp_path: Path, text: str, wanted: bool) -> None:
-    assert is_24_config(estate(tmp_path, {"conf/httpd.conf": text})) is wanted
+    assert is_24_config(config_tree(tmp_path, {"conf/httpd.conf": text})) is wanted
 
 
 def test_the_level_of_the_server(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {
-            "conf/httpd.conf": "A x\n<IfModule y>\nB\n</IfModule>\n<VirtualHost *>\nC\n</VirtualHost>\nInclude conf/more\n",
+            "conf/httpd.conf": (
+                "A x\n<IfModule y>\nB\n</IfModule>\n<VirtualHost *>\nC\n</VirtualHost>\nInclude conf/more\n"
+            ),
             "conf/more": "D\n",
         },
     )

@@ -1,4 +1,4 @@
-"""Reading estates: files, includes, and what can't be read."""
+"""Reading configuration trees: files, includes, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.upgrade.estates import estate, fragments, laid, reasons
+from tests.unit.upgrade.config_trees import config_tree, fragments, laid, reasons
 
 from whimbrel.config.options import LoadOptions
 from whimbrel.upgrade.model import InputContext, UpgradeOptions
@@ -19,7 +19,7 @@ MAIN = "conf/httpd.conf"
 
 
 def test_an_include_holds_what_it_reads(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {
             MAIN: "Include conf.d\nInclude extra/*.conf\n",
@@ -39,7 +39,7 @@ def test_a_file_included_twice_is_one_file_with_statements_for_each(tmp_path: Pa
     text = (
         "<VirtualHost a>\nInclude x.conf\n</VirtualHost>\n<VirtualHost b>\nInclude x.conf\n</VirtualHost>\n"
     )
-    found = estate(tmp_path, {MAIN: text, "x.conf": "X 1\n</Lost>\n"})
+    found = config_tree(tmp_path, {MAIN: text, "x.conf": "X 1\n</Lost>\n"})
     both = list(found.named("x"))
     assert [next(s.enclosing("<virtualhost")).args for s in both] == ["a", "b"]
     assert both[0].file is both[1].file and both[0].file.statements == both
@@ -50,13 +50,13 @@ def test_a_file_behind_a_link_is_read_once(tmp_path: Path) -> None:
     laid(tmp_path, {"sites-available/x": "X 1\n"})
     (tmp_path / "sites-enabled").mkdir()
     (tmp_path / "sites-enabled/x").symlink_to("../sites-available/x")
-    found = estate(tmp_path, {MAIN: "Include sites-enabled/\nInclude sites-available/x\n"})
+    found = config_tree(tmp_path, {MAIN: "Include sites-enabled/\nInclude sites-available/x\n"})
     assert list(found.files) == [f"{tmp_path}/{MAIN}", f"{tmp_path}/sites-enabled/x"]
     assert len(list(found.named("x"))) == 2
 
 
 def test_server_root_changes_where_includes_begin(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path,
         {
             MAIN: "Include x.conf\nServerRoot ROOT/other\nInclude x.conf\n",
@@ -91,41 +91,39 @@ def test_a_moved_folder_stands_for_the_server_root_of_the_text(tmp_path: Path) -
     options = LoadOptions(server_root=str(tmp_path), file="apache2.conf")
     moved = read_config_tree(Sources(options=options, is_relocated=True), UpgradeOptions())
     assert moved.has("x")
-    assert reasons(moved) == [
-        f"/dev/null lies outside of {tmp_path}, which was read in the place of /etc/nowhere"
-    ]
+    assert reasons(moved) == [f"/dev/null is outside of {tmp_path}, which was read in place of /etc/nowhere"]
     stayed = read_config_tree(Sources(options=options), UpgradeOptions())
     assert not stayed.has("x")
     assert reasons(stayed) == [
-        f"ServerRoot /etc/nowhere is no folder here: relative paths are taken from {tmp_path}",
-        "/etc/nowhere/x.conf can't be read: No such file or directory",
+        f"ServerRoot /etc/nowhere is no directory here: relative paths are resolved against {tmp_path}",
+        "/etc/nowhere/x.conf cannot be read: No such file or directory",
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Include nope.conf\n", "{root}/nope.conf can't be read: No such file or directory"),
+        ("Include nope.conf\n", "{root}/nope.conf cannot be read: No such file or directory"),
         ("Include nope/*.conf\n", "Include directory '{root}/nope' not found"),
         ("Include conf/httpd.conf\n", "{root}/conf/httpd.conf includes itself: not followed"),
         ("</Directory>\n", "a closing tag without its section"),
         ("<Directory />\n", "<Directory> is not closed"),
         ("<Directory /\n</Directory>\n", "<Directory without its closing '>'"),
         ("A on \\\n", "the file ends after a backslash that joins the next line"),
-        ("A o\0n\n", "a NUL byte (1 in this file): httpd doesn't see what follows it in its line"),
+        ("A o\0n\n", "a NUL byte (1 in this file): httpd ignores the rest of its line"),
         (
             "\xef\xbb\xbfA on\n",
-            "the file begins with a byte order mark, which httpd takes as part of the first name",
+            "the file begins with a byte order mark, which httpd reads as part of the first name",
         ),
-        ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: what it configures is not looked at"),
+        ("<Perl>\n$x = 1;\n</Perl>\n", "a <Perl> section: its contents are not checked"),
         (
             "# fine\nListen {{ port }}\nUser @USER@\n",
-            "marks of a template in 2 lines, of which this is the first: what will stand there is unknown",
+            "template marks in 2 lines, of which this is the first: their values are unknown",
         ),
     ],
 )
 def test_what_cannot_be_read_is_told(text: str, reason: str, tmp_path: Path) -> None:
-    assert reasons(estate(tmp_path, {MAIN: text})) == [reason.format(root=tmp_path)]
+    assert reasons(config_tree(tmp_path, {MAIN: text})) == [reason.format(root=tmp_path)]
 
 
 @pytest.mark.parametrize(
@@ -142,19 +140,19 @@ def test_what_cannot_be_read_is_told(text: str, reason: str, tmp_path: Path) -> 
 def test_what_is_fine_is_not_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     (tmp_path / "empty").mkdir()
-    assert reasons(estate(tmp_path, {MAIN: text})) == []
+    assert reasons(config_tree(tmp_path, {MAIN: text})) == []
 
 
 def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    found = estate(tmp_path, {MAIN: "Include pipe\nA 1\n"})
-    assert reasons(found) == [f"{tmp_path}/pipe can't be read: Bad file descriptor"]
+    found = config_tree(tmp_path, {MAIN: "Include pipe\nA 1\n"})
+    assert reasons(found) == [f"{tmp_path}/pipe cannot be read: Bad file descriptor"]
     assert found.has("a")
 
 
 def test_marks_of_a_template_hide_nothing_around_them(tmp_path: Path) -> None:
     text = "<VirtualHost *>\n<% if x %>\nA 1\n<% end %>\nB 1\n{% if y %}\nC 1\n</VirtualHost>\nD 1\n"
-    found = estate(tmp_path, {MAIN: text})
+    found = config_tree(tmp_path, {MAIN: text})
     assert [(s.name, s.parent is not None) for s in found.all_statements()] == [
         ("<virtualhost", False),
         ("a", True),
@@ -165,11 +163,11 @@ def test_marks_of_a_template_hide_nothing_around_them(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_perl_is_no_directive(tmp_path: Path) -> None:
-    assert not estate(tmp_path, {MAIN: "<Perl>\nOrder = 1\n</Perl>\n"}).has("order")
+    assert not config_tree(tmp_path, {MAIN: "<Perl>\nOrder = 1\n</Perl>\n"}).has("order")
 
 
 def test_variables_are_those_of_the_environment(tmp_path: Path) -> None:
-    found = estate(
+    found = config_tree(
         tmp_path, {MAIN: "Define D d\nA ${X}/${D}\n<Directory ${X}>\n</Directory>\n"}, environment={"X": "/x"}
     )
     assert next(found.named("a")).args == "/x/${D}"
@@ -177,14 +175,14 @@ def test_variables_are_those_of_the_environment(tmp_path: Path) -> None:
 
 
 def test_names_in_any_case_and_arguments_as_words(tmp_path: Path) -> None:
-    line = next(estate(tmp_path, {MAIN: 'AuthNAME  "a \\"b\\"" c\r\n'}).named("authname"))
+    line = next(config_tree(tmp_path, {MAIN: 'AuthNAME  "a \\"b\\"" c\r\n'}).named("authname"))
     assert line.words() == ['a "b"', "c"]
     assert line.file.newline == b"\r\n"
 
 
 def test_dead_statements_only_on_request(tmp_path: Path) -> None:
     text = "<IfVersion >= 2.4>\nA new\n</IfVersion>\n<IfVersion < 2.4>\nA old\n</IfVersion>\nA both\n"
-    found = estate(tmp_path, {MAIN: text})
+    found = config_tree(tmp_path, {MAIN: text})
     assert [s.args for s in found.named("a")] == ["both"]
     assert [s.args for s in found.named("a", include_inactive=True)] == ["new", "old", "both"]
 
@@ -195,7 +193,7 @@ def test_files_alone(tmp_path: Path) -> None:
         (Role.FRAGMENT, ""),
         (Role.HTACCESS, f"{tmp_path}/w"),
     ]
-    assert reasons(found) == ["Include x.conf: without a server root its files can't be found"]
+    assert reasons(found) == ["Include x.conf: without a server root its files cannot be found"]
 
 
 def test_lines_of_the_command_line(tmp_path: Path) -> None:
@@ -253,7 +251,7 @@ PIECES = st.lists(
 @given(PIECES | st.binary(max_size=60))
 def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
     """And all statements come from the bytes of their file, inside one another."""
-    found = estate(tmp_path, {MAIN: data})
+    found = config_tree(tmp_path, {MAIN: data})
     for statement in found.all_statements():
         outer = next(statement.enclosing(), None)
         assert 0 <= statement.node.start < statement.node.end <= len(statement.file.document.bytes)
@@ -261,12 +259,12 @@ def test_nothing_that_a_file_holds_raises(tmp_path: Path, data: bytes) -> None:
 
 
 def test_sections_thousands_of_levels_deep(tmp_path: Path) -> None:
-    found = estate(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
+    found = config_tree(tmp_path, {MAIN: "<IfDefine A>\n" * 5000 + "A 1\n" + "</IfDefine>\n" * 5000})
     assert len(list(next(found.named("a")).enclosing())) == 5000
 
 
 def test_the_context_says_what_the_input_is(tmp_path: Path) -> None:
-    assert estate(tmp_path, {MAIN: "Listen 80\n"}).context is InputContext.SERVER
+    assert config_tree(tmp_path, {MAIN: "Listen 80\n"}).context is InputContext.SERVER
     assert (
         fragments(tmp_path, {"a.conf": "Listen 80\n", "x/.htaccess": "Order allow,deny\n"}).context
         is InputContext.FRAGMENT
@@ -328,7 +326,7 @@ def test_a_copy_of_a_debian_server(tmp_path: Path) -> None:
 )
 def test_marks_of_templates(mark: str, tmp_path: Path) -> None:
     found = fragments(tmp_path, {"a.conf": f"Listen {mark}\nServerName a\n"})
-    assert "marks of a template" in reasons(found)[0]
+    assert "template marks" in reasons(found)[0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.upgrade.estates import fragments
+from tests.unit.upgrade.config_trees import fragments
 
 from whimbrel.upgrade.check.fixpoint import UpgradeResult, upgrade
 from whimbrel.upgrade.source.templates import has_mark, marked_lines
@@ -78,7 +78,7 @@ def test_no_edit_guesses(language: str, tmp_path: Path) -> None:
     result = judged("\n".join([*section, *lines]) + "\n", tmp_path)
     reported = {finding.place.line for finding in result.findings if finding.needs_review}
     assert 1 in reported or 2 in reported, "the section that was left is reported"
-    assert any("marks of a template" in finding.message for finding in result.findings)
+    assert any("template marks" in finding.message for finding in result.findings)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

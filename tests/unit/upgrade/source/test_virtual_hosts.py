@@ -1,10 +1,13 @@
-"""Which virtual host both versions choose.  The cases are those of the recordings: NameVirtualHost, none, and mixtures."""
+"""Which virtual host both versions choose.
+
+The cases are those of the recordings: NameVirtualHost, none, and mixtures.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.unit.upgrade.estates import estate
+from tests.unit.upgrade.config_trees import config_tree
 
 from whimbrel.base.dialect import V22, V24
 from whimbrel.upgrade.source.virtual_hosts import VirtualHostPlan, virtual_host_plan
@@ -17,7 +20,7 @@ def host(addresses: str, *names: str) -> str:
 
 
 def planned(root: Path, *parts: str) -> VirtualHostPlan:
-    return virtual_host_plan(estate(root, {"conf/httpd.conf": "Listen 80\n" + "".join(parts)}))
+    return virtual_host_plan(config_tree(root, {"conf/httpd.conf": "Listen 80\n" + "".join(parts)}))
 
 
 def kept(found: VirtualHostPlan) -> list[list[str]]:

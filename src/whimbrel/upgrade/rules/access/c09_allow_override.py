@@ -1,4 +1,7 @@
-"""C09: without any AllowOverride 2.2 took everything in .htaccess files; 2.4 refuses it.  Document: documents/C09-allow-override.md"""
+"""C09: without any AllowOverride 2.2 admits everything in .htaccess files; 2.4 refuses it.
+
+Document: documents/C09-allow-override.md
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,20 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The outermost folder whose .htaccess files no AllowOverride speaks about."""
+    """Yield a finding for the outermost directory without any AllowOverride."""
     for place, edit in unset_override_edits(tree):
         yield Finding(
             "C09",
             place,
-            "no AllowOverride speaks about .htaccess files here: 2.2 admits everything in them, 2.4 answers 500 to any directive",
-            "say AllowOverride All, which is what 2.2 did",
+            (
+                "no AllowOverride applies to .htaccess files here: 2.2 admits every directive in "
+                "them, 2.4 answers 500 to any"
+            ),
+            "write AllowOverride All, the default of 2.2",
             Risk.CLOSES,
             Safety.SAFE,
             (edit,),
-            decision="which directives .htaccess files may have: All admits every one, as under 2.2",
+            decision=("which directives .htaccess files may contain: All admits every one, as in 2.2"),
         )
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections with Authz...Authoritative and no Order, Allow, Deny."""
+    """Yield the sections with Authz...Authoritative and no Order, Allow, Deny."""
     yield from findings_of_rule(tree, "C16")
 
 

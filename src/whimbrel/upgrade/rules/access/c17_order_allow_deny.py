@@ -12,7 +12,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections with Order, Allow, Deny or Satisfy."""
+    """Yield the sections with Order, Allow, Deny or Satisfy."""
     yield from findings_of_rule(tree, "C17")
     yield from bounds_exceeded(tree)
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections whose groups stand in a database."""
+    """Yield the sections whose groups are in a DBM file."""
     yield from findings_of_rule(tree, "C18")
 
 

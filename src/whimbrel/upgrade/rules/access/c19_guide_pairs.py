@@ -1,4 +1,7 @@
-"""C19: The documented pairs of old and new text, and the one that does not hold.  Document: documents/C19-guide-pairs.md"""
+"""C19: The documented pairs of old and new text, and the one that does not hold.
+
+Document: documents/C19-guide-pairs.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections that follow the guide's pair of both criteria, and that deny everybody in truth."""
+    """Yield the sections with the guide's pair of both criteria, which deny every client in 2.2."""
     yield from findings_of_rule(tree, "C19")
 
 

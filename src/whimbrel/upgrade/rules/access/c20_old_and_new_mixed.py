@@ -12,7 +12,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections that keep Order, Allow, Deny because no Require says the same, and those where both meet."""
+    """Yield the sections that keep Order, Allow, Deny because no Require decides alike, and those that mix
+    both."""
     yield from findings_of_rule(tree, "C20")
     yield from half_migrated(tree)
 

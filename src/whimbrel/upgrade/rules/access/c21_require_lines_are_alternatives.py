@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections whose Require lines belong to several modules."""
+    """Yield the sections whose Require lines belong to several modules."""
     yield from findings_of_rule(tree, "C21")
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections whose Require lines are read otherwise where they meet outer ones."""
+    """Yield the sections whose Require lines replace outer ones in 2.4."""
     yield from findings_of_rule(tree, "C22")
 
 

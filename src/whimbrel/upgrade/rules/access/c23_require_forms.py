@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections whose Require lines are only spelt otherwise."""
+    """Yield the sections whose Require lines change in spelling only."""
     yield from findings_of_rule(tree, "C23")
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for what 2.4 reads otherwise in password files and logins."""
+    """Yield findings about password files and logins that 2.4 reads differently."""
     yield from user_checks(tree)
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections with words after Require that no module knows."""
+    """Yield the sections with arguments of Require that no module knows."""
     yield from findings_of_rule(tree, "X08")
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections with a quoted word after Require, or a blank in Order."""
+    """Yield the sections with a quoted argument of Require, or a blank in Order."""
     yield from findings_of_rule(tree, "X10")
 
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """All sections that an outer Satisfy Any reaches."""
+    """Yield the sections to which an outer Satisfy Any applies."""
     yield from findings_of_rule(tree, "X12")
 
 

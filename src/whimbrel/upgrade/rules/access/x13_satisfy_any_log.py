@@ -1,4 +1,7 @@
-"""X13: Satisfy Any logs refusals of requests that are answered.  Document: documents/X13-satisfy-any-log.md"""
+"""X13: Satisfy Any logs refusals of requests that are served.
+
+Document: documents/X13-satisfy-any-log.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each section that keeps Satisfy Any."""
+    """Yield a finding for each section that keeps Satisfy Any."""
     yield from satisfy_any_logs(tree)
 
 

@@ -1,4 +1,7 @@
-"""X14: Require all granted beside Require outvotes it.  Document: documents/X14-all-granted-overrides.md"""
+"""X14: Require all granted overrides the Require lines beside it.
+
+Document: documents/X14-all-granted-overrides.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each section of 2.4 whose Require all granted makes other lines idle."""
+    """Yield a finding for each section of 2.4 whose Require all granted leaves other lines without effect."""
     yield from outvoted(tree)
 
 

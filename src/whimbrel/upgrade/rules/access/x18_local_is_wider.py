@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each section that admits the loopback address."""
+    """Yield a finding for each section that admits the loopback address."""
     yield from loopback(tree)
 
 

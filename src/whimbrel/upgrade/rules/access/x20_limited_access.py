@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each <Limit> or <LimitExcept> that holds access control."""
+    """Yield a finding for each <Limit> or <LimitExcept> with access control."""
     yield from limited(tree)
 
 

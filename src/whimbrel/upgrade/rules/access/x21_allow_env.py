@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each section with env= in its lists."""
+    """Yield a finding for each section with env= in Allow or Deny."""
     yield from by_environment(tree)
 
 

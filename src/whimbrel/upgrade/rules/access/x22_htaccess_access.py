@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A finding for each .htaccess file that one version refuses and the other reads."""
+    """Yield a finding for each .htaccess file that one version refuses and the other reads."""
     yield from htaccess_findings(tree)
 
 

@@ -13,7 +13,8 @@ OLD_NAMES = ("mod_authn_alias.c", "authn_alias_module")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Sections that 2.4 would skip with the branch for the old module, and those for which mod_authn_core is missing."""
+    """Yield sections in a branch for the old module, which 2.4 skips, and sections for which mod_authn_core
+    is missing."""
     for section in tree.named("<authnprovideralias", include_inactive=True):
         branch = next(
             (ifmodule for ifmodule in section.enclosing("<ifmodule") if _tests_old_module(ifmodule)), None
@@ -26,8 +27,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C24",
                 branch.place,
-                "mod_authn_alias is part of mod_authn_core in 2.4: a branch for the old module leaves the aliases undefined",
-                "ask for mod_authn_core",
+                "mod_authn_alias is part of mod_authn_core in 2.4: "
+                "a branch for the old module leaves the aliases undefined",
+                "test for mod_authn_core",
                 Risk.BREAKS,
                 Safety.SAFE if is_fixable else Safety.MANUAL,
                 (branch.replace_args(f"{name}>"),) if is_fixable else (),
@@ -40,7 +42,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C24",
                 section.place,
-                "<AuthnProviderAlias> is mod_authn_core's, which is not loaded: 2.4 does not start",
+                (
+                    "<AuthnProviderAlias> is a directive of mod_authn_core, which is not loaded: 2.4 does "
+                    "not start"
+                ),
                 "load mod_authn_core",
                 Risk.BREAKS,
             )

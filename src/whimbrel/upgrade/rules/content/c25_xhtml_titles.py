@@ -1,4 +1,7 @@
-"""C25: listings take titles and descriptions from .xhtml files too.  Document: documents/C25-xhtml-titles.md"""
+"""C25: listings take titles and descriptions from .xhtml files too.
+
+Document: documents/C25-xhtml-titles.md
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Lines that ask for titles at all."""
+    """Yield the lines that enable titles in listings."""
     for line in tree.named("indexoptions"):
         if any(word.lower().lstrip("+") == "scanhtmltitles" for word in line.words()):
             yield Finding(
                 "C25",
                 line.place,
-                "listings show the titles of .xhtml files as well, which 2.2 left without description",
-                "nothing, unless the column must stay empty: then give such files an AddDescription",
+                "listings show the titles of .xhtml files as descriptions; 2.2 left them empty",
+                ("do nothing, unless the column must stay empty: then give such files an AddDescription"),
                 Risk.COSMETIC,
             )
 

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every CharsetOptions line with a DebugLevel."""
+    """Yield every CharsetOptions line with a DebugLevel."""
     return findings(tree, "C28", "charsetoptions", "charset_lite")
 
 

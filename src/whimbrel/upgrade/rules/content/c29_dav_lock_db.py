@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every lock database; one that is here and was written by 2.2 must go."""
+    """Yield every lock database; an existing one of 2.2 must be deleted."""
     for line in tree.named("davlockdb"):
         words = line.words()
         if not words:
@@ -22,7 +22,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C29",
                 line.place,
-                "this lock database was written by 2.2: 2.4 finds no lock in it, so that locked files can be changed",
+                ("2.2 wrote this lock database: 2.4 finds no lock in it, so locked files can be changed"),
                 f"delete {path}.pag and {path}.dir while no server runs",
                 Risk.OPENS,
             )
@@ -31,7 +31,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C29",
                 line.place,
                 "the lock database has another format in 2.4",
-                "delete the old files before 2.4 starts first",
+                "delete the old files before 2.4 starts for the first time",
                 Risk.COSMETIC,
             )
 

@@ -1,4 +1,4 @@
-"""C30: mod_deflate leaves small bodies alone.  Document: documents/C30-deflate-small.md"""
+"""C30: mod_deflate does not compress small bodies. Document: documents/C30-deflate-small.md"""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FILTERS = ("setoutputfilter", "addoutputfilter", "addoutputfilterbytype", "filte
 
 
 def compresses(line: Statement) -> bool:
-    """Whether a filter line names DEFLATE."""
+    """Return True if a filter line names DEFLATE."""
     words = line.words()[1:2] if line.name == "filterprovider" else line.words()[:1]
     return any("DEFLATE" in word.upper().split(";") for word in words)
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line that compresses anything: nothing can be written against it."""
+    """Yield the first line that compresses; no text restores the behaviour of 2.2."""
     lines = sorted(
         (line for line in tree.named(*FILTERS) if compresses(line)),
         key=lambda line: (line.place.path, line.place.line),
@@ -28,8 +28,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C30",
             line.place,
-            "bodies of 68 bytes or less are sent as they are, without Vary: compressed they would be larger",
-            "nothing: clients that accept gzip accept the plain body too",
+            "2.4 sends bodies of 68 bytes or less uncompressed and without Vary",
+            "do nothing: clients that accept gzip accept the uncompressed body too",
             Risk.COSMETIC,
         )
 

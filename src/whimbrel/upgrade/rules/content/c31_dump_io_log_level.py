@@ -17,14 +17,14 @@ LEVELS: Final = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "d
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every DumpIOLogLevel, and dumps that were seen in 2.2 and would not be in 2.4."""
+    """Yield every DumpIOLogLevel, and dumps that 2.2 logs and 2.4 would not."""
     for line in tree.named("dumpiologlevel"):
         seen = _is_logged_22(tree, line, (line.words() or ["debug"])[0])
         yield Finding(
             "C31",
             line.place,
             "DumpIOLogLevel is gone: 2.4 does not start with it",
-            "take it away; LogLevel dumpio:trace7 shows the data",
+            "remove it; LogLevel dumpio:trace7 logs the data",
             Risk.BREAKS,
             Safety.SAFE,
             replace_with_log_level(tree, line, "dumpio", TRACE) if seen else remove_line(tree, line),
@@ -34,15 +34,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _findings_by_default(tree: ConfigTree) -> Iterator[Finding]:
-    """Dumps at the level that 2.2 had without a line, debug."""
+    """Yield dumps at debug, the default level of 2.2."""
     for line in _enabled(tree):
         if _is_logged_22(tree, line, "debug") and not _has_dumpio_level(tree):
             edits: tuple[FileEdit, ...] = add_log_level(tree, line, "dumpio", TRACE)
             yield Finding(
                 "C31",
                 line.place,
-                "2.4 shows the data that mod_dumpio sees at trace7 only, not at debug",
-                "say LogLevel dumpio:trace7",
+                "2.4 logs the data of mod_dumpio at trace7 only, not at debug",
+                "write LogLevel dumpio:trace7",
                 Risk.COSMETIC,
                 Safety.SAFE,
                 edits,
@@ -59,7 +59,7 @@ def _enabled(tree: ConfigTree) -> Iterator[Statement]:
 
 
 def _is_logged_22(tree: ConfigTree, line: Statement, level: str) -> bool:
-    """Whether data of *level* reached the error log of 2.2 where *line* stands."""
+    """Return True if 2.2 logs data of *level* at *line*."""
     if not any(True for _ in _enabled(tree)) or level.lower() not in LEVELS:
         return False
     servers = {server_of(line), None}

@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every ExtFilterOptions line with a DebugLevel."""
+    """Yield every ExtFilterOptions line with a DebugLevel."""
     return findings(tree, "C32", "extfilteroptions", "ext_filter")
 
 

@@ -17,13 +17,13 @@ _DELIMITERS: Final = "#|!,"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line in the four words of 2.2: filter, provider, what to look at, what it must be."""
+    """Yield every line with the four arguments of 2.2: filter, provider, variable, pattern."""
     for line in tree.named("filterprovider"):
         words = line.words()
         if len(words) != 4:
             continue
         condition = expression(words[2], words[3])
-        message = "FilterProvider takes an expression: 2.4 does not start with the old condition"
+        message = "FilterProvider takes an expression: 2.4 does not start with a condition of 2.2"
         if condition is None or not is_quotable(condition):
             yield Finding("C33", line.place, message, "write the condition as an expression", Risk.BREAKS)
         else:
@@ -34,7 +34,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C33",
                 line.place,
                 message,
-                f"say it as an expression: {condition}",
+                f"write the condition as an expression: {condition}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 change_args(tree, line, args),
@@ -42,9 +42,9 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def expression(what: str, match: str) -> str | None:
-    """The condition of 2.2 as an expression, None where it has none.
+    """Return the condition of 2.2 as an expression, None if it has no equivalent.
 
-    2.2 compares without regard to case; what isn't there matches nothing, and so everything that begins with ``!``.
+    2.2 ignores case; a missing value matches nothing, hence everything that begins with ``!``.
     """
     variable = _variable(what)
     negated = match.startswith("!")
@@ -55,7 +55,7 @@ def expression(what: str, match: str) -> str | None:
 
 
 def _variable(what: str) -> str:
-    """The variable of 2.4 that has what 2.2 looked at; "" where there is none."""
+    """Return the variable of 2.4 with the value that 2.2 tested, "" if there is none."""
     kind, equals, name = what.partition("=")
     if what.lower().startswith("handler"):
         return "%{HANDLER}"
@@ -91,7 +91,7 @@ def _regex(variable: str, pattern: str, flags: str) -> str | None:
 
 
 def _literal(text: str) -> str:
-    """A pattern for *text* itself, without backslashes, which would have to be doubled."""
+    """Return a pattern for the literal *text* without backslashes, which would have to be doubled."""
     return "".join(f"[{c}]" if c in ".+*?()[]{}|$" else f"\\{c}" if c in "^\\" else c for c in text)
 
 

@@ -35,11 +35,12 @@ FILTERS: Final = {
     ),
     "substitute": ("substitute_module", ("substitute",)),
 }
-"""Filters of modules that no 2.2 has compiled in unasked, with directives that show the module in spite of that."""
+"""Filters of modules that 2.2 does not compile in by default, with directives that show the module all the
+same."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The lines where mod_filter is missing; else the first one, whose error pages change."""
+    """Yield the lines if mod_filter is missing, else the first one, whose error pages change."""
     missing = is_module_missing(tree, "filter_module")
     yield from _unloaded_filters(tree)
     yield from _possible(tree)
@@ -48,7 +49,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                "AddOutputFilterByType belongs to mod_filter, which is not loaded: 2.4 does not start",
+                (
+                    "AddOutputFilterByType is a directive of mod_filter, which is not loaded: 2.4 does "
+                    "not start"
+                ),
                 "load mod_filter",
                 Risk.BREAKS,
             )
@@ -56,15 +60,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C34",
             line.place,
-            "2.4 filters answers only; 2.2 also put error pages of such a type through the filter",
-            "nothing, unless error pages must be filtered: then SetOutputFilter",
+            "2.4 does not filter error pages; 2.2 also filtered error pages of such a type",
+            "do nothing, unless error pages must be filtered: then use SetOutputFilter",
             Risk.COSMETIC,
         )
         break
 
 
 def _possible(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of a file whose server is not at hand: mod_filter may be missing there."""
+    """Yield the first line of a file without its server: mod_filter may be missing there."""
     seen: set[str] = set()
     for line in tree.named("addoutputfilterbytype"):
         guarded = any(
@@ -77,14 +81,20 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                f"possible: AddOutputFilterByType belongs to mod_filter; 2.4 {harm} where no line loads it",
-                "look whether mod_filter is loaded (on Debian `a2enmod filter`)",
+                (
+                    f"possible: AddOutputFilterByType is a directive of mod_filter; 2.4 {harm} where no "
+                    "line loads it"
+                ),
+                "check that mod_filter is loaded (on Debian `a2enmod filter`)",
                 Risk.BREAKS,
             )
 
 
 def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
-    """Filters of modules that nobody loads: 2.2 passed over them, 2.4 doesn't start, or answers 500 for a .htaccess file."""
+    """Yield filters of modules that are not loaded.
+
+    2.2 ignored them; 2.4 does not start, or answers 500 for a .htaccess file.
+    """
     gone = {
         name
         for name, (module, settings) in FILTERS.items()
@@ -104,8 +114,11 @@ def _unloaded_filters(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C34",
                 line.place,
-                f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 passed over it",
-                f"leave {lost} out, or load the module",
+                (
+                    f"2.4 refuses {lost} here (Unknown filter provider), whose module is not loaded; 2.2 "
+                    "ignored it"
+                ),
+                f"remove {lost}, or load the module",
                 Risk.BREAKS,
                 Safety.SAFE,
                 edits,

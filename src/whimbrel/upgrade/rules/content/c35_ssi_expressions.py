@@ -1,4 +1,7 @@
-"""C35: `#if expr` has another language; SSILegacyExprParser selects the language of 2.2.  Document: documents/C35-ssi-expressions.md"""
+"""C35: `#if expr` has another language; SSILegacyExprParser selects that of 2.2.
+
+Document: documents/C35-ssi-expressions.md
+"""
 
 from __future__ import annotations
 

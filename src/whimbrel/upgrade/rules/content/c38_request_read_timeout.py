@@ -1,4 +1,4 @@
-"""C38: mod_reqtimeout sets time-outs as soon as it is loaded.  Document: documents/C38-request-read-timeout.md"""
+"""C38: mod_reqtimeout has default timeouts. Document: documents/C38-request-read-timeout.md"""
 
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The module without any time-out of the main server, or with that of only one part of a request."""
+    """Yield a finding if the module is loaded and the main server sets no timeout, or that of one part of a
+    request only."""
     lines = [line for line in lines_for_24(tree, "requestreadtimeout") if server_of(line) is None]
     given = {word.partition("=")[0].lower() for line in lines for word in line.words()}
     missing = [f"{part}=0" for part in ("header", "body") if part not in given]
-    message = "mod_reqtimeout has time-outs from the start: header=20-40,MinRate=500 body=20,MinRate=500; 2.2 had none"
-    advice = f"say {' '.join(missing)}, which is what 2.2 did, or keep the new ones, which protect against slow clients"
+    message = (
+        "mod_reqtimeout has default timeouts in 2.4: header=20-40,MinRate=500 "
+        "body=20,MinRate=500; 2.2 had none"
+    )
+    advice = (
+        f"write {' '.join(missing)}, the defaults of 2.2, or keep the new ones, which protect "
+        "against slow clients"
+    )
     if not missing:
         return
     old = [line for line in lines if line.in_22 is not False]

@@ -1,4 +1,7 @@
-"""C39: RewriteLog and RewriteLogLevel are LogLevel rewrite:traceN.  Document: documents/C39-rewrite-log.md"""
+"""C39: RewriteLog and RewriteLogLevel are LogLevel rewrite:traceN.
+
+Document: documents/C39-rewrite-log.md
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from whimbrel.upgrade.source.queries import server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line of either name; the last level of a server that has a log becomes its LogLevel."""
+    """Yield every line of either name; the last level of a server with a log becomes its LogLevel."""
     logs = {server_of(line) for line in _named(tree, "rewritelog")}
     for line in _named(tree, "rewritelog"):
         yield Finding(
             "C39",
             line.place,
             "RewriteLog is gone: 2.4 does not start with it",
-            "take it away; what mod_rewrite says stands in the error log",
+            "remove it; mod_rewrite logs to the error log",
             Risk.BREAKS,
             Safety.SAFE,
             remove_line(tree, line),
@@ -32,7 +35,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C39",
             line.place,
             "RewriteLogLevel is gone: 2.4 does not start with it",
-            "say LogLevel rewrite:traceN, from trace1 to trace8; the messages stand in the error log",
+            ("write LogLevel rewrite:traceN, from trace1 to trace8; mod_rewrite logs to the error log"),
             Risk.BREAKS,
             Safety.SAFE,
             replace_with_log_level(tree, line, "rewrite", wanted),
@@ -40,7 +43,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _named(tree: ConfigTree, name: str) -> Iterator[Statement]:
-    """The lines of that name but those of .htaccess files, where both versions refuse them."""
+    """Yield the lines of that name outside of .htaccess files, where both versions refuse them."""
     return (line for line in tree.named(name) if line.file.role is not Role.HTACCESS)
 
 

@@ -15,7 +15,7 @@ WANTED = "SubstituteMaxLineLength 1g"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The last Substitute of each place that has no limit of its own."""
+    """Yield the last Substitute of each place without a limit."""
     last: dict[object, Statement] = {}
     for line in tree.named("substitute"):
         last[_key(line)] = line
@@ -26,9 +26,16 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C44",
                 line.place,
-                "2.4 answers 500 (AH01328) when a line of 1048576 bytes or more comes through Substitute; 2.2 knew no limit",
-                f"{WANTED}, or less where memory matters"
-                + ("" if possible else "; this AllowOverride doesn't take it here: in a <Directory>"),
+                (
+                    "2.4 answers 500 (AH01328) when Substitute reads a line of 1048576 bytes or more; 2.2 "
+                    "has no limit"
+                ),
+                f"write {WANTED}, or less where memory is short"
+                + (
+                    ""
+                    if possible
+                    else "; the AllowOverride in force does not admit it here: write it in a <Directory>"
+                ),
                 Risk.CHANGES,
                 Safety.SAFE if possible else Safety.MANUAL,
                 insert_below(tree, line, [WANTED]) if possible else (),

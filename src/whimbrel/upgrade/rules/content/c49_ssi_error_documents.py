@@ -1,4 +1,7 @@
-"""C49: error documents in several languages need the SSI conditions of 2.2.  Document: documents/C49-ssi-error-documents.md"""
+"""C49: error documents in several languages need the SSI conditions of 2.2.
+
+Document: documents/C49-ssi-error-documents.md
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option DebugLevel=N that two modules of 2.2 had, and LogLevel in its place."""
+"""Replacement of the option DebugLevel=N of two modules of 2.2 by LogLevel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPTION = "debuglevel="
 
 
 def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterator[Finding]:
-    """The lines called *directive* with the option, which 2.4 refuses."""
+    """Yield the lines called *directive* with the option, which 2.4 refuses."""
     for line in tree.named(directive):
         words = line.words()
         remaining = [word for word in words if not word.lower().startswith(OPTION)]
@@ -22,8 +22,8 @@ def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterat
             yield Finding(
                 rule,
                 line.place,
-                f"{line.node.name} has no DebugLevel in 2.4, which does not start with it",
-                f"take the option away; LogLevel {module}:traceN is what it was for",
+                f"{line.node.name} has no option DebugLevel in 2.4: 2.4 does not start",
+                f"remove the option; LogLevel {module}:traceN replaces it",
                 Risk.BREAKS,
                 Safety.SAFE,
                 _edits(tree, line, remaining, module, level),
@@ -31,7 +31,7 @@ def findings(tree: ConfigTree, rule: str, directive: str, module: str) -> Iterat
 
 
 def _level(word: str) -> int:
-    """The number of the option as C's atoi sees it, 0 for other words."""
+    """Return the number of the option as atoi() reads it, 0 for other text."""
     digits = word[len(OPTION) :] if word.lower().startswith(OPTION) else ""
     length = next((at for at, c in enumerate(digits) if not c.isdecimal()), len(digits))
     return int(digits[:length] or 0)

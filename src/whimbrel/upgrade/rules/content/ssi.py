@@ -1,4 +1,5 @@
-"""Findings about SSI conditions: the places whose files go through mod_include, and SSILegacyExprParser for each."""
+"""Findings about SSI conditions: the places whose files go through mod_include, and SSILegacyExprParser for
+each."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ SOURCES: Final = (
 
 
 def parses(line: Statement) -> bool:
-    """Whether *line* sends files through mod_include."""
+    """Return True if *line* sends files through mod_include."""
     words = [word.lower() for word in line.words()]
     if not words:
         return False
@@ -88,7 +89,7 @@ def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iter
         rule = "C49" if directory in errors else "C35"
         unsure = rule == "C49" or line.file.role is Role.HTACCESS
         if line.file.role is Role.HTACCESS and is_module_missing(tree, "include_module"):
-            return  # nothing parses there
+            return  # mod_include parses no file there
         if accepts_directive(tree, line, "limit"):
             yield _finding(
                 rule, line, insert_below(tree, line, [LEGACY]), Safety.REVIEW if unsure else Safety.SAFE
@@ -98,15 +99,15 @@ def _place_findings(tree: ConfigTree, line: Statement, errors: set[str]) -> Iter
 
 
 def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Safety) -> Finding:
-    advice = f"{LEGACY}, or rewrite the conditions"
+    advice = f"write {LEGACY}, or rewrite the conditions"
     if rule == "C49":
-        advice = f"{LEGACY} for error documents that came with 2.2; take the line away for those of 2.4"
+        advice = f"write {LEGACY} for error documents that came with 2.2; remove the line for those of 2.4"
     elif line.file.role is Role.HTACCESS:
-        advice = f"{LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
+        advice = f"write {LEGACY}, which needs AllowOverride Limit here, or rewrite the conditions"
     return Finding(
         rule,
         line.place,
-        "SSI conditions (#if expr) are read by another parser in 2.4",
+        "2.4 parses SSI conditions (#if expr) with another parser",
         advice,
         Risk.CHANGES,
         safety,
@@ -115,7 +116,7 @@ def _finding(rule: str, line: Statement, edits: tuple[FileEdit, ...], safety: Sa
 
 
 def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
-    """Whether the whole *server*, or the main one, has the old parser already."""
+    """Return True if *server*, or the main server, has the old parser everywhere."""
     for line in lines_for_24(tree, "ssilegacyexprparser"):
         scope = scope_of(line)
         if (
@@ -129,7 +130,7 @@ def _has_legacy_parser(tree: ConfigTree, server: Statement | None) -> bool:
 
 
 def _error_directories(tree: ConfigTree) -> Iterator[str]:
-    """The folders that the configuration serves its error documents from."""
+    """Yield the directories of the error documents."""
     urls = [
         words[1]
         for line in tree.named("errordocument")

@@ -11,14 +11,14 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A configuration that never speaks about it."""
-    own = main_statements(tree)
-    if own and not is_24_config(tree) and not any(tree.named("enablesendfile")):
+    """Yield a finding for a configuration without EnableSendfile."""
+    statements = main_statements(tree)
+    if statements and not is_24_config(tree) and not any(tree.named("enablesendfile")):
         yield Finding(
             "C10",
-            own[0].place,
-            "EnableSendfile is Off unless set, where 2.2 had it On: the same answers, sent otherwise",
-            "write EnableSendfile On if the file system is a local one and it made a difference",
+            statements[0].place,
+            "EnableSendfile is Off unless set; in 2.2 it was On. The responses are the same",
+            ("write EnableSendfile On if the files are on a local file system and sendfile is faster there"),
             Risk.COSMETIC,
         )
 

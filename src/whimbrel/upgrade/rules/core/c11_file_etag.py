@@ -1,4 +1,4 @@
-"""C11: the ETag of a file has no inode unless asked for.  Document: documents/C11-file-etag.md"""
+"""C11: the ETag of a file contains no inode by default. Document: documents/C11-file-etag.md"""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ WORDS = "INode MTime Size"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server without FileETag of its own; in .htaccess files and fragments the default comes from the server."""
+    """Yield a finding for a server without FileETag; .htaccess files and fragments inherit it from the
+    server."""
     if is_24_config(tree) or any(map(is_in_main_server, tree.named("fileetag"))):
         return
     place = insert_for_server(tree, [f"FileETag {WORDS}"])
@@ -23,12 +24,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C11",
             line.place,
-            "the ETag of a file has no inode in it any more, unless FileETag asks for it: every cache would ask anew",
-            f"write FileETag {WORDS}, 2.2's default; servers that share their files are better off without it",
+            (
+                "the ETag of a file contains no inode unless FileETag requests it: every cache "
+                "revalidates once"
+            ),
+            (
+                f"write FileETag {WORDS}, the default of 2.2; servers that share their files work "
+                "better without it"
+            ),
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision="whether ETags need the inode, which they reveal: without the line every cache asks once more",
+            decision=(
+                "whether ETags need the inode, which they reveal: without the line every cache "
+                "revalidates once"
+            ),
         )
 
 

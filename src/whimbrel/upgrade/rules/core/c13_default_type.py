@@ -12,12 +12,12 @@ from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server
 
 
 def line_for(kind: str) -> str:
-    """What gives answers without a type this one."""
+    """Return the Header line that sets this type on responses without one."""
     return f'Header set Content-Type "{kind}" "expr=-z %{{CONTENT_TYPE}}"'
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every DefaultType but `none`, and with --exact the default of a server that has no line."""
+    """Yield every DefaultType but `none`, and with --exact the default of a server without one."""
     lines = list(tree.named("defaulttype"))
     kinds = {line.args.strip().lower() for line in lines}
     for line in lines:
@@ -29,24 +29,28 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _finding(tree: ConfigTree, line: Statement, kind: str, *, is_only_type: bool) -> Finding:
-    """*alone*: no other line says another type, whose Header line would find this one's."""
+    """Return the finding; *is_only_type*: no other line sets another type, which this Header line would
+    replace."""
     if kind.lower().startswith("application/x-httpd") or any(
         action.words()[:1] == [kind] for action in tree.named("action")
     ):
         return Finding(
             "C13",
             line.place,
-            f"DefaultType has no effect; 2.2 chose the program for files without an extension by the type {kind}",
-            "say it with SetHandler for the files that are meant",
+            (
+                "DefaultType has no effect; 2.2 chose the handler for files without an extension by "
+                f"the type {kind}"
+            ),
+            "write SetHandler for these files",
         )
     what = "DefaultType has no effect: files with unknown extensions have no Content-Type"
     if not is_only_type:
-        what += "; where several types are laid over each other, the outer one is given first"
+        what += "; where several types apply, the outer one is set first"
     return Finding(
         "C13",
         line.place,
         what,
-        "set the type of answers that have none",
+        "set the type of responses without one",
         Risk.CHANGES,
         Safety.SAFE if is_only_type else Safety.REVIEW,
         replace_statement(tree, line, [line_for(kind)]),
@@ -63,8 +67,8 @@ def _unset_default(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C13",
             place[0].place,
-            "files with unknown extensions have no Content-Type, where 2.2 said text/plain",
-            "set the type of answers that have none",
+            "files with unknown extensions have no Content-Type; 2.2 sent text/plain",
+            "set the type of responses without one",
             Risk.CHANGES,
             Safety.SAFE,
             (place[1],),

@@ -1,4 +1,7 @@
-"""C14: NameVirtualHost has no effect: what shares an address is chosen by name.  Document: documents/C14-name-virtual-host.md"""
+"""C14: NameVirtualHost has no effect: virtual hosts with the same address are selected by name.
+
+Document: documents/C14-name-virtual-host.md
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,18 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 from whimbrel.upgrade.source.virtual_hosts import DEFINE_NAME, VirtualHost, virtual_host_plan
 
 DIFFERENT: Final = (
-    "2.4 chooses among these virtual hosts otherwise than 2.2 did, and no change of their addresses mends it"
+    "2.4 selects these virtual hosts by other rules than 2.2, and no change of their "
+    "addresses restores the selection of 2.2"
 )
-PARTIAL: Final = "look into the files that were not read, one of which may have the NameVirtualHost line"
-ADVICE: Final = "look at which one answers for which name: `httpd -S`"
+PARTIAL: Final = "check the files that were not read: one of them may contain the NameVirtualHost line"
+ADVICE: Final = "check with `httpd -S` which virtual host answers for which name"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The lines go once the configuration is one of 2.4; until then they say which virtual hosts 2.2 asks, and the others are switched off."""
+    """Remove the lines once the configuration is one of 2.4.
+
+    Before that they decide which virtual hosts 2.2 selects; the others are disabled.
+    """
     ready = is_24_config(tree) or not main_statements(tree)
     lines = list(tree.named("namevirtualhost"))
     hosts = any(tree.named("<virtualhost"))
@@ -33,7 +40,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool) -> Finding:
-    message = "NameVirtualHost has no effect and warns (AH00548): virtual hosts that share an address are chosen by name"
+    message = (
+        "NameVirtualHost has no effect and logs AH00548: virtual hosts with the same address "
+        "are selected by name"
+    )
     if not ready:
         return Finding(
             "C14", line.place, message, "remove it once the modules of 2.4 are loaded", Risk.COSMETIC
@@ -54,7 +64,7 @@ def _line_finding(tree: ConfigTree, line: Statement, *, ready: bool, equal: bool
 
 
 def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
-    """Virtual hosts that 2.2 never asked, because no NameVirtualHost made their address one of names."""
+    """Yield virtual hosts that 2.2 never selected, because no NameVirtualHost has their address."""
     host_plan = virtual_host_plan(tree)
     words, equal = host_plan.effective_addresses()
     for host in host_plan.hosts:
@@ -72,18 +82,21 @@ def _unreachable(tree: ConfigTree) -> Iterator[Finding]:
 
 def _finding(host: VirtualHost, words: list[str]) -> Finding:
     lost = " ".join(word for word in host.words if word not in words)
-    message = f"2.2 never asked this virtual host at {lost}: another one answers there for all names, since no NameVirtualHost makes it one of names"
+    message = (
+        f"2.2 never selected this virtual host at {lost}: without a NameVirtualHost for the "
+        "address another one answers there for all names"
+    )
     if words:
         return Finding(
             "C14",
             host.statement.place,
             message,
-            "leave the address out, or let 2.4 choose by name if that was meant",
+            "remove the address, or let 2.4 select by name if that is wanted",
             Risk.CHANGES,
             Safety.REVIEW,
             (host.statement.replace_args(" ".join(words) + ">"),),
         )
-    advice = f"switch it off (-D {DEFINE_NAME} brings it back), or let 2.4 choose by name if that was meant"
+    advice = f"disable it (-D {DEFINE_NAME} enables it again), or let 2.4 select by name if that is wanted"
     return Finding(
         "C14",
         host.statement.place,

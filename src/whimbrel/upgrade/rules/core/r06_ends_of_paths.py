@@ -1,4 +1,7 @@
-"""R06: a $ in the pattern of folders matches the end of a path.  Document: documents/R06-ends-of-paths.md"""
+"""R06: a $ in the pattern of directories matches the end of a path.
+
+Document: documents/R06-ends-of-paths.md
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """<DirectoryMatch> and <Directory ~> whose pattern has a $."""
+    """Yield <DirectoryMatch> and <Directory ~> sections whose pattern contains a $."""
     for line in tree.named("<directorymatch", "<directory"):
         start = _start(line)
         if start is None or not never_matches_end(tree, line):
@@ -27,7 +30,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _start(line: Statement) -> int | None:
-    """Where the expression begins in the arguments, None where there is none."""
+    """Return the offset of the expression in the arguments, None if there is none."""
     word, at = getword(line.args)
     if word == "~":
         return at
@@ -40,8 +43,11 @@ def _finding(line: Statement, pattern: str) -> Finding:
         return Finding(
             "R06",
             line.place,
-            "no $ in the pattern of folders ever matched in 2.2; in 2.4 it matches the end of a path",
-            "write (?!), which never matches either; leave the $ where the path itself is meant too",
+            (
+                "in 2.2 no $ in the pattern of a directory section matches; in 2.4 it matches the end "
+                "of a path"
+            ),
+            "write (?!), which never matches either; keep the $ if the path itself is meant too",
             Risk.CHANGES,
             Safety.SAFE if edits else Safety.MANUAL,
             edits,
@@ -49,8 +55,11 @@ def _finding(line: Statement, pattern: str) -> Finding:
     return Finding(
         "R06",
         line.place,
-        f"2.2 never applied this section, since no $ in a pattern of folders ever matched; 2.4 applies it to {pattern}",
-        "write (?!), so that it stays without effect; put the $ back where it was meant, or take the section out",
+        (
+            "2.2 never applied this section, because no $ in the pattern of a directory section "
+            f"matches; 2.4 applies it to {pattern}"
+        ),
+        ("write (?!), so that it stays without effect; keep the $ if it is meant, or remove the section"),
         Risk.CHANGES,
         Safety.REVIEW if edits else Safety.MANUAL,
         edits,
@@ -58,7 +67,8 @@ def _finding(line: Statement, pattern: str) -> Finding:
 
 
 def _edits(line: Statement) -> Iterator[FileEdit]:
-    """The expression as 2.2 took it; nothing where its text is made of variables or quotes so that this can't be told."""
+    """Yield the edits that restore the meaning of 2.2; none if variables or quotes hide the text of the
+    expression."""
     args = line.node.args
     first = getword(args)[1] if getword(args)[0] == "~" else 0
     end = first + getword(args[first:])[1]
@@ -70,5 +80,5 @@ def _edits(line: Statement) -> Iterator[FileEdit]:
 
 
 RULE = Rule(
-    "R06", "ends-of-paths", "A $ in the pattern of folders matches the end of a path", check, order=-1
+    "R06", "ends-of-paths", "A $ in the pattern of directories matches the end of a path", check, order=-1
 )

@@ -12,15 +12,15 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 SINCE: Final = 39
-"""2.4.39 brings MergeSlashes, which is On unless set."""
+"""The N of 2.4.N with MergeSlashes, which is On unless set."""
 _ASIDE: Final = re.compile(r"\\.|\[\^?\]?[^\]]*\]|\(\?[!=<][^)]*\)")
-"""Parts of a pattern that do not stand for slashes one after the other."""
+"""Parts of a pattern whose slashes are not consecutive slashes of a URL."""
 _TWO: Final = re.compile(r"//(?![?*{])|/\{[2-9]")
 _ACCESS: Final = frozenset({"require", "order", "deny", "allow", "satisfy", "<limit", "<limitexcept"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Patterns of URLs that want two slashes in a row, which no URL has any more."""
+    """Yield URL patterns that require two slashes in a row, which merged URLs never have."""
     if tree.options.target < SINCE or any(
         "off" in line.args.lower() for line in tree.named("mergeslashes", include_inactive=True)
     ):
@@ -32,15 +32,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R07",
                 section.place,
-                f"{pattern} wants two slashes in a row; from 2.4.39 on slashes are merged before it is matched, so that "
-                "the section never applies",
-                "write one slash; MergeSlashes Off brings 2.2's way back for the whole server",
+                (
+                    f"{pattern} requires two slashes in a row; since 2.4.39 slashes are merged before the "
+                    "match, so the section never applies"
+                ),
+                "write one slash; MergeSlashes Off restores the behaviour of 2.2 for the whole server",
                 Risk.OPENS if guards else Risk.CHANGES,
             )
 
 
 def _pattern(section: Statement) -> str:
-    """The expression of a section, "" for a <Location> with a plain path, whose slashes 2.2 merged too."""
+    """Return the expression of a section, "" for a <Location> with a literal path, whose slashes 2.2 merged
+    too."""
     word, at = getword(section.args)
     if word == "~":
         return getword(section.args, at)[0]

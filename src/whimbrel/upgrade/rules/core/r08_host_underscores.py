@@ -1,4 +1,4 @@
-"""R08: a Host field with an underscore is taken.  Document: documents/R08-host-underscores.md"""
+"""R08: a Host field with an underscore is accepted. Document: documents/R08-host-underscores.md"""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Names of virtual hosts with an underscore, which 2.2.34 answered with 400."""
+    """Yield names of virtual hosts with an underscore, which 2.2.34 answers with 400."""
     for line in tree.named("servername", "serveralias"):
         names = [word for word in line.words() if "_" in word and "${" not in word]
         if names:
             yield Finding(
                 "R08",
                 line.place,
-                f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 answers it from this virtual host",
-                "nothing, unless the name was to stay unreachable",
+                (
+                    f"2.2.34 answers 400 to a Host field with an underscore ({names[0]}); 2.4 serves it "
+                    "from this virtual host"
+                ),
+                "do nothing, unless the name must stay unreachable",
                 Risk.COSMETIC,
             )
 

@@ -1,4 +1,4 @@
-"""R09: requests that break the syntax of HTTP are refused.  Document: documents/R09-strict-requests.md"""
+"""R09: requests that violate the syntax of HTTP are refused. Document: documents/R09-strict-requests.md"""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 SINCE: Final = 24
-"""2.4.24 brings HttpProtocolOptions, which is Strict unless set."""
+"""The N of 2.4.N with HttpProtocolOptions, which is Strict unless set."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server that does not say how strict it is, at its first Listen line."""
+    """Yield a finding at the first Listen line of a server without HttpProtocolOptions."""
     if tree.options.target < SINCE or is_24_config(tree) or not main_statements(tree):
         return
     line = next(tree.named("listen"), None)
@@ -23,9 +23,15 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R09",
             line.place,
-            "request lines and fields that break the syntax of HTTP (a bare line feed, a blank in the URL or before the "
-            "colon of a field, `GET *`, a second URL scheme) are answered with 400; 2.2 before 2.2.32 took them",
-            "look whether old clients or monitors send such requests; HttpProtocolOptions Unsafe takes some of them",
+            (
+                "2.4 answers 400 to requests that violate the syntax of HTTP (a bare line feed, a "
+                "blank in the URL or before the colon of a field, `GET *`, a second URL scheme); 2.2 "
+                "before 2.2.32 accepted them"
+            ),
+            (
+                "check whether old clients or monitors send such requests; HttpProtocolOptions Unsafe "
+                "accepts some of them"
+            ),
             Risk.COSMETIC,
         )
 

@@ -1,5 +1,6 @@
-"""R10: Order, Allow and Deny in a file whose section stands elsewhere.  Document:
-documents/R10-bare-access-lines.md
+"""R10: Order, Allow and Deny in a file whose section is in another file.
+
+Document: documents/R10-bare-access-lines.md
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from whimbrel.upgrade.source.queries import scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first such line of each fragment."""
+    """Yield the first such line of each fragment."""
     seen: dict[str, list[Statement]] = {}
     for line in tree.named("order", "allow", "deny", "satisfy"):
         if line.file.role is Role.FRAGMENT and scope_of(line) is None:
@@ -24,8 +25,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R10",
             first.place,
-            f"{first.node.name} outside of any section{many}: the file that includes this one decides where it holds, and 2.4 "
-            "knows the directive with mod_access_compat only",
+            (
+                f"{first.node.name} stands outside of any section{many}: the file that includes this "
+                "one decides where it applies, and 2.4 has the directive in mod_access_compat only"
+            ),
             _advice(lines),
             Risk.BREAKS,
         )
@@ -33,7 +36,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 def _advice(lines: list[Statement]) -> str:
     if all(line.name == "deny" for line in lines):
-        return "upgrade it together with its main file (-f), or write <RequireAll>, Require all granted, and a Require not ip line for each address"
+        return (
+            "upgrade it together with its main file (-f), or write <RequireAll>, Require all granted, "
+            "and a Require not ip line for each address"
+        )
     return "upgrade it together with its main file (-f)"
 
 

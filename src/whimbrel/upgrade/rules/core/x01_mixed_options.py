@@ -1,4 +1,4 @@
-"""X01: Options whose words mix signs are an error.  Document: documents/X01-mixed-options.md"""
+"""X01: Options with and without signs on one line are an error. Document: documents/X01-mixed-options.md"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL: Final = ("Indexes", "Includes", "FollowSymLinks", "ExecCGI")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line that 2.4 refuses and 2.2 took."""
+    """Yield every line that 2.4 refuses and 2.2 accepts."""
     for line in tree.named("options"):
         words = [word for word in line.words() if word]
         known = [word.lstrip("+-").lower() for word in words]
@@ -35,8 +35,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X01",
                 line.place,
-                "Options mixes words with and without sign, which 2.4 refuses",
-                f"write what 2.2 took: {text}",
+                "Options mixes arguments with and without sign: 2.4 does not start with it",
+                f"write the options that 2.2 read: {text}",
                 Risk.BREAKS,
                 Safety.SAFE,
                 (line.replace_args(text),),
@@ -44,7 +44,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def accepted(words: list[str]) -> bool:
-    """Whether 2.4 takes the line: all signed, none signed, or None or All first and whatever signed behind it."""
+    """Return True if 2.4 accepts the line: all signed, none signed, or None or All first with signed options
+    after it."""
     first = words[0].lower()
     rest = words[1:] if first in ("none", "all") else words
     if any(word.lstrip("+-").lower() in ("none", "all") for word in rest):
@@ -56,7 +57,11 @@ def accepted(words: list[str]) -> bool:
 
 
 def as_22_took(words: list[str]) -> str:
-    """The first plain word clears all before it, what 2.2 then has is what counts; without plain words the signs stay."""
+    """Return the options as 2.2 reads them.
+
+    The first unsigned option clears all before it, and the result counts; without unsigned options the signs
+    stay.
+    """
     on: set[str] = set()
     added: dict[str, str] = {}
     plain = False

@@ -1,4 +1,7 @@
-"""X02: without any Options 2.2 allows nearly everything, 2.4 only FollowSymLinks.  Document: documents/X02-no-options.md"""
+"""X02: without any Options 2.2 allows nearly everything, 2.4 only FollowSymLinks.
+
+Document: documents/X02-no-options.md
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from whimbrel.upgrade.source.queries import is_24_config, is_in_main_server, mai
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """A server whose folders are not all covered by Options without signs."""
+    """Yield a finding for a server with a directory that no Options without signs covers."""
     if is_24_config(tree) or not main_statements(tree):
         return
     plain = [line for line in tree.named("options") if line.file.role is Role.MAIN and replaces(line.words())]
@@ -32,22 +35,28 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "X02",
             line.place,
-            f"no Options line speaks about {uncovered[0]}: 2.2 lists folders and runs programs there, 2.4 only follows symbolic links",
-            "write Options All, 2.2's default, or better what is needed",
+            (
+                f"no Options line applies to {uncovered[0]}: 2.2 lists directories and runs programs "
+                "there, 2.4 only follows symbolic links"
+            ),
+            "write Options All, the default of 2.2, or only the options that are needed",
             Risk.CHANGES,
             Safety.SAFE,
             (edit,),
-            decision="which Options are needed: All lists directories and runs programs everywhere, as under 2.2",
+            decision=(
+                "which Options are needed: All lists directories and runs programs everywhere, as in 2.2"
+            ),
         )
 
 
 def replaces(words: list[str]) -> bool:
-    """Whether the line says everything itself instead of changing what holds outside."""
+    """Return True if the line sets all options instead of changing inherited ones."""
     return any(word[:1] not in ("+", "-") for word in words)
 
 
 def roots(tree: ConfigTree) -> list[str]:
-    """The folders that requests lead to; one that nobody can name stands for a server without DocumentRoot."""
+    """Return the directories that requests are mapped to; a placeholder stands for a server without
+    DocumentRoot."""
     paths = []
     for name, at in (("documentroot", 0), ("alias", 1)):
         for line in tree.named(name):
@@ -59,7 +68,8 @@ def roots(tree: ConfigTree) -> list[str]:
 
 
 def _directories(line: Statement) -> list[str]:
-    """The folder for which the line holds for everybody: a plain <Directory> of the whole server."""
+    """Return the directory to which the line applies for every server: a <Directory> of the main server
+    without wildcards."""
     around = [section for section in line.enclosing() if not section.name.startswith("<if")]
     if len(around) == 1 and around[0].name == "<directory":
         path = getword(around[0].args)[0]
@@ -68,4 +78,4 @@ def _directories(line: Statement) -> list[str]:
     return []
 
 
-RULE = Rule("X02", "no-options", "Without Options 2.4 lists no folders", check)
+RULE = Rule("X02", "no-options", "Without Options 2.4 lists no directories", check)

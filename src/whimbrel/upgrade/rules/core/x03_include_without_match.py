@@ -1,4 +1,7 @@
-"""X03: an Include whose wildcards match nothing is an error.  Document: documents/X03-include-without-match.md"""
+"""X03: an Include whose wildcards match nothing is an error.
+
+Document: documents/X03-include-without-match.md
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every Include of the configuration whose wildcards find no file where the folder is there."""
+    """Yield every Include whose wildcards match no file of an existing directory."""
     for line in tree.named("include"):
         pattern = getword(line.args)[0]
         path = root_relative(tree.root, pattern) if tree.root else ""
@@ -38,8 +41,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "X03",
             line.place,
-            f"no file matches {pattern}: 2.4 doesn't start",
-            "IncludeOptional reads what is there",
+            f"no file matches {pattern}: 2.4 does not start",
+            "write IncludeOptional, which accepts that",
             Risk.BREAKS,
             Safety.SAFE,
             edits,

@@ -14,7 +14,7 @@ FORMAT = '"%{Cookie}n \\"%r\\" %t"'
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every CookieLog line; CustomLog writes the same lines."""
+    """Yield every CookieLog line; CustomLog logs the same lines."""
     for line in tree.named("cookielog"):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
@@ -24,7 +24,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "X06",
             line.place,
             "CookieLog is gone",
-            "CustomLog writes the same lines",
+            "write CustomLog, which logs the same lines",
             Risk.BREAKS,
             Safety.SAFE,
             edits,

@@ -1,4 +1,4 @@
-"""X09: values that 2.2 let pass and 2.4 refuses.  Document: documents/X09-lenient-values.md"""
+"""X09: values that 2.2 accepts and 2.4 refuses. Document: documents/X09-lenient-values.md"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ARGS: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every value that the tables below know."""
+    """Yield every value that the tables below list."""
     for name, fix_value in VALUES.items():
         for line in tree.named(name):
             wanted = fix_value(line.args.strip())
@@ -44,18 +44,18 @@ def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
         return Finding(
             "X09",
             line.place,
-            f"2.4 refuses `{line.node.name} {line.args.strip()}`, which did nothing in 2.2",
+            f"2.4 refuses `{line.node.name} {line.args.strip()}`, which had no effect in 2.2",
             REMOVE,
             Risk.BREAKS,
             Safety.SAFE,
             replace_statement(tree, line),
-            decision="whether what the line was meant for is still wanted: it never had an effect",
+            decision="whether the purpose of the line is still wanted: it never had an effect",
         )
     return Finding(
         "X09",
         line.place,
         f"2.4 refuses `{line.node.name} {line.args.strip()}`",
-        f"write what 2.2 took: {wanted}",
+        f"write the value that 2.2 used: {wanted}",
         Risk.BREAKS,
         Safety.SAFE,
         (line.replace_args(wanted),),
@@ -64,8 +64,8 @@ def _finding(tree: ConfigTree, line: Statement, wanted: str) -> Finding:
 
 # values ------------------------------------------------------------------------------------------
 def _seconds(text: str) -> str | None:
-    """KeepAliveTimeout: 2.2 took the digits at the beginning as seconds, whatever followed, nothing as 0; below 0 it waited
-    for ever."""
+    """KeepAliveTimeout: 2.2 reads leading digits as seconds, no digits as 0; a negative value has
+    no timeout."""
     word = text.strip('"')
     if re.fullmatch("[0-9]+", word) or " " in word or not word:
         return None
@@ -80,7 +80,7 @@ def _tokens(text: str) -> str | None:
 
 
 def _override(text: str) -> str | None:
-    """AllowOverride Options=LIST: the first unknown word ends the list in 2.2."""
+    """AllowOverride Options=LIST: in 2.2 the first unknown option ends the list."""
 
     def fix_word(word: str) -> str:
         key, equals, value = word.partition("=")
@@ -98,12 +98,12 @@ def _override(text: str) -> str | None:
 
 
 def _buffer(text: str) -> str | None:
-    """ProxyIOBufferSize below 512: 2.2 took its own size instead."""
+    """ProxyIOBufferSize below 512: 2.2 uses its default size."""
     return "0" if re.fullmatch("[0-9]+", text) and 0 < int(text) < 512 else None
 
 
 def _document(text: str) -> str | None:
-    """ErrorDocument for a status that 2.4 doesn't know, and text in which 2.4 sees an expression."""
+    """ErrorDocument for a status that 2.4 lacks, and text that 2.4 parses as an expression."""
     code, _, rest = text.partition(" ")
     if code in ("418", "419", "420", "425", "427", "430"):
         return REMOVE
@@ -115,7 +115,7 @@ def _document(text: str) -> str | None:
 
 
 def _is_text(value: str) -> bool:
-    """Text without quotes: neither a path nor a URL."""
+    """Return True for text without quotes: neither a path nor a URL."""
     return bool(value) and value[0] != "/" and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", value)
 
 
@@ -130,7 +130,7 @@ VALUES: Final[dict[str, Callable[[str], str | None]]] = {
 
 # numbers of words --------------------------------------------------------------------------------
 def _counted(tree: ConfigTree) -> Iterator[Finding]:
-    """Lines with more words than 2.4 takes, or with none where it wants a list."""
+    """Lines with more arguments than 2.4 accepts, or with none where it requires a list."""
     catalogue_22, catalogue_24 = catalogue("2.2"), catalogue("2.4")
     seen: dict[str, tuple[str, str] | None] = {}
     for line in tree.all_statements():
@@ -147,7 +147,7 @@ def _counted(tree: ConfigTree) -> Iterator[Finding]:
 def _shapes(
     entries_22: tuple[DirectiveEntry, ...], entries_24: tuple[DirectiveEntry, ...]
 ) -> tuple[str, str] | None:
-    """The shapes of the arguments where they matter here."""
+    """Return the forms of the arguments that matter here."""
     if not entries_22 or not entries_24:
         return None
     before, after = entries_22[0].args, entries_24[0].args

@@ -1,4 +1,7 @@
-"""X15: Debian's tools and its configuration for 2.4 only know site files that end in .conf.  Document: documents/X15-site-files.md"""
+"""X15: Debian's tools and configuration for 2.4 read only site files that end in .conf.
+
+Document: documents/X15-site-files.md
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ SITES: Final = re.compile(r"/sites-(?:enabled|available)/[^/]+\Z")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every site that is read and has another name."""
+    """Yield every included site file with another name."""
     for path, file in tree.files.items():
         if (
             SITES.search(path)
@@ -26,8 +29,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X15",
                 SourceLocation(path, 1),
-                "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite knows no other files",
-                f"rename it to {name}.conf, and make its link in sites-enabled anew",
+                (
+                    "Debian's apache2.conf of 2.4 reads sites-enabled/*.conf only, and a2ensite ignores "
+                    "other files"
+                ),
+                f"rename it to {name}.conf, and recreate its link in sites-enabled",
                 Risk.CHANGES,
             )
 

@@ -1,4 +1,7 @@
-"""X16: ${APACHE_LOCK_DIR} and others that nobody sets.  Document: documents/X16-undefined-variables.md"""
+"""X16: ${APACHE_LOCK_DIR} and other variables that are not set.
+
+Document: documents/X16-undefined-variables.md
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,13 @@ from whimbrel.upgrade.rule import Rule
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 STOPS: Final = frozenset({"mutex", "user", "group", "listen", "documentroot", "keepalive", "loglevel"})
-"""Directives with which 2.4 does not start where the name of a variable stands in the place of its value."""
+"""Directives that stop the start of 2.4 if they contain the name of a variable instead of its value."""
 NAME: Final = re.compile(r"(?<!\\)\$\{(\w+)\}")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first use of each variable that is not set, where others are: then what sets them is at hand."""
+    """Yield the first use of each variable that is not set, if others are set: then the environment
+    is known."""
     seen: set[str] = set()
     defined = {line.words()[0] for line in tree.named("define", include_inactive=True) if line.words()}
     environment = _environment(tree)
@@ -33,28 +37,31 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X16",
                     line.place,
-                    f"${{{name}}} is not set: 2.4 warns (AH00111) and takes the text as it stands"
-                    + f"; {line.node.name} stops the start then" * stops,
+                    f"${{{name}}} is not set: 2.4 logs AH00111 and uses the text unchanged"
+                    + f"; {line.node.name} then stops the start" * stops,
                     f"set {name} in envvars, or with Define",
                     Risk.BREAKS if stops else Risk.COSMETIC,
                 )
 
 
 def _mutexes(tree: ConfigTree) -> Iterator[Finding]:
-    """Mutex, which 2.2 did not have: no 2.2 shows that its variable is set."""
+    """Yield Mutex lines, which 2.2 did not have: no 2.2 shows that their variable is set."""
     for line in tree.named("mutex", include_inactive=True):
         for name in NAME.findall(line.args)[:1]:
             yield Finding(
                 "X16",
                 line.place,
-                f"possible: whether ${{{name}}} is set is not known here; 2.4 does not start with Mutex where it is not",
-                f"look into envvars for {name}, or set it with Define",
+                (
+                    f"possible: the input does not show whether ${{{name}}} is set; without it 2.4 does not "
+                    "start with Mutex"
+                ),
+                f"check envvars for {name}, or set it with Define",
                 Risk.COSMETIC,
             )
 
 
 def _environment(tree: ConfigTree) -> bool:
-    """Whether any variable of the text was known when it was read."""
+    """Return True if any variable of the text was set when it was read."""
     return any(
         NAME.search(line.node.args) and not NAME.search(line.args)
         for line in tree.all_statements()

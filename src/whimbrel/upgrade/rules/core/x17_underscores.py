@@ -1,4 +1,7 @@
-"""X17: header fields with an underscore don't reach programs.  Document: documents/X17-underscores.md"""
+"""X17: header fields with an underscore are not passed to programs.
+
+Document: documents/X17-underscores.md
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ ACTIONS: Final = frozenset({"set", "append", "add", "merge", "setifempty"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """RequestHeader lines that make such a field: CGI, SSI and expressions saw it as HTTP_NAME."""
+    """Yield RequestHeader lines that set such a field: CGI, SSI and expressions of 2.2 read it
+    as HTTP_NAME."""
     for line in tree.named("requestheader"):
         words = line.words()
         if len(words) > 1 and words[0].lower() in ACTIONS and "_" in words[1].rstrip(":"):
@@ -21,8 +25,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X17",
                 line.place,
-                f"2.4 hands no {name} to programs: header fields with an underscore are left out of their environment",
-                f"call it {name.replace('_', '-')}, which programs see under the same name; servers behind a proxy see the other one",
+                (
+                    f"2.4 does not pass {name} to programs: it omits header fields with an underscore from "
+                    "their environment"
+                ),
+                (
+                    f"rename it to {name.replace('_', '-')}, which programs read under the same name; "
+                    "servers behind a proxy get the new name"
+                ),
                 Risk.CHANGES,
             )
 

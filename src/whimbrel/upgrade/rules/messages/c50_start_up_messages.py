@@ -1,4 +1,7 @@
-"""C50: what 2.4 says when it can't start with a configuration of 2.2.  Document: documents/C50-start-up-messages.md"""
+"""C50: messages of 2.4 when it refuses to start with a configuration of 2.2.
+
+Document: documents/C50-start-up-messages.md
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,20 @@ INVALID: Final = (
     "Invalid command '{}', perhaps misspelled or defined by a module not included in the server configuration"
 )
 HOMES: Final = (
-    ("user", "unixd_module", "see row C45: mod_unixd must be loaded"),
+    ("user", "unixd_module", "load mod_unixd (row C45)"),
     (
         "require",
         "authz_core_module",
-        "see row C05: mod_authz_core and the modules of the conditions must be loaded",
+        "load mod_authz_core and the modules of the conditions (row C05)",
     ),
-    ("order", "access_compat_module", "see row C17: Require takes its place"),
-    ("addoutputfilterbytype", "filter_module", "see row C34: mod_filter must be loaded"),
+    ("order", "access_compat_module", "write Require in its place (row C17)"),
+    ("addoutputfilterbytype", "filter_module", "load mod_filter (row C34)"),
 )
-"""Directives that have moved to modules which 2.2 didn't have or didn't need; mod_unixd is compiled into Debian's."""
+"""Directives in modules that 2.2 did not have or did not need; Debian compiles mod_unixd in."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each directive that 2.4 wouldn't know, with the words it would use."""
+    """Yield the first line of each directive that 2.4 would not know, with its message."""
     for name, module, advice in HOMES:
         if not is_module_missing(tree, module) or load_module_lines(tree).is_built_in(module):
             continue
@@ -36,11 +39,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C50",
                 line.place,
-                f"without an upgrade 2.4 says: {INVALID.format(line.node.name)}",
+                f"without an upgrade 2.4 logs: {INVALID.format(line.node.name)}",
                 advice,
                 Risk.COSMETIC,
             )
             break
 
 
-RULE = Rule("C50", "start-up-messages", "What 2.4 says when it can't start", check)
+RULE = Rule("C50", "start-up-messages", "What 2.4 logs when it cannot start", check)

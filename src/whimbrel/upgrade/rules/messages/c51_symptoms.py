@@ -1,4 +1,4 @@
-"""C51: what an upgrade that nobody prepared looks like in the logs.  Document: documents/C51-symptoms.md"""
+"""C51: log messages of an upgrade without preparation. Document: documents/C51-symptoms.md"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME_VIRTUAL_HOST: Final = (
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each warning that the start of 2.4 prints."""
+    """Yield the first line for each warning that 2.4 logs at the start."""
     types = (
         line for line in tree.named("defaulttype") if [word.lower() for word in line.words()[:1]] != ["none"]
     )
@@ -25,8 +25,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C51",
                 line.place,
-                f"without an upgrade 2.4 warns: {_warning(shape, line)}",
-                f"whimbrel explain {shape[:7]} says more",
+                f"without an upgrade 2.4 logs: {_warning(shape, line)}",
+                f"read `whimbrel explain {shape[:7]}`",
                 Risk.COSMETIC,
             )
             break

@@ -1,4 +1,4 @@
-"""C52: lines of the error log look different.  Document: documents/C52-log-formats.md"""
+"""C52: lines of the error log have another format. Document: documents/C52-log-formats.md"""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from whimbrel.upgrade.source.queries import is_24_config, lines_for_24
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first ErrorLog: whatever reads it meets other lines, unless ErrorLogFormat says how they look."""
+    """Yield the first ErrorLog: its readers get other lines, unless ErrorLogFormat sets the format."""
     if is_24_config(tree) or any(True for _ in lines_for_24(tree, "errorlogformat")):
         return
     for line in tree.named("errorlog"):
         yield Finding(
             "C52",
             line.place,
-            "lines of the error log have module, process, port and a code in 2.4: [core:error] [pid 1:tid 2] [client A:P] AH...",
-            "adapt what reads the log, or choose the look with ErrorLogFormat",
+            (
+                "lines of the error log contain module, process, port and a code in 2.4: [core:error] "
+                "[pid 1:tid 2] [client A:P] AH..."
+            ),
+            "adapt the programs that read the log, or set the format with ErrorLogFormat",
             Risk.COSMETIC,
         )
         break

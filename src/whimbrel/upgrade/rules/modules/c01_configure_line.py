@@ -14,7 +14,8 @@ from whimbrel.upgrade.source.queries import is_24_config, main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """build/config.nice below the server root, where there is one: it is not edited, since it belongs to what is built, not to what is configured."""
+    """Yield findings about build/config.nice below the ServerRoot; it is not edited, because it belongs to
+    the build."""
     if not main_statements(tree) or is_24_config(tree):
         return
     path = f"{tree.root}/build/config.nice"

@@ -1,4 +1,7 @@
-"""C02: mod_disk_cache is mod_cache_disk: LoadModule lines and <IfModule> tests.  Document: documents/C02-cache-disk.md"""
+"""C02: mod_disk_cache is mod_cache_disk: LoadModule lines and <IfModule> tests.
+
+Document: documents/C02-cache-disk.md
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Old names of the module, then the module where only its directives are there."""
+    """Yield old names of the module, then the module if only its directives are there."""
     renamed = False
     for line in tree.named("loadmodule"):
         words = line.words()
@@ -25,8 +28,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C02",
                 line.place,
-                "mod_disk_cache is called mod_cache_disk: 2.4 can't load the old file",
-                "load it by its new name",
+                "mod_disk_cache is called mod_cache_disk: 2.4 cannot load the old file",
+                "load it under its new name",
                 Risk.BREAKS,
                 Safety.SAFE,
                 replace_statement(tree, line, [text]),
@@ -41,12 +44,12 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C02",
                 section.place,
                 f"{old.removeprefix('!')} is called {new} in 2.4",
-                "ask for the new name",
+                "test for the new name",
                 Risk.CHANGES,
                 Safety.SAFE,
                 (section.replace_args("!" * old.startswith("!") + new + ">"),),
             )
-    if not renamed:  # else the line with the new name is the one that is missing
+    if not renamed:  # otherwise the line with the new name is missing
         yield from missing_module_findings(tree, "C02")
 
 

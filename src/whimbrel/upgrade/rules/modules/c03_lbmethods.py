@@ -1,4 +1,4 @@
-"""C03: the methods of balancers are modules of their own.  Document: documents/C03-lbmethods.md"""
+"""C03: the lbmethods of balancers are separate modules. Document: documents/C03-lbmethods.md"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every lbmethod in use whose module is not loaded, and the shared memory that balancers need."""
+    """Yield every lbmethod whose module is not loaded, and the shared memory that balancers need."""
     yield from missing_module_findings(tree, "C03")
 
 

@@ -12,16 +12,18 @@ from whimbrel.upgrade.source.queries import main_statements
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every module that is used without being loaded; a finding where the modules in the 2.2 binary are
-    assumed.
-    """
-    own = main_statements(tree)
-    if own and tree.built_in.assumed:
+    """Yield every module that is used without being loaded, and a finding if the modules in the 2.2 binary
+    are assumed."""
+    statements = main_statements(tree)
+    if statements and tree.built_in.assumed:
         yield Finding(
             "C04",
-            own[0].place,
-            f"which modules the 2.2 binary has compiled in is not in the text: {tree.built_in.origin} is assumed",
-            "compare with the output of `httpd -l` of the old server, or give it with --built-in FILE",
+            statements[0].place,
+            (
+                "the text does not show which modules the 2.2 binary has compiled in: "
+                f"{tree.built_in.origin} is assumed"
+            ),
+            ("compare with the output of `httpd -l` of the old server, or pass it with --built-in FILE"),
             Risk.CHANGES,
         )
     yield from missing_module_findings(tree, "C04")

@@ -1,4 +1,7 @@
-"""C05: modules that are gone and modules that old configurations need.  Document: documents/C05-new-and-gone.md"""
+"""C05: modules that are gone, and new modules that every configuration needs.
+
+Document: documents/C05-new-and-gone.md
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.htaccess import accepts_directive
 
 GONE: Final = {
-    "authn_default_module": "mod_authn_core refuses whom nobody knows",
-    "authz_default_module": "mod_authz_core denies what nobody granted",
-    "authn_alias_module": "AuthnProviderAlias belongs to mod_authn_core",
-    "mem_cache_module": "mod_cache_socache keeps answers in shared memory",
+    "authn_default_module": "mod_authn_core refuses unknown users",
+    "authz_default_module": "mod_authz_core denies requests that no line grants",
+    "authn_alias_module": "mod_authn_core has AuthnProviderAlias",
+    "mem_cache_module": "mod_cache_socache caches responses in shared memory",
     "example_module": "it was an example for programmers",
 }
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LoadModule lines of modules that 2.4 doesn't have, then what every configuration needs now."""
+    """Yield LoadModule lines of modules that 2.4 lacks, then the modules that every configuration needs."""
     state = load_module_lines(tree)
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
@@ -41,18 +44,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C05",
                 line.place,
-                f"the 2.4 on this machine has mod_{name.removesuffix('_module')} in its binary and refuses the line",
+                (
+                    f"the 2.4 on this machine has mod_{name.removesuffix('_module')} compiled in and "
+                    "refuses the line"
+                ),
                 "remove the line",
                 Risk.BREAKS,
                 Safety.SAFE,
                 replace_statement(tree, line),
             )
     for line in tree.named("example"):
-        if accepts_directive(tree, line, "options"):  # else 2.2 refuses it too
+        if accepts_directive(tree, line, "options"):  # otherwise 2.2 refuses it too
             yield Finding(
                 "C05",
                 line.place,
-                "Example was mod_example's, an example for programmers that did nothing",
+                "Example is a directive of mod_example, an example for programmers without effect",
                 "remove the line",
                 Risk.BREAKS,
                 Safety.SAFE,

@@ -1,4 +1,4 @@
-"""C06: modules of other origin must be built for 2.4.  Document: documents/C06-foreign-modules.md"""
+"""C06: third-party modules must be built for 2.4. Document: documents/C06-foreign-modules.md"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every LoadModule line of a module that is none of httpd's own, unless its file is there and was built for 2.4."""
+    """Yield every LoadModule line of a third-party module, unless its file exists and was built for 2.4."""
     known = {row.identifier for version in ("2.2", "2.4") for row in catalogue(version).modules}
     for line in tree.named("loadmodule"):
         words = line.words()
@@ -37,12 +37,12 @@ def _module_file(tree: ConfigTree, name: str) -> ModuleFile | None:
 def _finding(line: Statement, name: str, module_file: ModuleFile | None) -> Finding:
     built = "" if module_file is None else f" ({module_file.text})"
     known = fate(name)
-    what = f"; what becomes of {known[0]}: {known[1]}" if known is not None else ""
+    what = f"; {known[0]}: {known[1]}" if known is not None else ""
     return Finding(
         "C06",
         line.place,
-        f"{name} is none of httpd's own modules: 2.4 refuses a file that was built for 2.2{built}",
-        f"get it built for 2.4 (API 20120211), or leave it out{what}",
+        f"{name} is a third-party module: 2.4 refuses a file that was built for 2.2{built}",
+        f"install a build for 2.4 (API 20120211), or remove the line{what}",
         Risk.BREAKS,
     )
 

@@ -1,4 +1,4 @@
-"""C48: what is in password files.  Document: documents/C48-password-hashes.md"""
+"""C48: the hashes in password files. Document: documents/C48-password-hashes.md"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every file that AuthUserFile names and that is here."""
+    """Yield the findings of every existing file of an AuthUserFile."""
     seen: set[str] = set()
     for line in tree.named("authuserfile"):
         path = root_relative(tree.root or "/", "".join(line.words()[:1]))

@@ -1,4 +1,4 @@
-"""X11: tests of modules that don't ask what they seem to ask.  Document: documents/X11-branches.md"""
+"""X11: tests of modules with a name that does not test what is meant. Document: documents/X11-branches.md"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """<IfModule> with a name that no module has, or one that only 2.2 has."""
+    """Yield <IfModule> sections with a name that no module has, or that only 2.2 has."""
     catalogue_24, catalogue_22 = catalogue("2.4"), catalogue("2.2")
     for section in tree.named("<ifmodule"):
         name = section.args.strip().strip('"').removeprefix("!").strip()
@@ -21,15 +21,19 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         if catalogue_24.module_of_file(name) or catalogue_22.module_of_file(name):
             yield _finding(
                 section,
-                f"<IfModule {name}> asks for a module by a name that none has (its file is {name}.c): "
-                f"what it holds is {'always' if '!' in section.args else 'never'} read",
-                f"write {name}.c if that was meant",
+                (
+                    f"<IfModule {name}> tests a name that no module has (its file is {name}.c): its "
+                    f"contents are {'always' if '!' in section.args else 'never'} read"
+                ),
+                f"write {name}.c if that is meant",
             )
         elif _has(catalogue_22.modules, name) and not _has(catalogue_24.modules, name):
             yield _finding(
                 section,
-                f"no module of 2.4 is called {name}: what this holds is "
-                f"{'read there' if '!' in section.args else 'left out there'}",
+                (
+                    f"no module of 2.4 is called {name}: 2.4 {'reads' if '!' in section.args else 'skips'} "
+                    "the contents"
+                ),
                 _successor(name),
             )
         elif name in ("mod_authz_host.c", "authz_host_module") and any(
@@ -37,8 +41,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         ):
             yield _finding(
                 section,
-                f"{name} is in both versions: as a test of the version it says nothing",
-                "ask for mod_authz_core.c",
+                f"both versions have {name}: it does not distinguish them",
+                "test for mod_authz_core.c",
             )
 
 
@@ -47,7 +51,7 @@ def _successor(name: str) -> str:
         name if name.endswith("_module") else f"{name.removeprefix('mod_').removesuffix('.c')}_module"
     )
     return (
-        f"look whether a successor should do it: {GONE[identifier]}"
+        f"check whether a successor fits: {GONE[identifier]}"
         if identifier in GONE
         else "look whether a successor should do it"
     )

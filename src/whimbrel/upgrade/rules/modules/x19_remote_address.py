@@ -1,4 +1,4 @@
-"""X19: mod_rpaf and mod_extract_forwarded are mod_remoteip.  Document: documents/X19-remote-address.md"""
+"""X19: mod_rpaf and mod_extract_forwarded are mod_remoteip. Document: documents/X19-remote-address.md"""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ HEADER: Final = "RemoteIPHeader X-Forwarded-For"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The modules' lines become those of mod_remoteip; who may be believed is for people to look at."""
+    """Replace the lines of the modules with those of mod_remoteip; the user reviews which servers are
+    trusted."""
     for line in tree.named("loadmodule"):
         if MODULES.fullmatch("".join(line.words()[:1])):
             yield _finding(
-                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 does what it did"
+                line, replace_statement(tree, line, [_load(line)]), "mod_remoteip of 2.4 replaces it"
             )
     for section in tree.named("<ifmodule"):
         name = section.args.strip()
@@ -41,7 +42,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield _finding(
                 section,
                 (section.replace_args(f"{name[: name.startswith('!')]}mod_remoteip.c>"),),
-                "it is called mod_remoteip.c in 2.4",
+                "its name in 2.4 is mod_remoteip.c",
             )
     named = any(tree.named("rpafheader"))
     for line in tree.named("rpafenable", "mefenable", "extractforwarded"):
@@ -49,7 +50,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(
             line,
             replace_statement(tree, line, [HEADER] if on else []),
-            "the header is named, there is no switch",
+            "RemoteIPHeader names the header; there is no switch",
         )
     for line in tree.named("rpafheader"):
         yield _finding(
@@ -62,14 +63,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield _finding(
             line,
             replace_statement(tree, line, [f"RemoteIPInternalProxy {' '.join(words)}"] if words else []),
-            "RemoteIPInternalProxy names the servers that are believed",
+            "RemoteIPInternalProxy names the trusted servers",
         )
     for line in tree.named(*DROPPED):
-        yield _finding(line, replace_statement(tree, line), "mod_remoteip has nothing like it")
+        yield _finding(line, replace_statement(tree, line), "mod_remoteip has no such directive")
 
 
 def _load(line: Statement) -> str:
-    """The line with the other module, its folder and quotes as they are."""
+    """Return the line with the other module, with its directory and quotes unchanged."""
     source = line.file.document.bytes[line.node.start : line.node.end].decode("latin-1").strip()
     identifier = line.words()[0]
     return re.sub(
@@ -79,9 +80,7 @@ def _load(line: Statement) -> str:
 
 def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding:
     name = f"<{line.node.name} {line.args}>" if line.is_section else f"{line.node.name} {line.args}".strip()
-    advice = (
-        "look at it: mod_remoteip believes the header of the named servers only, from the last address on"
-    )
+    advice = "check it: mod_remoteip trusts the header of the named servers only, from the last address on"
     return Finding(
         "X19",
         line.place,
@@ -90,7 +89,10 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...], what: str) -> Finding
         Risk.BREAKS,
         Safety.REVIEW,
         edits,
-        "In log formats %a is the client that the header names and %{c}a the server that passed it on; %h is the client too.",
+        (
+            "In log formats %a is the client that the header names and %{c}a the address of the "
+            "connection; %h is the client too."
+        ),
     )
 
 

@@ -1,6 +1,4 @@
-"""X24: modules of other origin, their successors and what becomes of them in 2.4.  Document:
-documents/X24-successors.md
-"""
+"""X24: third-party modules and their successors in 2.4. Document: documents/X24-successors.md"""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import THIRD_PARTY_22, is_24_config
 
 OWN: Final = THIRD_PARTY_22 - {"remoteip_module"}
-"""Modules that came from elsewhere in 2.2 and that 2.4 brings itself."""
+"""Third-party modules of 2.2 that 2.4 contains."""
 SUCCEEDED: Final = frozenset(
     {
         "bw_module",
@@ -35,17 +33,17 @@ SUCCEEDED: Final = frozenset(
         "security_module",
     }
 )
-"""Modules that something else replaces; those that only need a new build are row C06's."""
+"""Modules with a successor; those that need a new build only belong to row C06."""
 PHP: Final = ("php_value", "php_flag", "php_admin_value", "php_admin_flag")
 
 
 def is_known(identifier: str) -> bool:
-    """Return True for a module that this rule, or X19, speaks about."""
+    """Return True for a module of this rule or of X19."""
     return identifier in OWN | SUCCEEDED or REMOTE.fullmatch(identifier) is not None
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LoadModule lines of such modules, then directives of theirs that say more than their section."""
+    """Yield LoadModule lines of such modules, then their directives outside of sections of their own."""
     old = catalogue("2.2")
     for line in tree.named("loadmodule"):
         name = "".join(line.words()[:1])
@@ -54,8 +52,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X24",
                 line.place,
-                f"{name} came from elsewhere in 2.2; 2.4 brings it itself",
-                "leave out the file that was built for 2.2",
+                f"{name} was a third-party module of 2.2; 2.4 contains it",
+                "remove the file that was built for 2.2",
                 Risk.COSMETIC,
             )
         elif found is not None and old.module(name) is None:
@@ -63,16 +61,17 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "X24",
                 line.place,
                 f"{name} was built for 2.2, and 2.4 has a successor",
-                f"what becomes of it: {found[1]}",
+                f"use the successor: {found[1]}",
                 Risk.BREAKS,
             )
     yield from _directives(tree)
 
 
 def _directives(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each file whose module an upgrade often replaces by something without directives."""
+    """Yield the first line of each file with a directive of a module whose successor often has
+    no directives."""
     seen: set[tuple[str, str]] = set()
-    for name, product in [*((one, "php") for one in PHP), ("assignuserid", "itk")]:
+    for name, product in [*((php_name, "php") for php_name in PHP), ("assignuserid", "itk")]:
         for line in tree.named(name):
             known = fate(product)
             if known is not None and (line.file.path, product) not in seen:
@@ -80,8 +79,8 @@ def _directives(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "X24",
                     line.place,
-                    f"{line.node.name} is {known[0]}'s: 2.4 knows it only where that is loaded",
-                    f"what becomes of it: {known[1]}",
+                    f"{line.node.name} is a directive of {known[0]}: 2.4 accepts it only with that module",
+                    f"use the successor: {known[1]}",
                     Risk.COSMETIC,
                 )
 

@@ -1,4 +1,4 @@
-"""C07: MaxRequestsPerChild has a new name.  Document and tests: documents/C07-max-requests-per-child.md"""
+"""C07: MaxRequestsPerChild has a new name. Document: documents/C07-max-requests-per-child.md"""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line with the old name; the new one means the same."""
+    """Yield every line with the old name; the new one means the same."""
     if tree.options.also_22:
         return
     for line in tree.named("maxrequestsperchild"):
         yield Finding(
             "C07",
             line.place,
-            "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still takes the old name",
+            "MaxRequestsPerChild is called MaxConnectionsPerChild; 2.4 still accepts the old name",
             "use the new name",
             Risk.COSMETIC,
             Safety.SAFE,

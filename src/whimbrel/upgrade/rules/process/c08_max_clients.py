@@ -1,4 +1,4 @@
-"""C08: MaxClients has a new name.  Document and tests: documents/C08-max-clients.md"""
+"""C08: MaxClients has a new name. Document: documents/C08-max-clients.md"""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line with the old name."""
+    """Yield every line with the old name."""
     if tree.options.also_22:
         return
     for line in tree.named("maxclients"):
         yield Finding(
             "C08",
             line.place,
-            "MaxClients is called MaxRequestWorkers; 2.4 still takes the old name",
+            "MaxClients is called MaxRequestWorkers; 2.4 still accepts the old name",
             "use the new name",
             Risk.COSMETIC,
             Safety.SAFE,
             (line.rename("MaxRequestWorkers"),),
-            "It counts what works on requests: processes under prefork, threads under worker and event. Under event more clients than that can be "
-            "connected, see AsyncRequestWorkerFactor.",
+            (
+                "It bounds the processes (prefork) or threads (worker, event) that handle requests. "
+                "Under event more clients may be connected, see AsyncRequestWorkerFactor."
+            ),
         )
 
 

@@ -1,4 +1,4 @@
-"""C12: KeepAlive takes On or Off only.  Document: documents/C12-keep-alive.md"""
+"""C12: KeepAlive accepts On or Off only. Document: documents/C12-keep-alive.md"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every other word; 2.2 took 0 as Off and all others as On."""
+    """Yield every other value; 2.2 reads 0 as Off and all others as On."""
     for line in tree.named("keepalive"):
         words = line.words()
         if len(words) == 1 and words[0].lower() not in ("on", "off"):
@@ -19,15 +19,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "C12",
                     line.place,
-                    f"KeepAlive takes On or Off only, and {line.node.args.strip()} is {_shown(words[0])}",
-                    f"set the variable to On or Off; 2.2 takes every word but 0 as On{_example(words[0], meant)}",
+                    f"KeepAlive accepts On or Off only, and {line.node.args.strip()} is {_shown(words[0])}",
+                    (
+                        "set the variable to On or Off; 2.2 reads every value but 0 as "
+                        f"On{_example(words[0], meant)}"
+                    ),
                     Risk.BREAKS,
                 )
                 continue
             yield Finding(
                 "C12",
                 line.place,
-                f"KeepAlive takes On or Off only; 2.2 took {words[0]} as {meant}",
+                f"KeepAlive accepts On or Off only; 2.2 read {words[0]} as {meant}",
                 f"write {meant}",
                 Risk.BREAKS,
                 Safety.SAFE,
@@ -36,7 +39,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _shown(value: str) -> str:
-    return "not known here" if "${" in value else value
+    return "unknown here" if "${" in value else value
 
 
 def _example(value: str, meant: str) -> str:

@@ -1,4 +1,7 @@
-"""C15: the directives of locks are gone; Mutex does it all, and its default fits.  Document: documents/C15-mutexes.md"""
+"""C15: the directives about locks are gone; Mutex replaces them, and its default fits.
+
+Document: documents/C15-mutexes.md
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ GONE: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every such line goes: 2.4 chooses a kind of lock that needs no file where the system has one."""
+    """Remove every such line: by default 2.4 uses a kind of lock without a file where the system has one."""
     for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
             continue  # an error in both versions
@@ -29,7 +32,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C15",
             line.place,
             f"{line.node.name} is gone: 2.4 has one directive for all locks, Mutex, and needs none",
-            f"remove it; where the kind of lock or its folder matters write one line `Mutex KIND[:FOLDER] {GONE[line.name]}`",
+            (
+                "remove it; if the kind of lock or its directory matters, write one line `Mutex "
+                f"KIND[:DIRECTORY] {GONE[line.name]}`"
+            ),
             Risk.BREAKS,
             Safety.SAFE,
             replace_statement(tree, line),

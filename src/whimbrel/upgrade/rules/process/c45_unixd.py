@@ -1,4 +1,4 @@
-"""C45: User and Group are mod_unixd's.  Document: documents/C45-unixd.md"""
+"""C45: User and Group are directives of mod_unixd. Document: documents/C45-unixd.md"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """mod_unixd where no line loads it and the binary isn't known to have it."""
+    """Yield mod_unixd if no line loads it and the binary is not known to contain it."""
     yield from missing_module_findings(tree, "C45")
 
 

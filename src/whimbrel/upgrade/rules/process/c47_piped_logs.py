@@ -15,11 +15,12 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 LOGS: Final = ("errorlog", "customlog", "transferlog", "forensiclog", "globallog")
 PLAIN: Final = re.compile(r"[ \t]*/[\w./%+:,@=-]+(?:[ \t]+[\w./%+:,@=-]+)*[ \t]*")
-"""A command that a shell and httpd take apart in the same way: a whole path, and words without anything that a shell looks at."""
+"""A command that a shell and httpd split alike: a path and arguments without special characters of
+a shell."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every pipe whose command needs its shell."""
+    """Yield every pipe whose command needs a shell."""
     for line in tree.named(*LOGS):
         target = getword(line.args)[0]
         if target[:1] != "|" or target[1:2] in ("|", "$") or PLAIN.fullmatch(target[1:]):
@@ -30,8 +31,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "C47",
             line.place,
-            f"2.2 gave `{target[1:].strip()}` to a shell, 2.4 starts programs itself",
-            "write |$ to keep the shell",
+            f"2.2 ran `{target[1:].strip()}` in a shell, 2.4 starts programs directly",
+            "write |$ to use a shell",
             Risk.CHANGES,
             Safety.SAFE if edits else Safety.MANUAL,
             edits,

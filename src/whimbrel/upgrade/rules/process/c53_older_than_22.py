@@ -1,4 +1,4 @@
-"""C53: what was gone in 2.2 already.  Document: documents/C53-older-than-22.md"""
+"""C53: directives and modules that 2.2 had already removed. Document: documents/C53-older-than-22.md"""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DIRECTIVES: Final = {
     "resourceconfig": "Include",
     "accessconfig": "Include",
 }
-"""Directives of 2.0 and 1.3 that 2.2 refuses, with what took their place."""
+"""Directives of 2.0 and 1.3 that 2.2 refuses, with their successors."""
 MODULES: Final = {
     "access_module": "authz_host_module",
     "auth_module": "auth_basic_module, authn_file_module and authz_groupfile_module",
@@ -59,11 +59,11 @@ MODULES: Final = {
     "log_referer_module": "log_config_module",
     "perchild_module": "",
 }
-STEP: Final = "make the step from 2.0 to 2.2 first"
+STEP: Final = "upgrade from 2.0 to 2.2 first"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Directives and modules that no 2.2 has."""
+    """Yield directives and modules that no 2.2 has."""
     for line in tree.named(*DIRECTIVES):
         if line.file.role is not Role.FRAGMENT or line.name not in ("port", "addmodule"):
             new = DIRECTIVES[line.name]
@@ -82,7 +82,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C53",
                 line.place,
-                f"{name} is older than 2.2, which can't load it",
+                f"{name} is older than 2.2, which cannot load it",
                 f"{STEP}{f': {new}' if new else ''}",
                 Risk.BREAKS,
             )

@@ -1,4 +1,4 @@
-"""C54: what 2.4 still takes and calls deprecated.  Document: documents/C54-old-names.md"""
+"""C54: deprecated names that 2.4 still accepts. Document: documents/C54-old-names.md"""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Names that have no row of their own."""
+    """Yield names without a row of their own."""
     for line in tree.named("sslcertificatechainfile"):
         yield Finding(
             "C54",
             line.place,
-            "SSLCertificateChainFile is deprecated; 2.4 still takes it",
-            "put the chain into the file of SSLCertificateFile, behind the certificate",
+            "SSLCertificateChainFile is deprecated; 2.4 still accepts it",
+            "append the chain to the file of SSLCertificateFile",
             Risk.COSMETIC,
         )
     used = any(tree.named("order", "allow", "deny", "satisfy"))
@@ -25,8 +25,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C54",
                 line.place,
-                "mod_access_compat is loaded, and nothing here uses it",
-                "leave it out once no .htaccess file needs it",
+                "mod_access_compat is loaded, and no line here uses it",
+                "remove the line once no .htaccess file needs the module",
                 Risk.COSMETIC,
             )
 

@@ -1,4 +1,4 @@
-"""X23: LogLevel may differ from module to module, and debug says far more.  Document: documents/X23-log-level.md"""
+"""X23: LogLevel may differ between modules, and debug logs far more. Document: documents/X23-log-level.md"""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """LogLevel debug for everything."""
+    """Yield LogLevel debug for all modules."""
     for line in tree.named("loglevel"):
         if line.args.strip().strip('"').lower() == "debug":
             yield Finding(
                 "X23",
                 line.place,
-                "at LogLevel debug every module of 2.4 speaks, several lines for each request",
-                "name the module that is meant, as in `LogLevel warn ssl:debug`",
+                "at LogLevel debug every module of 2.4 logs several lines for each request",
+                "name the module, as in `LogLevel warn ssl:debug`",
                 Risk.COSMETIC,
             )
 

@@ -1,4 +1,5 @@
-"""C26: CacheIgnoreURLSessionIdentifiers takes whole names.  Document: documents/C26-session-identifiers.md"""
+"""C26: CacheIgnoreURLSessionIdentifiers matches whole names.
+Document: documents/C26-session-identifiers.md"""
 
 from __future__ import annotations
 
@@ -21,11 +22,11 @@ FULL_NAMES: Final = (
     "ASPSESSIONID",
 )
 """Names that servers and frameworks use."""
-MESSAGE: Final = "2.2 also left out parameters that end with this name"
+MESSAGE: Final = "2.2 also ignored parameters that end with this name"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Names that are the end of a usual one, which 2.4 no longer finds; the others are told."""
+    """Yield names that are the end of a usual one, which 2.4 does not match; the others get a note."""
     for line in tree.named("cacheignoreurlsessionidentifiers"):
         words = line.words()
         if not words or any(word.lower() == "none" for word in words):
@@ -38,7 +39,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C26",
                 line.place,
                 f"{MESSAGE}; 2.4 compares whole names",
-                f"name the whole parameter: {', '.join(added)}",
+                f"write the whole parameter: {', '.join(added)}",
                 Risk.CHANGES,
                 Safety.REVIEW,
                 change_args(tree, line, " ".join(map(quote_arg, [*words, *added]))),
@@ -48,13 +49,13 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 "C26",
                 line.place,
                 f"{MESSAGE}; 2.4 compares whole names",
-                "add the whole names of other parameters that were meant",
+                "add the whole names of other parameters that are meant",
                 Risk.COSMETIC,
             )
 
 
 def _part(word: str, name: str) -> bool:
-    """Whether *word* is the end of *name*, but not itself one of the usual names."""
+    """Return True if *word* is the end of *name*, but not itself one of the usual names."""
     return word not in FULL_NAMES and len(word) < len(name) and name.endswith(word)
 
 

@@ -1,4 +1,7 @@
-"""C27: CacheEnable with a path no longer caches what a forward proxy fetches.  Document: documents/C27-cache-forward-proxy.md"""
+"""C27: CacheEnable with a path does not cache the responses of a forward proxy.
+
+Document: documents/C27-cache-forward-proxy.md
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from whimbrel.upgrade.source.queries import server_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Paths that are cached in a server that is a forward proxy."""
+    """Yield cached paths of a server that is a forward proxy."""
     forward = {server_of(line) for line in tree.named("proxyrequests") if _on(line)}
     for line in tree.named("cacheenable"):
         words = line.words()
@@ -19,8 +22,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C27",
                 line.place,
-                f"CacheEnable {words[0]} {words[1]} is about the server's own content in 2.4, not what the forward proxy fetches",
-                "name the servers whose content is to be cached, with protocol, name and port: CacheEnable disk http://www.example.com:80/",
+                (
+                    f"CacheEnable {words[0]} {words[1]} applies to the server's own content in 2.4, not to "
+                    "that of the forward proxy"
+                ),
+                (
+                    "name the servers whose content shall be cached, with scheme, name and port: "
+                    "CacheEnable disk http://www.example.com:80/"
+                ),
                 Risk.CHANGES,
             )
 

@@ -1,4 +1,7 @@
-"""C37: SCGI programs get no PATH_INFO unless proxy-scgi-pathinfo is set.  Document: documents/C37-scgi-path-info.md"""
+"""C37: SCGI programs get no PATH_INFO unless proxy-scgi-pathinfo is set.
+
+Document: documents/C37-scgi-path-info.md
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SETTERS: Final = ("setenvif", "setenvifnocase", "browsermatch", "browsermatchnoc
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each server that sends requests to an SCGI program."""
+    """Yield the first line of each server that forwards requests to an SCGI program."""
     done: list[Statement] = []
     setters = [line for line in lines_for_24(tree, *SETTERS) if VARIABLE in line.args]
     for line in tree.named("proxypass", "proxypassmatch", "balancermember", "rewriterule"):
@@ -32,7 +35,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             "C37",
             line.place,
             "SCGI programs get the whole path as SCRIPT_NAME and no PATH_INFO",
-            f"{WANTED}, which restores the variables of 2.2",
+            f"write {WANTED}, which restores the variables of 2.2",
             Risk.CHANGES,
             Safety.REVIEW if unknown else Safety.SAFE,
             insert_above(tree, top, [WANTED]),
@@ -40,7 +43,7 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _top(line: Statement) -> Statement:
-    """The line, or the section for folders that it stands in: SetEnvIf belongs beside that."""
+    """Return the line, or the section for directories around it: SetEnvIf belongs beside that."""
     top = line
     for section in line.enclosing():
         if section.name == "<virtualhost":
@@ -51,7 +54,7 @@ def _top(line: Statement) -> Statement:
 
 
 def _serves(setter: Statement, line: Statement) -> bool:
-    """Whether a variable set beside *setter* is there for the requests of *line*."""
+    """Return True if a variable set beside *setter* is set for the requests of *line*."""
     if setter.file.role is Role.HTACCESS:
         return has_same_scope(setter, line)
     return server_of(setter) in (server_of(line), None)

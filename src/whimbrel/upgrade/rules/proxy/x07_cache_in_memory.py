@@ -1,4 +1,7 @@
-"""X07 and the caches of X24: mod_mem_cache is gone, mod_cache_socache is its successor.  Document: documents/X07-cache-in-memory.md"""
+"""X07 and the caches of X24: mod_mem_cache is gone, mod_cache_socache is its successor.
+
+Document: documents/X07-cache-in-memory.md
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,19 @@ GONE: Final = (
 )
 MIN_SIZE: Final = 1024
 MAX_SIZE: Final = 4294967295
-"""What CacheSocacheMaxSize takes."""
+"""The maximum of CacheSocacheMaxSize."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Caches of the types mem and fd, and the directives of mod_mem_cache."""
+    """Yield caches of the types mem and fd, and the directives of mod_mem_cache."""
     for line in tree.named("cacheenable"):
         words = line.words()
         if len(words) == 2 and words[0].lower() in ("mem", "fd"):
             yield Finding(
                 "X07",
                 line.place,
-                f"CacheEnable {words[0]} is accepted by 2.4, but nothing is cached: mod_mem_cache is gone",
-                "use mod_cache_socache with a shared object cache, or take the line away",
+                f"2.4 accepts CacheEnable {words[0]} but caches nothing: mod_mem_cache is gone",
+                "use mod_cache_socache with a shared object cache, or remove the line",
                 Risk.CHANGES,
                 Safety.REVIEW,
                 change_args(tree, line, f"socache {words[1]}"),
@@ -48,12 +51,12 @@ def _settings(tree: ConfigTree) -> Iterator[Finding]:
     )
     for line in tree.named(*GONE):
         if line.file.role is Role.HTACCESS:
-            continue  # refused there by both versions
+            continue  # both versions refuse it there
         yield Finding(
             "X24",
             line.place,
-            f"{line.node.name} is mod_mem_cache's, which is gone: 2.4 does not start with it",
-            "take it away; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache",
+            (f"{line.node.name} is a directive of mod_mem_cache, which is gone: 2.4 does not start with it"),
+            "remove it; CacheSocache and CacheSocacheMaxSize bound the size of mod_cache_socache",
             Risk.BREAKS,
             Safety.REVIEW,
             _successor(tree, line) if caches else remove_line(tree, line),

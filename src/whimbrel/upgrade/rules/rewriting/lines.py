@@ -1,4 +1,5 @@
-"""RewriteRule and RewriteCond lines taken apart: flags, the pieces of a substitution, and what each piece may hold."""
+"""Parser of RewriteRule and RewriteCond lines: flags, the pieces of a substitution, and the characters that
+each piece may contain."""
 
 from __future__ import annotations
 
@@ -49,24 +50,25 @@ _PLAIN: Final = frozenset(
         "time_wday",
     }
 )
-"""Variables without blanks and question marks."""
+"""Variables that contain neither blanks nor question marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubstitutionPiece:
-    """One piece of a substitution: *kind* is ``text``, ``$``, ``%`` (back references), ``%{`` (a variable) or ``${`` (a map)."""
+    """One piece of a substitution: *kind* is ``text``, ``$``, ``%`` (back references), ``%{`` (a variable) or
+    ``${`` (a map)."""
 
     kind: str
     text: str
 
 
 def pieces(text: str) -> Iterator[SubstitutionPiece]:
-    """The pieces of a substitution or test string, in order."""
+    """Yield the pieces of a substitution or test string, in order."""
     at = 0
-    while found := _PIECE.search(text, at):
-        if found.start() > at:
-            yield SubstitutionPiece("text", text[at : found.start()])
-        piece, at = found[0], found.end()
+    while match := _PIECE.search(text, at):
+        if match.start() > at:
+            yield SubstitutionPiece("text", text[at : match.start()])
+        piece, at = match[0], match.end()
         if piece[0] == "\\":
             yield SubstitutionPiece("text", piece[1:])
         elif piece == "${":
@@ -82,7 +84,7 @@ def pieces(text: str) -> Iterator[SubstitutionPiece]:
 
 
 def map_parts(piece: SubstitutionPiece) -> tuple[str, str, str]:
-    """Name, key and default of a map's piece."""
+    """Return the name, key and default of a map piece."""
     name, _, rest = piece.text.partition(":")
     depth = 0
     for at, char in enumerate(rest):
@@ -104,7 +106,7 @@ def _map_end(text: str, at: int) -> int:
 
 @dataclass(frozen=True)
 class RewriteLine:
-    """A RewriteRule with the conditions over it."""
+    """A RewriteRule with its conditions."""
 
     line: Statement
     parts: Line
@@ -112,7 +114,7 @@ class RewriteLine:
 
     @cached_property
     def flags(self) -> dict[str, str]:
-        """Names in lower case and values."""
+        """The flags: names in lower case, and values."""
         return {name.lower(): value for name, value in split_flags(self.parts.flags) or ()}
 
     @cached_property
@@ -124,20 +126,20 @@ class RewriteLine:
 
     @property
     def substitutes(self) -> bool:
-        """Whether it makes a new URL."""
+        """Return True if the rule makes a new URL."""
         status = self.flags.get("r", self.flags.get("redirect", ""))
         refuses = self.has("f", "forbidden", "g", "gone") or (status[:1].isdigit() and status[:1] != "3")
         return self.parts.second not in ("-", "") and not refuses
 
     @property
     def redirects(self) -> bool:
-        """Whether the client is sent elsewhere; a proxy's URL is no redirect."""
+        """Return True if the rule redirects the client; a proxied URL is no redirect."""
         return not self.has("p", "proxy") and (
             self.has("r", "redirect") or _SCHEME.match(self.parts.second) is not None
         )
 
     def may_hold(self, piece: SubstitutionPiece, char: str) -> bool:
-        """Whether what *piece* becomes may hold *char*, given what its pattern can match."""
+        """Return True if the value of *piece* may contain *char*, given what its pattern can match."""
         if piece.kind == "text":
             return char in piece.text
         if piece.kind == "$":
@@ -151,7 +153,7 @@ class RewriteLine:
 
 
 def variable_can(name: str, char: str) -> bool:
-    """Whether the variable (lower case) may hold *char*."""
+    """Return True if the variable (lower case) may contain *char*."""
     if name == "query_string":
         return char == MARK
     if name == "server_software":
@@ -167,14 +169,14 @@ def _condition_can(condition: Line, number: int, char: str) -> bool:
 
 
 def _test_can(piece: SubstitutionPiece, char: str) -> bool:
-    """Whether a piece of what a condition tests may hold *char*."""
+    """Return True if a piece of the test string of a condition may contain *char*."""
     return (
         char in piece.text if piece.kind == "text" else piece.kind != "%{" or variable_can(piece.text, char)
     )
 
 
 def rewrite_rules(tree: ConfigTree) -> list[RewriteLine]:
-    """Every live RewriteRule, with its conditions, in the order of reading."""
+    """Return every active RewriteRule with its conditions, in reading order."""
     cached = tree.cache.get("rewrite lines")
     if not isinstance(cached, list):
         cached = tree.cache["rewrite lines"] = list(_read_rules(tree)) if tree.has("rewriterule") else []
@@ -197,13 +199,13 @@ def _read_rules(tree: ConfigTree) -> Iterator[RewriteLine]:
 
 # edits -------------------------------------------------------------------------------------------
 def source_args(line: Statement) -> str:
-    """The arguments as they are written, variables of the configuration unexpanded."""
+    """Return the arguments as written, with variables of the configuration unexpanded."""
     start, end = spans.args_range(line.file.document, line.node)
     return line.file.document.bytes[start:end].decode("latin-1").rstrip()
 
 
 def with_flags(line: Statement, flags: list[str]) -> str | None:
-    """The arguments with further *flags*; None where their text has an unusual form."""
+    """Return the arguments with further *flags*; None if their text has an unusual form."""
     args = source_args(line)
     parts = split_line(args)
     if parts is None:
@@ -219,7 +221,8 @@ def with_flags(line: Statement, flags: list[str]) -> str | None:
 
 
 def without_flags(line: Statement, names: frozenset[str]) -> str | None:
-    """The arguments without the flags of these names (lower case); None where their text has an unusual form."""
+    """Return the arguments without the flags of these names (lower case); None if their text has an unusual
+    form."""
     args = source_args(line)
     parts = split_line(args)
     if parts is None or not args.endswith(parts.flags) or not parts.flags.startswith("["):

@@ -1,4 +1,4 @@
-"""What the groups of a pattern can match, as far as its text tells; where it doesn't, everything."""
+"""The text that the groups of a pattern can match; anything, if the pattern does not show it."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ _KNOWN_ESCAPES: Final = re.compile(r"\\[dDwWsSbB]|\\[^A-Za-z0-9]")
 
 
 def group_text(pattern: str, number: int) -> str | None:
-    """What stands in the group of that number, the whole pattern for 0; None where the text has groups that can't be counted."""
+    """Return the text of the group with that number, the whole pattern for 0; None if groups cannot be
+    counted."""
     if number == 0:
         return pattern
-    open_groups: list[
-        tuple[int, int]
-    ] = []  # the number of each open group, 0 for those that don't capture, and where its text begins
+    # the number of each open group, 0 for groups that do not capture, and the offset of its text
+    open_groups: list[tuple[int, int]] = []
     count = 0
-    for found in _ATOM.finditer(pattern):
-        atom = found[0]
+    for match in _ATOM.finditer(pattern):
+        atom = match[0]
         if atom == "(?":
-            if pattern[found.end() : found.end() + 1] in ("P", "<", "'", "|"):
+            if pattern[match.end() : match.end() + 1] in ("P", "<", "'", "|"):
                 return None
-            open_groups.append((0, found.end()))
+            open_groups.append((0, match.end()))
         elif atom == "(":
             count += 1
-            open_groups.append((count, found.end()))
+            open_groups.append((count, match.end()))
         elif atom == ")" and open_groups:
             group, start = open_groups.pop()
             if group == number:
-                return pattern[start : found.start()]
+                return pattern[start : match.start()]
     return ""
 
 
 def can_match(text: str | None, char: str) -> bool:
-    """Whether something that *text* (None for anything) matches may hold *char*."""
-    return text is None or any(_atom_can(found, char) for found in _ATOM.findall(text))
+    """Return True if a match of *text* (None for anything) may contain *char*."""
+    return text is None or any(_atom_can(atom, char) for atom in _ATOM.findall(text))
 
 
 def _atom_can(atom: str, char: str) -> bool:

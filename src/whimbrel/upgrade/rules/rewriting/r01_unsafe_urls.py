@@ -1,4 +1,7 @@
-"""R01: rewritten URLs that 2.4 refuses for what the request puts into them.  Document: documents/R01-unsafe-urls.md"""
+"""R01: rewritten URLs that 2.4 refuses for the part that comes from the request.
+
+Document: documents/R01-unsafe-urls.md
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,14 @@ REQUEST: Final = "the_request"
 
 @dataclass(frozen=True, slots=True)
 class RequiredFlags:
-    """What 2.4 refuses (*why*) and the flags that let it pass; *same*: the answers are those of 2.2 then.
+    """A reason why 2.4 refuses a rewritten URL, and the flags that permit it.
 
-    No flags: none helps.  *variable* is what a condition has to capture first, because flags only touch back references.
+    Attributes:
+        why: the reason.
+        flags: the flags; none if no flag helps.
+        is_equivalent: with the flags the responses are those of 2.2.
+        variable: the variable that a condition must capture first, because flags apply to back references
+            only.
     """
 
     why: str
@@ -47,17 +55,16 @@ class RequiredFlags:
 
 
 SINCE_UNSAFE: Final = 60
-"""2.4.60 refuses question marks and foreign directories, and brings the flags that allow them."""
+"""The N of 2.4.N that refuses question marks and other directories, and has the flags that allow them."""
 SINCE_BLANKS: Final = 56
-"""2.4.56 refuses blanks and control characters in a query."""
+"""The N of 2.4.N that refuses blanks and control characters in a query."""
 SINCE_ESCAPES: Final = 57
-"""2.4.57 brings BCTLS."""
+"""The N of 2.4.N with the flag BCTLS."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every rule whose substitution can be refused: a finding for what flags escape, one for what only Unsafe
-    flags allow.
-    """
+    """Yield the rules whose substitution can be refused: one finding for escaping flags, one for Unsafe
+    flags."""
     maps, target = _maps(tree), tree.options.target
     for rule in rewrite_rules(tree):
         if not rule.substitutes:
@@ -77,14 +84,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _refused(rule: RewriteLine, needs: list[RequiredFlags]) -> Finding:
-    """What 2.4 refuses unless an Unsafe flag is added, with the URLs that are concerned."""
+    """Return the finding about URLs that 2.4 refuses unless an Unsafe flag is added."""
     flags = ", ".join(flag for need in needs for flag in need.flags)
-    what = f"from 2.4.60 on, URLs that match `{rule.parts.first}` are answered with 403 where {' and '.join(need.why for need in needs)}"
+    reasons = " and ".join(need.why for need in needs)
+    what = f"since 2.4.60 URLs that match `{rule.parts.first}` are answered with 403 where {reasons}"
     return Finding(
         "R01",
         rule.line.place,
         what,
-        f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which reopens what 2.4.60 closed",
+        (
+            f"decide whether such URLs are in use; if so, add {flags} (--unsafe-flags does), which "
+            "reopens what 2.4.60 closed"
+        ),
     )
 
 
@@ -92,17 +103,19 @@ def _finding(tree: ConfigTree, rule: RewriteLine, needs: list[RequiredFlags]) ->
     flags = [flag for need in needs for flag in need.flags]
     edits = _edits(tree, rule, flags, next((need.variable for need in needs if need.variable), ""))
     advice = (
-        f"{', '.join(flags)} answers as 2.2 did; leave it out where no such request is meant to work"
+        (
+            f"add {', '.join(flags)}, which restores the answers of 2.2; remove it if no such "
+            "request is meant to work"
+        )
         if flags
         else ""
     )
     if not all(need.flags for need in needs):
         advice = "; ".join(
-            filter(None, (advice, "put what goes into the query through a map of the type int:escape"))
+            filter(None, (advice, "put the part of the query through a map of the type int:escape"))
         )
-    unsafe = any(
-        flag.startswith("Unsafe") for flag in flags
-    )  # 2.4 has closed a hole there: a person decides whether it opens again
+    # 2.4 closed a security hole there: the user decides whether to reopen it
+    unsafe = any(flag.startswith("Unsafe") for flag in flags)
     safety = (
         Safety.MANUAL
         if not edits
@@ -130,9 +143,9 @@ def _edits(tree: ConfigTree, rule: RewriteLine, flags: list[str], variable: str)
 
 # what the pieces of a substitution may hold ------------------------------------------------------
 def _maps(tree: ConfigTree) -> dict[str, str]:
-    """The types of the maps by name: ``txt``, ``int:escape``."""
+    """Return the types of the maps by name: ``txt``, ``int:escape``."""
     words = (line.words() for line in tree.named("rewritemap"))
-    return {found[0]: _type(found[1].lower()) for found in words if len(found) > 1}
+    return {args[0]: _type(args[1].lower()) for args in words if len(args) > 1}
 
 
 def _type(source: str) -> str:
@@ -152,7 +165,8 @@ def _may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str,
 
 
 def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[str, str]) -> bool:
-    """Whether a map's result may: texts have no blanks in their values, letters of another case are letters."""
+    """Return True if the value of a map may contain it: values of text maps have no blanks, case conversion
+    keeps letters."""
     name, key, default = map_parts(piece)
     kind = maps.get(name, "")
     if kind == "int:escape":
@@ -165,7 +179,7 @@ def _map_may(rule: RewriteLine, piece: SubstitutionPiece, char: str, maps: dict[
 
 # what it needs -----------------------------------------------------------------------------------
 def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
-    """The query begins at a question mark that doesn't stand in the rule (AH10508)."""
+    """Detect a query that begins at a question mark outside of the rule's text (AH10508)."""
     if rule.has("unsafeallow3f"):
         return None
     for piece in rule.pieces:
@@ -173,13 +187,14 @@ def _question_mark(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | N
             return (
                 None
                 if piece.kind == "text"
-                else RequiredFlags("a question mark (%3f) comes into the new path", ("UnsafeAllow3F",))
+                else RequiredFlags("a question mark (%3f) enters the new path", ("UnsafeAllow3F",))
             )
     return None
 
 
 def _blank(rule: RewriteLine, maps: dict[str, str]) -> RequiredFlags | None:
-    """A blank or control character comes into the query (AH10410, AH10411); redirects have it escaped unless told otherwise."""
+    """Detect blanks or control characters in a query (AH10410, AH10411); redirects escape them unless flags
+    disable that."""
     plain = rule.has("ne", "noescape")
     if rule.has("bctls") or (rule.redirects and not plain):
         return None
@@ -201,8 +216,8 @@ def _escaped(
     *,
     same: bool,
 ) -> RequiredFlags:
-    """The flags that escape *blanks* and nothing in *path*."""
-    why = "a blank or control character comes into the query"
+    """Return the flags that escape *blanks* and nothing in *path*."""
+    why = "a blank or control character enters the query"
     references = [piece for piece in path if piece.kind in REFERENCES or piece.kind == "${"]
     if any(_may(rule, piece, BLANK, maps) for piece in references):
         return RequiredFlags(why, is_equivalent=False)
@@ -215,7 +230,8 @@ def _escaped(
 
 
 def _may_capture(rule: RewriteLine) -> bool:
-    """Whether a condition can be added whose group no other text uses, and no map's key would be escaped."""
+    """Return True if a condition can be added whose group no other text uses, and that changes no key of a
+    map."""
     texts = rule.parts.second + rule.parts.flags
     either = any(
         name.lower() in ("or", "ornext")
@@ -226,7 +242,7 @@ def _may_capture(rule: RewriteLine) -> bool:
 
 
 def _prefix(rule: RewriteLine) -> RequiredFlags | None:
-    """The new path begins with a folder that the rule doesn't name: a map's result or a variable."""
+    """Detect a new path whose first directory comes from a map or a variable."""
     if (
         rule.has("unsafeprefixstat", "p", "proxy", "pt", "passthrough")
         or not has_server_context(rule.line)
@@ -237,7 +253,7 @@ def _prefix(rule: RewriteLine) -> RequiredFlags | None:
     by_map = first.kind == "%" and any("${" in condition.first for condition in rule.conditions)
     if first.kind == "${" or by_map or (first.kind == "%{" and first.text.startswith("env:")):
         return RequiredFlags(
-            "the new path begins with a folder outside of the document root that the rule doesn't name",
+            ("the new path begins with a directory outside of the document root that the rule does not name"),
             ("UnsafePrefixStat",),
         )
     return None

@@ -13,30 +13,33 @@ from whimbrel.upgrade.rules.rewriting.patterns import can_match, group_text
 from whimbrel.upgrade.source.config_tree import ConfigTree
 
 _ESCAPED: Final = '%"<>[\\]^`{|}\x7f\xe9'
-"""What 2.2 escapes in a query, one of each kind that a client can send."""
+"""Characters of a query that 2.2 escapes, one of each kind that a client can send."""
 _EMPTY: Final = ("!.", "!.+", '=""')
-"""Other ways to ask for no query."""
+"""Other patterns for an empty query."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The first redirect of each file that hands the query on; the message counts them."""
-    found: dict[str, list[RewriteLine]] = {}
+    """Yield the first redirect of each file that copies the query; the message counts them."""
+    by_file: dict[str, list[RewriteLine]] = {}
     for rule in rewrite_rules(tree):
         if rule.substitutes and rule.redirects and not rule.has("ne", "noescape") and _hands_on(rule):
-            found.setdefault(rule.line.file.path, []).append(rule)
-    for lines in found.values():
+            by_file.setdefault(rule.line.file.path, []).append(rule)
+    for lines in by_file.values():
         more = f" ({len(lines)} rules in this file)" if len(lines) > 1 else ""
         yield Finding(
             "R02",
             lines[0].line.place,
-            f"2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 hands it on as it is{more}",
-            "nothing, unless a target undoes the second escaping",
+            (
+                "2.2 escaped the query of a redirect once more (%20 became %2520), 2.4 copies it "
+                f"unchanged{more}"
+            ),
+            "do nothing, unless a target undoes the second escaping",
             Risk.CHANGES,
         )
 
 
 def _hands_on(rule: RewriteLine) -> bool:
-    """Whether the client's query, which is escaped already, goes into the new URL."""
+    """Return True if the client's query, which is escaped already, is copied into the new URL."""
     if any(_is_plain(condition) for condition in rule.conditions):
         return False
     text = "".join(piece.text for piece in rule.pieces if piece.kind == "text")
@@ -56,7 +59,7 @@ def _hands_on(rule: RewriteLine) -> bool:
 
 
 def _is_plain(condition: Line) -> bool:
-    """Whether the rule only runs for queries in which nothing is escaped, such as the empty one."""
+    """Return True if the rule runs only for queries without escapes, such as the empty one."""
     pattern = condition.second
     if condition.first.lower() != "%{query_string}" or any(
         name.lower() in ("or", "ornext") for name, _ in split_flags(condition.flags) or ()

@@ -1,4 +1,4 @@
-"""R03: conditions with < and > heed NC.  Document: documents/R03-compared-case.md"""
+"""R03: RewriteCond comparisons with < and > apply NC. Document: documents/R03-compared-case.md"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES: Final = frozenset({"nc", "nocase"})
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """RewriteCond lines that compare and say NC: 2.2 took no notice, so that the line without it serves both versions."""
+    """Yield RewriteCond comparisons with NC: 2.2 ignores the flag, so both versions agree without it."""
     for line in tree.named("rewritecond"):
         parts = split_line(line.args)
         if parts is None or parts.second.removeprefix("!")[:1] not in ("<", ">"):
@@ -26,8 +26,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R03",
                 line.place,
-                "2.4 compares without regard to case here, as NC says; 2.2 took no notice of NC with < and >",
-                "leave NC out",
+                "2.4 applies NC here and ignores case; 2.2 ignored NC with < and >",
+                "remove NC",
                 Risk.CHANGES,
                 Safety.SAFE if edits else Safety.MANUAL,
                 edits,

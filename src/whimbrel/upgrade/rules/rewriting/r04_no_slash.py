@@ -1,4 +1,4 @@
-"""R04: rewritten paths that begin with no slash are served.  Document: documents/R04-no-slash.md"""
+"""R04: rewritten paths without a leading slash are served. Document: documents/R04-no-slash.md"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Rules of a server whose new path may begin with no slash."""
+    """Yield rules of a server whose new path may begin without a slash."""
     for rule in rewrite_rules(tree):
         if (
             rule.substitutes
@@ -29,8 +29,14 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "R04",
                 rule.line.place,
-                "2.2 answered 400 when the new path began with no slash, 2.4 looks for it below the document root",
-                "nothing, unless the refusal is wanted: then give the map a default of its own and refuse that",
+                (
+                    "2.2 answered 400 if the new path began without a slash, 2.4 maps it below the "
+                    "document root"
+                ),
+                (
+                    "do nothing, unless the refusal is wanted: then give the map a default value and "
+                    "refuse that"
+                ),
                 Risk.CHANGES,
             )
 
@@ -45,7 +51,7 @@ def _may_lack(rule: RewriteLine) -> bool:
 
 
 def _begins_with_slash(pattern: str, number: int) -> bool:
-    """Whether the group begins where the URL's path does, or with a slash of its own."""
+    """Return True if the group begins at the start of the URL's path, or with a slash."""
     if (group_text(pattern, number) or "").startswith("/"):
         return True
     return (

@@ -1,4 +1,7 @@
-"""C36: LDAPTrustedClientCert is a setting of folders.  Document: documents/C36-ldap-client-certificate.md"""
+"""C36: LDAPTrustedClientCert is a setting of directories.
+
+Document: documents/C36-ldap-client-certificate.md
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from whimbrel.upgrade.source.queries import has_server_context, scope_of, server
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every line in a server or virtual host; those of one server go into one section."""
+    """Yield every line in a server or virtual host; those of one server are moved into one section."""
     lines = [line for line in tree.named("ldaptrustedclientcert") if has_server_context(line)]
     for line in lines:
         wanted = ["<Location />", f"    {line.node.name} {line.args.strip()}", "</Location>"]
         yield Finding(
             "C36",
             line.place,
-            "LDAPTrustedClientCert is not allowed in a server any more: 2.4 does not start with it",
-            "give it in the sections that ask the directory, or in <Location /> for all",
+            ("LDAPTrustedClientCert is not allowed in server context any more: 2.4 does not start with it"),
+            "write it in the sections that use LDAP, or in <Location /> for all",
             Risk.BREAKS,
             Safety.REVIEW,
             replace_guarded(tree, line, wanted),
@@ -35,10 +38,10 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C36",
                 line.place,
-                "LDAPTrustedClientCert is a setting of folders only",
-                "give it in a section",
+                "LDAPTrustedClientCert is allowed in sections only",
+                "write it in a section",
                 Risk.BREAKS,
             )
 
 
-RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of folders", check)
+RULE = Rule("C36", "ldap-client-certificate", "LDAPTrustedClientCert is a setting of directories", check)

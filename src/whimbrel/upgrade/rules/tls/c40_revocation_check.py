@@ -1,4 +1,7 @@
-"""C40: lists of revoked certificates are only looked at with SSLCARevocationCheck.  Document: documents/C40-revocation-check.md"""
+"""C40: revocation lists are checked only with SSLCARevocationCheck.
+
+Document: documents/C40-revocation-check.md
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 MODE: Final = "chain no_crl_for_cert_ok"
-"""What 2.2 did: certificates of the whole chain, and one for which there is no list is good."""
+"""The behaviour of 2.2: certificates of the whole chain are checked, and one without a list is valid."""
 KINDS: Final = (
     (("sslcarevocationfile", "sslcarevocationpath"), "SSLCARevocationCheck"),
     (("sslproxycarevocationfile", "sslproxycarevocationpath"), "SSLProxyCARevocationCheck"),
@@ -20,7 +23,8 @@ KINDS: Final = (
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """The last of a server's lists, unless it or the main server says how to check."""
+    """Yield the last revocation list of each server, unless it or the main server
+    has SSLCARevocationCheck."""
     for lists, wanted in KINDS:
         declared = {server_of(line) for line in lines_for_24(tree, wanted.lower())}
         last: dict[Statement | None, Statement] = {server_of(line): line for line in tree.named(*lists)}
@@ -29,12 +33,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
                 yield Finding(
                     "C40",
                     line.place,
-                    f"2.4 looks at lists of revoked certificates only with {wanted}: revoked ones get in",
-                    f"say {wanted} {MODE}, which is what 2.2 did",
+                    (
+                        f"2.4 checks revocation lists only with {wanted}: without it revoked certificates "
+                        "are accepted"
+                    ),
+                    f"write {wanted} {MODE}, the behaviour of 2.2",
                     Risk.OPENS,
                     Safety.SAFE,
                     insert_below(tree, line, [f"{wanted} {MODE}"]),
-                    decision="whether a certificate without a list may pass, as under 2.2: take no_crl_for_cert_ok away if not",
+                    decision=(
+                        "whether a certificate without a revocation list is accepted, as in 2.2: if "
+                        "not, remove no_crl_for_cert_ok"
+                    ),
                 )
 
 

@@ -15,11 +15,11 @@ from whimbrel.upgrade.source.queries import has_server_context, lines_for_24, se
 VARIABLE: Final = re.compile(r"SSL_(?:CLIENT|SERVER)_[SI]_DN(?!_)")
 LEGACY: Final = "LegacyDNStringFormat"
 GIVING: Final = ("stdenvvars", "fakebasicauth")
-"""Options that hand names to programs and password files."""
+"""Options that pass names to programs and password files."""
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Where names of certificates are used, each server with TLS and each line that sets the options anew."""
+    """If names of certificates are used, yield each server with TLS and each line that resets the options."""
     if tree.context is not InputContext.SERVER and not any(True for _ in _engines(tree)):
         yield from _possible(tree)
     if not _uses_dn(tree):
@@ -49,9 +49,8 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
 
 
 def _possible(tree: ConfigTree) -> Iterator[Finding]:
-    """The first line of each file that uses such a name, where the server that sets SSLEngine is not at
-    hand.
-    """
+    """Yield the first line of each file that uses such a name, if the server with SSLEngine is not in the
+    input."""
     if any(_legacy(line) for line in tree.named("ssloptions")):
         return
     seen: set[str] = set()
@@ -66,14 +65,16 @@ def _possible(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C41",
                 line.place,
-                "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of /O=y/CN=x); the "
-                "SSLEngine and SSLOptions of this file stand elsewhere",
+                (
+                    "possible: the *_DN variables have the format of RFC 2253 in 2.4 (CN=x,O=y instead of "
+                    "/O=y/CN=x); the SSLEngine and SSLOptions for this file are elsewhere"
+                ),
                 f"write `SSLOptions +{LEGACY}` in the server, or compare with the new format",
             )
 
 
 def _uses_dn(tree: ConfigTree) -> bool:
-    """Whether anybody is told the name in a certificate."""
+    """Return True if a program, a log or an expression reads a name of a certificate."""
     if any(_words(line) & set(GIVING) for line in tree.named("ssloptions")):
         return True
     if not any(True for _ in _engines(tree)):
@@ -113,8 +114,11 @@ def _finding(line: Statement, edits: tuple[FileEdit, ...]) -> Finding:
     return Finding(
         "C41",
         line.place,
-        "SSL_CLIENT_S_DN and its like read CN=...,C=... (RFC 2253) instead of /C=.../CN=...",
-        f"SSLOptions {LEGACY} keeps the old format; or adapt what reads the names",
+        ("SSL_CLIENT_S_DN and similar variables contain CN=...,C=... (RFC 2253) instead of /C=.../CN=..."),
+        (
+            f"write SSLOptions {LEGACY}, which restores the old format, or adapt the programs that "
+            "read the names"
+        ),
         Risk.CHANGES,
         Safety.SAFE,
         edits,

@@ -1,4 +1,7 @@
-"""C43: certificates of back ends are checked for name and date.  Document: documents/C43-proxy-peer-checks.md"""
+"""C43: names and dates of back ends' certificates are checked.
+
+Document: documents/C43-proxy-peer-checks.md
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from whimbrel.upgrade.source.config_tree import ConfigTree
 from whimbrel.upgrade.source.queries import lines_for_24, server_of
 
 NAMES: Final = ("SSLProxyCheckPeerName", "SSLProxyCheckPeerCN")
-"""Either of them Off switches the check of the name off."""
+"""Directives that disable the check of the name if one of them is Off."""
 EXPIRE: Final = "SSLProxyCheckPeerExpire"
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Every server that speaks TLS to back ends and says nothing about their certificates."""
+    """Yield every server with TLS to back ends and without a directive about their certificates."""
     declared = {
         name: {server_of(line) for line in lines_for_24(tree, name.lower())} for name in (*NAMES, EXPIRE)
     }
@@ -31,13 +34,21 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "C43",
                 line.place,
-                "2.4 checks name and date of a back end's certificate and answers 500 (the guide: 502) where they are wrong",
-                f"say {', '.join(wanted)}, which is what 2.2 did; leave them out where the certificates are good",
+                (
+                    "2.4 checks the name and the dates of a back end's certificate and answers 500 (the "
+                    "guide: 502) if they are wrong"
+                ),
+                (
+                    f"write {', '.join(wanted)}, the behaviour of 2.2; omit them where the certificates "
+                    "are valid"
+                ),
                 Risk.CHANGES,
                 Safety.SAFE,
                 insert_below(tree, line, wanted),
-                decision="whether back ends may stay unverified, as under 2.2: take the Off lines away once their "
-                "certificates are good",
+                decision=(
+                    "whether back ends may stay unverified, as in 2.2: remove the Off lines once "
+                    "their certificates are valid"
+                ),
             )
 
 

@@ -12,7 +12,8 @@ from whimbrel.upgrade.source.config_tree import ConfigTree, Statement
 def findings_of_protocol(
     tree: ConfigTree, rule: str, protocol: str, message: str, safety: Safety
 ) -> Iterator[Finding]:
-    """Yield a finding for each line that enables *protocol*; an argument such as ``-SSLv2`` disables it and is accepted."""
+    """Yield a finding for each line that enables *protocol*; an argument such as ``-SSLv2`` disables it and
+    is accepted."""
     for line in tree.named("sslprotocol", "sslproxyprotocol"):
         if any(word.lower().lstrip("+") == protocol.lower() for word in line.words()):
             yield _finding(tree, line, rule, protocol, message, safety)
@@ -27,7 +28,7 @@ def _finding(
         return Finding(
             rule,
             line.place,
-            f"{message}, and nothing else is allowed here",
+            f"{message}, and no other protocol is enabled here",
             "choose protocols: SSLProtocol all",
             Risk.BREAKS,
         )
@@ -35,7 +36,7 @@ def _finding(
         rule,
         line.place,
         message,
-        f"take {protocol} away",
+        f"remove {protocol}",
         Risk.BREAKS,
         safety,
         change_args(tree, line, " ".join(remaining)),
@@ -43,7 +44,10 @@ def _finding(
 
 
 def _leaves_any(words: list[str], remaining: list[str]) -> bool:
-    """Whether *kept* allows anything: each word without a sign starts anew, so that one that goes may not be the last of them."""
+    """Return True if *remaining* enables a protocol.
+
+    Each argument without a sign replaces those before it, so a removed one must not be the last of them.
+    """
     bare = [word for word in words if word[:1] not in "+-"]
     if bare and bare[-1] not in remaining:
         return False

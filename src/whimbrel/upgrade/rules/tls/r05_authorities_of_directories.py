@@ -1,4 +1,7 @@
-"""R05: certificate authorities belong to servers, not to folders.  Document: documents/R05-authorities-of-directories.md"""
+"""R05: certificate authorities belong to servers, not to directories.
+
+Document: documents/R05-authorities-of-directories.md
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from whimbrel.upgrade.source.queries import has_server_context, scope_of
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
+    """Yield SSLCACertificateFile and SSLCACertificatePath in sections and .htaccess files."""
     for line in tree.named("sslcacertificatefile", "sslcacertificatepath"):
         is_top_level = scope_of(line) is None and line.file.role is not Role.HTACCESS
         if is_top_level or has_server_context(line) or not accepts_directive(tree, line, "authconfig"):
@@ -21,8 +24,11 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
         yield Finding(
             "R05",
             line.place,
-            f"2.4 {harm}: its TLS library has no {line.node.name} for a folder",
-            "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} asks for one authority in a folder",
+            f"2.4 {harm}: its TLS library does not support {line.node.name} for a directory",
+            (
+                "move the line to the server or virtual host; Require expr %{SSL_CLIENT_I_DN} "
+                "requires one authority in a directory"
+            ),
             Risk.BREAKS,
         )
 

@@ -21,14 +21,14 @@ NEEDED: Final = {
 
 
 def check(tree: ConfigTree) -> Iterator[Finding]:
-    """Kinds with another name, kinds that are gone, kinds whose module is missing."""
+    """Yield caches with another name, removed caches, and caches whose module is missing."""
     for line in tree.named("sslsessioncache"):
         kind = (line.words() or [""])[0].partition(":")[0].lower()
         if kind == "shm":
             yield Finding(
                 "X04",
                 line.place,
-                "the session cache shm: is called shmcb:, its old name stops the start",
+                "the session cache shm: is called shmcb:, and 2.4 does not start with the old name",
                 "say shmcb:",
                 Risk.BREAKS,
                 Safety.SAFE,
@@ -38,15 +38,18 @@ def check(tree: ConfigTree) -> Iterator[Finding]:
             yield Finding(
                 "X04",
                 line.place,
-                f"there is no session cache {kind}: in 2.4",
-                "shmcb: serves one machine, memcache: several",
+                f"2.4 has no session cache {kind}:",
+                "use shmcb: for one machine, memcache: for several",
                 Risk.BREAKS,
             )
         elif kind in NEEDED and is_module_missing(tree, NEEDED[kind]):
             yield Finding(
                 "X04",
                 line.place,
-                f"the session cache {kind}: is mod_socache_{kind}'s, which is not loaded: 2.4 does not start",
+                (
+                    f"the session cache {kind}: needs mod_socache_{kind}, which is not loaded: 2.4 does "
+                    "not start"
+                ),
                 f"load mod_socache_{kind}",
                 Risk.BREAKS,
             )

@@ -1,4 +1,4 @@
-"""Small estates on disk for tests."""
+"""Small configuration trees on disk for tests."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ def laid(root: Path, files: dict[str, str | bytes]) -> Path:
     return root
 
 
-def estate(
+def config_tree(
     root: Path,
     files: dict[str, str | bytes],
     *,
-    wishes: UpgradeOptions | None = None,
+    options: UpgradeOptions | None = None,
     defines: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
 ) -> ConfigTree:
     """*files* read as a configuration, conf/httpd.conf first."""
     laid(root, files)
-    options = LoadOptions(server_root=from_system(str(root)), defines=defines, environment=environment or {})
-    return read_config_tree(Sources(options=options), wishes or UpgradeOptions())
+    load_options = LoadOptions(
+        server_root=from_system(str(root)), defines=defines, environment=environment or {}
+    )
+    return read_config_tree(Sources(options=load_options), options or UpgradeOptions())
 
 
 def fragments(root: Path, files: dict[str, str | bytes]) -> ConfigTree:
