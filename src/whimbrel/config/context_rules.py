@@ -6,6 +6,14 @@ from whimbrel.catalogue.context_rules import DirectiveContext
 from whimbrel.directives.command import Command
 
 
+def not_allowed(name: str, section: str | None) -> str:
+    """Return the message for a directive outside its context; 2.4 names the section around it.
+
+    A directive that is executed on reading has no section yet.
+    """
+    return f"{name} not allowed here" if section is None else f"{name} not allowed in {section}> context"
+
+
 def context_of(command: Command) -> DirectiveContext:
     """Return the context of *command*.  A directive that is executed on reading has no sections around it
     yet.

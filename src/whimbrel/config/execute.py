@@ -11,6 +11,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.context_rules import not_allowed
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.loaded import BoundDirective, Rows
 from whimbrel.config.model import Layer, Server
@@ -219,12 +220,8 @@ class CommandContext(Command):
         return self.override_list is not None and row.name.lower() in self.override_list
 
     def _not_allowed(self, row: BoundDirective, node: Node) -> str:
-        """Return the message; 2.4 names the section around the directive, which has none while a file is
-        read.
-        """
-        if self._names_context and node.parent is not None and not row.exec_on_read:
-            return f"{row.name} not allowed in {node.parent.name}> context"
-        return f"{row.name} not allowed here"
+        is_named = self._names_context and not row.exec_on_read
+        return not_allowed(row.name, node.parent.name if is_named and node.parent is not None else None)
 
 
 def root_relative(root: str, path: str) -> str:

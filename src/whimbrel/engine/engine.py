@@ -15,10 +15,11 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Section, Server
 from whimbrel.engine import identity
-from whimbrel.engine.cache.entry import CachedResponse, log_hit
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.cache.key import MAX_ESCAPED, EscapedCache, RawHead
 from whimbrel.engine.cache.line_cache import LineCache
+from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.engine.deps.files import FileCache, TickStatCache

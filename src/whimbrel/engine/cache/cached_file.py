@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from whimbrel.engine.cache.entry import CachedResponse, log_hit
+from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead
+from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.input.body import FileSegment
