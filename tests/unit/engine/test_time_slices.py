@@ -50,7 +50,7 @@ def test_other_clients_have_their_turns(path: str, tmp_path: Path) -> None:
     for number in range(ENTRIES):
         (tmp_path / f"htdocs/list/file{number}.txt").touch()
     turns = sorted(asyncio.run(turns_beside(serving, path, 3)))
-    assert len(turns) > 8
+    assert len(turns) > 4
     assert turns[(len(turns) - 1) * 19 // 20] < LONGEST
 
 

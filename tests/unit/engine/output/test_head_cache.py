@@ -1,4 +1,6 @@
-"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it, and the access log tells the same."""
+"""Cached response heads: every response has its own head, whatever was sent before it, and the access log
+agrees.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.support.access_site import AccessSite
 
-from whimbrel.engine.output import head_cache
 from whimbrel.engine.request import Connection
 from whimbrel.testing.client import TestClient
 
@@ -32,7 +33,9 @@ AddDefaultCharset utf-8
 
 
 def served(site: AccessSite, *requests: str) -> list[str]:
-    """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
+    """Return the responses to these request lines with fields, on one connection; the cache is emptied
+    between them.
+    """
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
         site.engine.response_cache.clear()
@@ -41,7 +44,7 @@ def served(site: AccessSite, *requests: str) -> list[str]:
 
 
 def fields(answer: str) -> dict[str, str]:
-    """The fields of an answer, by lower-case name."""
+    """Return the fields of a response, by lower-case name."""
     lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -169,7 +172,7 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
     for name in ("f.html", "in/g.html"):
         os.utime(tmp_path / "htdocs" / name, (1e9, 1e9))
     for _ in range(2):
-        plain, told = (fields(site.fetch(path)) for path in ("/f.html?1", "/in/g.html?1"))
+        plain, told = (fields(site.ask(path)) for path in ("/f.html?1", "/in/g.html?1"))
         assert (plain.pop("content-type"), told.pop("content-type")) == (
             "text/html",
             "text/html; charset=utf-8",
@@ -177,11 +180,11 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
         assert plain == told
 
 
-def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(head_cache, "MAX_TEMPLATES", 8)
+def test_heads_do_not_gather_without_end(tmp_path: Path) -> None:
     site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
+    site.engine.head_templates.maxsize = 8
     for number in range(20):
-        assert fields(site.fetch(f"/r/{number}"))["location"] == f"http://x.test/{number}"
+        assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
     assert 1 <= len(site.engine.head_templates) <= 8
