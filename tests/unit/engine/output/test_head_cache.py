@@ -172,7 +172,7 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
     for name in ("f.html", "in/g.html"):
         os.utime(tmp_path / "htdocs" / name, (1e9, 1e9))
     for _ in range(2):
-        plain, told = (fields(site.ask(path)) for path in ("/f.html?1", "/in/g.html?1"))
+        plain, told = (fields(site.fetch(path)) for path in ("/f.html?1", "/in/g.html?1"))
         assert (plain.pop("content-type"), told.pop("content-type")) == (
             "text/html",
             "text/html; charset=utf-8",
@@ -186,5 +186,5 @@ def test_heads_do_not_gather_without_end(tmp_path: Path) -> None:
     )
     site.engine.head_templates.maxsize = 8
     for number in range(20):
-        assert fields(site.ask(f"/r/{number}"))["location"] == f"http://x.test/{number}"
+        assert fields(site.fetch(f"/r/{number}"))["location"] == f"http://x.test/{number}"
     assert 1 <= len(site.engine.head_templates) <= 8
