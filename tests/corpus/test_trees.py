@@ -29,7 +29,6 @@ WHIMBREL = [
 ]
 
 
-
 @pytest.mark.parametrize("dialect", ["2.2", "2.4", "guide"])
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_a_tree_loads_or_fails_with_a_message(

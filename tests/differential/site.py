@@ -107,7 +107,7 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class ServerProcess:
-    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `said` is its
+    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `output` is its
     output.
     """
 
@@ -137,7 +137,7 @@ class ServerProcess:
 
     def __enter__(self) -> ServerProcess:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
-        with (self.logs / "said").open("wb") as sink:
+        with (self.logs / "output").open("wb") as sink:
             self.process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -156,10 +156,10 @@ class ServerProcess:
         return self
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """Return its standard output and error, without its own name and paths."""
         text = (
-            (self.logs / "said")
+            (self.logs / "output")
             .read_text("latin-1")
             .replace(str(self.conf), "%CONF%")
             .replace(str(self.port), "%PORT%")

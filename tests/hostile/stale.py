@@ -236,7 +236,9 @@ def _ask(
         os.seteuid(server_user)
 
 
-def _exchange(server: CachingWorker, target: str, fields: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
+def _exchange(
+    server: CachingWorker, target: str, fields: tuple[str, ...]
+) -> tuple[bytes, list[tuple[str, bytes]]]:
     lines = (f"GET {target} HTTP/1.1", "Host: localhost", *fields, "", "")
     connection = server.connect("127.0.0.1", 4000)
     out, logs = server.ask(connection, "\r\n".join(lines).encode("latin-1"))

@@ -19,23 +19,6 @@ RETIRED = frozenset(
 )
 # Names of httpd and of asyncio.
 ALLOWED = frozenset({"kept_body", "KeptBodySize", "connection_made"})
-# Names whose change belongs to the next change of their package.
-PENDING_NAMES = frozenset(
-    {"src/whimbrel/engine/engine.py: Said", "src/whimbrel/engine/explain/explainer.py: Said"}
-)
-# Files whose renaming belongs to the next change of their package.
-PENDING_FILES = frozenset(
-    {
-        "tests/differential/ask.py",
-        "tests/differential/kept_engines.py",
-        "tests/differential/kept_grammar.py",
-        "tests/differential/test_kept_answers.py",
-        "tests/differential/test_told_decisions.py",
-        "tests/unit/access/said.py",
-        "tests/unit/engine/cache/test_entry_told.py",
-        "tests/unit/modules/asked.py",
-    }
-)
 # Class names that stand twice: why that is clear to a reader.
 SHARED = {
     "AddressChain": "config: virtual hosts of one address; mod_remoteip: addresses of a proxy chain",
@@ -107,7 +90,7 @@ def classes(tree: ast.Module) -> Iterator[str]:
 
 def test_no_retired_word_in_identifiers() -> None:
     found = {f"{s.name}: {name}" for s in sources("src") for name in identifiers(s.tree) if is_retired(name)}
-    assert_none(sorted(found - PENDING_NAMES))
+    assert_none(sorted(found))
 
 
 def test_no_retired_word_in_json_keys() -> None:
@@ -119,7 +102,7 @@ def test_no_retired_word_in_json_keys() -> None:
 @pytest.mark.parametrize("directory", ["src", "tests", "bench", "tools", "docs", "examples"])
 def test_no_retired_word_in_file_names(directory: str) -> None:
     names = {str(path.relative_to(ROOT)) for path in tracked() if path.is_relative_to(ROOT / directory)}
-    code = {name for name in names - PENDING_FILES if name.endswith((".py", ".tsv", ".md"))}
+    code = {name for name in names if name.endswith((".py", ".tsv", ".md"))}
     assert_none(
         sorted(
             name for name in code if "/documents/" not in name and any(is_retired(p) for p in name.split("/"))

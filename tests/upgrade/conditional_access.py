@@ -100,7 +100,11 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
     # A .htaccess file whose AllowOverride is open stays as it is, with all that may meet it: it gets a server of its own.
     open_override = [one for one in sections if one.place == "htaccess" and one.header]
     whole = [one for one in sections if one not in fragments and one not in open_override]
-    parts = (("whole", whole, _whole), ("override", open_override, _whole), ("fragments", fragments, _fragments))
+    parts = (
+        ("whole", whole, _whole),
+        ("override", open_override, _whole),
+        ("fragments", fragments, _fragments),
+    )
     for name, part, make in parts:
         if part:
             old, new = folder / name / "old", folder / name / "new"

@@ -120,16 +120,18 @@ def split_section(number: int, chance: random.Random) -> Split:
 def _override(chance: random.Random, names: list[str], split: Split) -> Text:
     """An AllowOverride for the directory of a .htaccess file, under a condition."""
     allowed = chance.choice(("None", "AuthConfig", "Limit", "AuthConfig Limit"))
-    return _block(
-        chance, names, _in(f'<Directory "%DOCS%/{split.directory}">', [f"AllowOverride {allowed}"])
-    )
+    return _block(chance, names, _in(f'<Directory "%DOCS%/{split.directory}">', [f"AllowOverride {allowed}"]))
 
 
 def _shared_with_host(chance: random.Random, names: list[str], split: Split) -> Split:
     """A directory of the main server, and a section of one virtual host that meets it."""
     directory = _in(f'<Directory "%DOCS%/{split.directory}">', _body(chance, names, satisfy=False))
     opening = chance.choice(
-        (f'<Files "{split.own_file}">', f"<Location /{split.directory}>", f'<Directory "%DOCS%/{split.directory}/sub">')
+        (
+            f'<Files "{split.own_file}">',
+            f"<Location /{split.directory}>",
+            f'<Directory "%DOCS%/{split.directory}/sub">',
+        )
     )
     inner = _in(opening, _body(chance, names, satisfy=False))
     if chance.random() < 0.3:

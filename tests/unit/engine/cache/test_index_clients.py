@@ -126,7 +126,9 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
         source, path = f"127.0.0.{chance.randrange(1, 10)}", chance.choice([*SHARED, *OWN])
         fields = [f"X-Client: 127.0.0.{chance.randrange(1, 10)}"] if chance.random() < 0.3 else []
         method = chance.choice(["GET", "GET", "GET", "HEAD"])
-        assert exchange(serving, path, fields, source, method) == exchange_uncached(other, path, fields, source, method), (
+        assert exchange(serving, path, fields, source, method) == exchange_uncached(
+            other, path, fields, source, method
+        ), (
             path,
             source,
             fields,
@@ -182,7 +184,9 @@ def test_too_many_lists_make_an_answer_one_for_its_client(
     serving, other = engine(root), engine(root)
     for number in range(1, 10):
         source = f"127.0.0.{number}"
-        assert exchange(serving, "/some/a.txt", [], source) == exchange_uncached(other, "/some/a.txt", [], source)
+        assert exchange(serving, "/some/a.txt", [], source) == exchange_uncached(
+            other, "/some/a.txt", [], source
+        )
     head = b"GET /some/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert cached_entry(serving, Connection("127.0.0.5", 5000, "127.0.0.1", 8080), head) is not None
     assert cached_entry(serving, Connection("127.0.0.77", 5000, "127.0.0.1", 8080), head) is None

@@ -93,7 +93,9 @@ def test_the_entry_of_allow_or_deny_that_matched(tmp_path: Path, version: str) -
 
 
 def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
-    site = AccessSite(tmp_path, f"<Location />\n{BASIC}Require group admin\nRequire user bob\n</Location>\n", "2.2")
+    site = AccessSite(
+        tmp_path, f"<Location />\n{BASIC}Require group admin\nRequire user bob\n</Location>\n", "2.2"
+    )
     told = explain(site, user="alice:wonder").requests[0]
     assert told.decision is not None and told.status == site.status(user="alice:wonder") == 401
     tree = shown(told.decision)

@@ -70,7 +70,8 @@ def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
 ) -> None:
     """Of 2.2.34 it is recorded."""
     answer = sent(
-        AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version), "GET / HTTP/1.1\r\n\r\n"
+        AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version),
+        "GET / HTTP/1.1\r\n\r\n",
     )
     assert (
         answer.startswith("HTTP/1.1 302 ")

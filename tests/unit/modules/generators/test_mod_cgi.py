@@ -42,7 +42,9 @@ def test_fields(tmp_path: Path) -> None:
 
 def test_length_of_a_script_counts_in_the_old_version(tmp_path: Path) -> None:
     assert (
-        fetch_script(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get("Content-Length")
+        fetch_script(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get(
+            "Content-Length"
+        )
         == "2"
     )
 
@@ -69,17 +71,24 @@ def test_bodies_reach_the_script(tmp_path: Path) -> None:
     serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
     assert decoded_body(fetch(serving, "/a.cgi?q=1", method="POST", body="hello")) == "5|q=1|hello"
     assert decoded_body(fetch(serving, "/a.cgi")) == "||"
-    assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="x" * 300_000)) == "300000||" + "x" * 300_000
+    assert (
+        decoded_body(fetch(serving, "/a.cgi", method="POST", body="x" * 300_000))
+        == "300000||" + "x" * 300_000
+    )
 
 
 def test_bodies_beyond_the_limit(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10")
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10"
+    )
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 11).status == 413
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
 
 
 def test_a_script_that_does_not_read_its_body(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"}
+    )
     assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
 
 
@@ -105,7 +114,9 @@ def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
 
 
 def test_nph_scripts_speak_for_themselves(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")})
+    serving = build_cgi_engine(
+        tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")}
+    )
     reply = fetch(serving, "/nph-a.cgi")
     assert (reply.status, reply.headers, reply.body) == (299, [("X-Nph", "1")], "nph body\n")
 
@@ -177,7 +188,8 @@ def test_words_of_the_old_version(tmp_path: Path) -> None:
     )
     assert (fetch(serving, "/bad.cgi").status, fetch(serving, "/fail.cgi").status) == (500, 500)
     lines = [
-        line.partition("] ")[2].partition("] ")[2].partition("] ")[2] for line in error_log(serving).splitlines()
+        line.partition("] ")[2].partition("] ")[2].partition("] ")[2]
+        for line in error_log(serving).splitlines()
     ]
     assert lines == [
         "malformed header from script. Bad header=just text: bad.cgi",
@@ -189,7 +201,9 @@ def test_words_of_the_old_version(tmp_path: Path) -> None:
 def test_a_script_that_takes_too_long(tmp_path: Path) -> None:
     serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIScriptTimeout 100ms")
     assert fetch(serving, "/a.cgi").status == 504
-    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in error_log(serving)
+    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in error_log(
+        serving
+    )
     assert "Script timed out before returning headers: a.cgi" in error_log(serving)
 
 
