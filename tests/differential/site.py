@@ -107,8 +107,11 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class ServerProcess:
-    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `output` is its
-    output.
+    """Process of *program* serving *site*; a context manager.
+
+    Attributes:
+        started: False if the program refused to start.
+        output: its standard output and error.
     """
 
     def __init__(self, program: Program, site: GeneratedSite, root: Path) -> None:

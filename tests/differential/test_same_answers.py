@@ -42,7 +42,8 @@ def check_same(first: Program, second: Program, site: GeneratedSite, questions: 
         documents(root)
         htaccess(root, site.htaccess)
         one, other = (stack.enter_context(ServerProcess(program, site, root)) for program in (first, second))
-        shown = f"\n{site.conf}\n{site.htaccess}\n{first.name} output: {one.output}\n{second.name} output: {other.output}"
+        outputs = f"{first.name} output: {one.output}\n{second.name} output: {other.output}"
+        shown = f"\n{site.conf}\n{site.htaccess}\n{outputs}"
         assert one.started == other.started, shown
         if not one.started:
             assert one.output == other.output, shown

@@ -42,8 +42,7 @@ from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
-from whimbrel.registry.phases import DECLINED, DONE, OK
-from whimbrel.registry.phases import HookStatus
+from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.runtime import Runtime

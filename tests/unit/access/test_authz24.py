@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.support.statuses import ALLOWED, DENIED
-from tests.unit.access.decisions import AREA, answer, layer, decision_of, world
+from tests.unit.access.decisions import AREA, answer, decision_of, layer, world
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.config.model import SectionKind

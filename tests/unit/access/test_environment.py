@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.access.decisions import AREA, MODULES, answer, layer, decision_of, world
+from tests.unit.access.decisions import AREA, MODULES, answer, decision_of, layer, world
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.config.model import SectionKind

@@ -1,4 +1,4 @@
-"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all of one part share it."""
+"""Responses that depend on the client's address through address lists: clients of one part share an entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config"
+    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite "
+    "log_config"
 ).split()
 CONF = r"""
 ServerName localhost
@@ -160,7 +161,7 @@ def test_who_is_quoted_shares_nothing(root: Path, path: str) -> None:
 
 
 def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
-    """A page for members of a network is made once, and pushes nothing else out."""
+    """A page for members of a network is generated once and evicts no other entry."""
     serving = engine(root)
     exchange(serving, "/kept.txt", [], "127.0.0.1")
     for number in range(index.MAX_ENTRIES + 100):

@@ -1,4 +1,4 @@
-"""Decision trees: what they show, and that telling changes no answer."""
+"""Decision trees: their contents; explaining leaves the response unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Require not method POST
 
 
 def line_of(site: AccessSite, text: str) -> int:
-    """The number of the configuration's line that is *text*."""
+    """Return the number of the configuration's line that is *text*."""
     return (site.root / "conf/httpd.conf").read_text().split("\n").index(text) + 1
 
 
@@ -47,7 +47,7 @@ def test_each_provider_has_its_line_and_its_verdict(tmp_path: Path) -> None:
     assert "Require not method POST: neutral" in "\n".join(tree)
 
 
-def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
+def test_a_rule_after_the_decision_is_not_evaluated(tmp_path: Path) -> None:
     told = explain(AccessSite(tmp_path, ROOMS), source="10.0.0.1").requests[0]
     assert told.status == 403
     verdicts = {step.what: step.verdict for step in steps(told.decision)}
@@ -57,10 +57,11 @@ def test_what_was_not_needed_was_not_asked(tmp_path: Path) -> None:
     )
 
 
-def test_passwords_are_told_provider_by_provider(tmp_path: Path) -> None:
+def test_passwords_are_reported_by_provider(tmp_path: Path) -> None:
     site = AccessSite(
         tmp_path,
-        f"<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n<Location />\n{BASIC}"
+        "<AuthnProviderAlias file other>\nAuthUserFile conf/none\n</AuthnProviderAlias>\n"
+        f"<Location />\n{BASIC}"
         "AuthBasicProvider file other\nRequire valid-user\n</Location>\n",
     )
     (site.root / "conf/none").write_text("")
@@ -106,8 +107,11 @@ def test_the_chain_of_2_2_module_by_module(tmp_path: Path) -> None:
 def test_sections_in_the_order_of_merging(tmp_path: Path) -> None:
     site = AccessSite(
         tmp_path,
-        '<Location /in>\nSetEnvIf X a b\n</Location>\n<Directory "@DOCROOT@/in">\nAllowOverride All\n</Directory>\n<If "true">\n'
-        'SetEnvIf X c d\n</If>\n<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n<Location /no>\nSetEnvIf X g h\n</Location>\n',
+        "<Location /in>\nSetEnvIf X a b\n</Location>\n"
+        '<Directory "@DOCROOT@/in">\nAllowOverride All\n</Directory>\n'
+        '<If "true">\nSetEnvIf X c d\n</If>\n'
+        '<FilesMatch "^f">\nSetEnvIf X e f\n</FilesMatch>\n'
+        "<Location /no>\nSetEnvIf X g h\n</Location>\n",
     )
     (site.root / "htdocs/in/.htaccess").write_text("SetEnvIf X i j\n")
     told = explain(site, "/in/f.html").requests[-1]
@@ -141,7 +145,7 @@ def test_explaining_writes_no_log_and_says_what_it_would_have_written(tmp_path: 
 
 
 def calls(site: AccessSite) -> int:
-    """Function calls of one request to plans that are ready, but without its kept answer."""
+    """Return the function calls of one request with built plans and without a cached response."""
     profile = cProfile.Profile()
     site.fetch()
     site.engine.response_cache.clear()

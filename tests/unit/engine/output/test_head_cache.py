@@ -1,4 +1,4 @@
-"""Heads that are kept by what they are made of: every answer has its own, whatever was answered before it, and the access log tells the same."""
+"""Cached response heads: earlier requests change neither a response nor its access-log line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AddDefaultCharset utf-8
 
 
 def served(site: AccessSite, *requests: str) -> list[str]:
-    """The answers to these request lines with fields, on one connection; nothing is kept from one to the next."""
+    """Return the uncached responses to these request lines with fields, on one connection."""
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
         site.engine.response_cache.clear()
@@ -41,7 +41,7 @@ def served(site: AccessSite, *requests: str) -> list[str]:
 
 
 def fields(answer: str) -> dict[str, str]:
-    """The fields of an answer, by lower-case name."""
+    """Return the fields of a response by lower-case name."""
     lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 

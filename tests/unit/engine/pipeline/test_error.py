@@ -1,5 +1,4 @@
-"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read, what is
-refused early, and bodies that nobody needs."""
+"""Failing requests, as recorded: the failure that a page names, its settings, early refusals, unread bodies."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def test_the_length_of_a_long_page_is_not_known_when_it_begins(
 
 
 def sent(site: AccessSite, data: str) -> str:
-    """The whole answer to these bytes."""
+    """Return the whole response to these bytes."""
     return (
         TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
         .send(data.encode())
@@ -68,7 +67,7 @@ def sent(site: AccessSite, data: str) -> str:
 def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
     tmp_path: Path, version: str
 ) -> None:
-    """Of 2.2.34 it is recorded."""
+    """Recorded of 2.2.34."""
     answer = sent(
         AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version),
         "GET / HTTP/1.1\r\n\r\n",

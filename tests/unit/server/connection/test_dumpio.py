@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.support.fakes import FakeTransport
-from tests.unit.server.http1.test_protocol import Reply, ScriptedEngine
+from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 
 from whimbrel.base.dialect import V22, Dialect
 from whimbrel.config.core_config import CoreServerConfig
@@ -50,7 +49,7 @@ WRITTEN = [
 ]
 
 
-class Dumped(ScriptedEngine):
+class Dumped(FakeEngine):
     """An engine whose one server enables dumps; `lines` is the error log."""
 
     def __init__(
@@ -88,10 +87,10 @@ def logged(
     level: str = "trace7",
     body: bytes = b"dump me\n",
 ) -> list[tuple[str, str, str]]:
-    def handler(_head: Head, _body: RequestBody) -> Reply:
-        said = Reply(body, close=True)
-        said.request.finfo = None
-        return said
+    def handler(_head: Head, _body: RequestBody) -> FakeResponse:
+        response = FakeResponse(body, close=True)
+        response.request.finfo = None
+        return response
 
     engine = Dumped(handler, settings, dialect, level)
     protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""mod_negotiation through an engine.  Every expected answer is what httpd 2.4.71 gave to the same files and request."""
+"""mod_negotiation through an engine. Expected responses are those of httpd 2.4.71 to the same files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ FILES = {
         "l.en.html": "enn",
         "only.fr.txt": "OF\n",
         "rec.var": "URI: p\nContent-Type: text/html\n",
-        "m.var": "URI: p.en.html\nContent-Type: text/html;qs=0.8\nContent-Language: en\n\nURI: q.txt\nContent-Type: text/plain;qs=0.5\n",
+        "m.var": (
+            "URI: p.en.html\nContent-Type: text/html;qs=0.8\nContent-Language: en\n\n"
+            "URI: q.txt\nContent-Type: text/plain;qs=0.5\n"
+        ),
         "b.var": "Content-Type: text/plain\nContent-Language: en\nBody:--e--\nhello english\n--e--\n",
     }.items()
 }
@@ -53,7 +56,7 @@ AddHandler some-handler .zz
 
 
 def asked(root: Path, path: str, *headers: str, conf: str = "", method: str = "GET") -> Reply:
-    """The answer to one request."""
+    """Return the response to one request."""
     return fetch(build_engine(root, CONF + conf, FILES), path, *headers, method=method)
 
 
@@ -112,7 +115,8 @@ def test_failures(path: str, header: str, status: int, tmp_path: Path) -> None:
 def test_fields(tmp_path: Path) -> None:
     reply = asked(tmp_path, "/p", "Accept-Language: es")
     assert reply.get("Alternates") == (
-        '{"p.de.html" 1 {type text/html} {language de} {length 10}}, {"p.en.html" 1 {type text/html} {language en} '
+        '{"p.de.html" 1 {type text/html} {language de} {length 10}}, '
+        '{"p.en.html" 1 {type text/html} {language en} '
         '{length 3}}, {"p.fr.html" 1 {type text/html} {language fr} {length 9}}'
     )
     assert (reply.get("Vary"), reply.get("TCN")) == ("negotiate,accept-language", "list")
@@ -180,6 +184,6 @@ def test_bodies_in_maps(tmp_path: Path) -> None:
 
 
 def test_a_folder_as_a_map_names_nothing(tmp_path: Path) -> None:
-    """As 2.4.71: a folder can be opened, and is read as an empty map."""
+    """As in 2.4.71, a directory can be opened and is read as an empty map."""
     conf = "SetHandler type-map\n"
     assert asked(tmp_path, "/", conf=conf).status == 406
