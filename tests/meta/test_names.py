@@ -27,21 +27,13 @@ SHARED = {
     "Directive": "syntax: a line of text; directives: its declaration",
     "Document": "syntax: a configuration file; mod_include: a page that is read in pieces",
     "Entry": "an entry of a listing, of an Accept field, of an Allow line: private to their modules",
-    "Fault": "a malformed request line; a malformed element of a page",
     "FormatItem": "an item of ErrorLogFormat, compiled by the engine and parsed by the core",
     "Line": "a line of RewriteRule, of Header, of a request head: private to their modules",
     "MapError": "a malformed image map; a malformed type map",
     "Match": "regex: the match of a pattern; expr: the node of =~",
-    "Options": "the core's Options; mod_rewrite's RewriteOptions",
-    "Page": "an error page; a page of mod_include",
-    "Program": "a CGI program; a RewriteMap program",
-    "Reader": "of configuration files; of a page of mod_include",
     "Rule": "upgrade: the check of one change; a rule of mod_rewrite, of mod_mime_magic, of Require",
     "Scoreboard": "engine.runtime: the protocol; server.worker.scoreboard: its implementation",
     "Section": "syntax: lines between two tags; config: the settings between them",
-    "Session": "mod_session: data of a user; server.http2: what a connection offers to its sender",
-    "State": "mod_status: figures of the server; http1.writer: state of a connection",
-    "Unreadable": "of a password file; of a scoreboard file",
 }
 
 

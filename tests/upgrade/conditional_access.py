@@ -97,7 +97,7 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
     sections = [split_section(number, chance) for number in range(count)]
     found = Outcome(sections)
     fragments = [one for one in sections if one.place.startswith("fragment")]
-    # A .htaccess file with open AllowOverride stays unchanged, like all that merges with it: it gets a server.
+    # A .htaccess file with open AllowOverride stays unchanged, like all that merges with it; it has a server.
     open_override = [one for one in sections if one.place == "htaccess" and one.header]
     whole = [one for one in sections if one not in fragments and one not in open_override]
     parts = (

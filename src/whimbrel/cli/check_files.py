@@ -1,4 +1,4 @@
-"""Findings on single files named by options of `whimbrel check`: configure line, modules, passwords, locks."""
+"""Findings on single files that options of `whimbrel check` name: configure, modules, passwords, locks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failing requests, as recorded: the failure that a page names, its settings, early refusals, unread bodies."""
+"""Failing requests, as recorded: failure named by the page, settings, early refusals, unread bodies."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ FileETag +Size
 def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
-    """Recorded of both versions: size; time, although server and outer directory leave the size; none; size."""
+    """Recorded of both versions: size; time, although the outer scopes leave the size; none; size."""
     site = AccessSite(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)
