@@ -112,8 +112,8 @@ def test_frames_per_tick_are_bounded(client: Client) -> None:
 def test_reading_rests_while_there_is_work(client: Client) -> None:
     client.session.data_received(frame(0xEE) * 900)
     assert not client.wire.is_reading_on
-    while client.loop.soon:
-        client.loop.turn()
+    while client.loop.ready:
+        client.loop.tick()
     assert client.wire.is_reading_on
 
 
@@ -129,7 +129,7 @@ def test_requests_started_per_tick_are_bounded(client: Client) -> None:
     client.session.repeater.quick = lambda number, raw: False
     client.session.data_received(b"".join([request(n, path="/none") for n in range(1, 60, 2)]))
     while client.session.answered == before:
-        client.loop.turn()
+        client.loop.tick()
     assert client.session.answered == before + MAX_BEGUN
 
 
@@ -175,14 +175,14 @@ def test_cached_pages_wait_for_a_client_that_reads_nothing(client: Client) -> No
     for number in range(1, 7, 2):
         client.wire.out = b""
         client.session.data_received(request(number, path="/big.html"))
-        while client.loop.soon:
-            client.loop.turn()
+        while client.loop.ready:
+            client.loop.tick()
     client.wire.out = b""
     client.session.data_received(b"".join([request(n, path="/big.html") for n in range(101, 301, 2)]))
     for _ in range(100):
         if len(client.wire.out) > WRITE_AHEAD and not client.session.paused:
             client.session.pause_writing()
-        client.loop.turn()
+        client.loop.tick()
     assert 0 < len(client.wire.out) <= 2 * (WRITE_AHEAD + 51_000)
     assert not client.wire.is_reading_on
 
@@ -196,6 +196,6 @@ def test_a_block_that_is_known_answers_from_the_cache_with_its_verdict(client: C
         data = block(("keep-alive", "3")) if number % 4 == 1 else block()
         client.wire.out = b""
         client.session.data_received(frame(HEADERS, END_HEADERS | END_STREAM, number, data))
-        client.loop.turn()
+        client.loop.tick()
         kinds = [kind for kind, *_ in read_frames(client.wire.out)]
         assert kinds == ([RST_STREAM] if number % 4 == 1 else kinds) and (number % 4 == 1 or HEADERS in kinds)

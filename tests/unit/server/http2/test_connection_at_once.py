@@ -102,7 +102,7 @@ class Peer:
             self.h2.send_headers(number, fields, end_stream=True)
         self.session.data_received(self.h2.data_to_send())
         for _ in range(4):  # a tick starts a bounded number of requests
-            self.site.loop.turn()
+            self.site.loop.tick()
         events = self.h2.receive_data(self.wire.out)
         self.wire.out = b""
         back = self.h2.data_to_send()
