@@ -139,7 +139,7 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
 @pytest.mark.parametrize("path", SHARED)
 def test_clients_of_one_part_share_an_answer(root: Path, path: str) -> None:
     serving, (first, second) = engine(root), SHARED[path]
-    for _ in range(2):  # an error is kept when it comes a second time
+    for _ in range(2):  # an error response is admitted on its second occurrence
         exchange(serving, path, [], first)
     assert (
         cached_entry(

@@ -47,7 +47,7 @@ def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(t
 def test_the_length_of_a_long_page_is_not_known_when_it_begins(
     tmp_path: Path, size: int, framing: str
 ) -> None:
-    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    """Recorded of 2.4.71: the page of a redirect to http://x.test/aaa... has 238 further bytes."""
     site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
@@ -123,7 +123,7 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
             "Content-Length: 5\r\n",
             200,
             True,
-        ),  # the connection ends in any case: nobody looks at the body
+        ),  # the connection closes in any case: the body is not validated
         ("GET /none", "Content-Length: 5\r\n", 404, True),
         ("TRACE /f.html", "", 413, True),  # statuses that end the connection leave the body unread
         ("GET /%zz", "", 400, True),
