@@ -154,8 +154,7 @@ TO_COME = {"deflate": "mod_deflate", "cache hit": "mod_cache", "reverse proxy": 
 
 
 def write_documents(root: Path) -> None:
-    """Write documents, password files and directories for logs below *root*, readable by the servers' user.
-    """
+    """Write documents, password files and log directories below *root*, readable by the servers' user."""
     for name, size in FILES.items():
         path = root / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)

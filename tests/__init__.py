@@ -1,1 +1,1 @@
-"""The tests: unit (mirrors the package), conformance (recorded answers), differential (live apache2), meta (the repository itself)."""
+"""Tests: unit (mirrors the package), conformance (recorded responses), differential (live apache2), meta."""

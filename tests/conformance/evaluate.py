@@ -75,7 +75,11 @@ def evaluate(case: Case, program: Program, utilities: str = "{}") -> Result:
     """Run a case against a program; a command line for its utilities has {} for their name."""
     if case.kind == "command":
         return evaluate_command(case, utilities)
-    with RecordedSite(case, program.modules) as site, running_backends(site), ProgramServer(program, site) as server:
+    with (
+        RecordedSite(case, program.modules) as site,
+        running_backends(site),
+        ProgramServer(program, site) as server,
+    ):
         if case.kind == "configtest":
             return evaluate_configtest(server)
         return evaluate_process(server) if case.kind == "process" else evaluate_site(server)

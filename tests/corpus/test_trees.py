@@ -29,7 +29,6 @@ WHIMBREL = [
 ]
 
 
-
 @pytest.mark.parametrize("dialect", ["2.2", "2.4", "guide"])
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_a_tree_loads_or_fails_with_a_message(
@@ -47,7 +46,7 @@ STEPS = 25
 @needs_apache
 @pytest.mark.parametrize(("name", "root", "main"), roots(), ids=[name for name, _, _ in roots()])
 def test_a_tree_ends_as_with_httpd(name: str, root: Path, main: str, tmp_path: Path) -> None:
-    """Most trees are of 2.2 and fail early; each line that httpd refuses is taken out, and the question asked again."""
+    """Remove each line that httpd refuses and check again: most trees are of 2.2 and fail early."""
     where = copy_tree(root, main, tmp_path)
     mpm: list[str] = []
     for _ in range(STEPS):

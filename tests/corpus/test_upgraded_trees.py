@@ -49,7 +49,7 @@ UNKNOWN = re.compile(r"Invalid command '([^']*)'")
 
 
 def laid_out(root: Path, main: str, to: Path) -> Path:
-    """A copy in which ServerRoot is the copy's, users are those of this machine, and links that were kept as texts are links again."""
+    """Copy a tree: ServerRoot is the copy, users are local, and links stored as texts become links."""
     where = copy_tree(root, main, to)
     for path in list(where.rglob("*")):
         if path.is_symlink() or not path.is_file():

@@ -226,7 +226,9 @@ class CachingWorker:
         connection.connection_made(wire)
         return connection, wire
 
-    def ask(self, at: tuple[HttpProtocol, ClientTransport], data: bytes) -> tuple[bytes, dict[str, list[bytes]]]:
+    def ask(
+        self, at: tuple[HttpProtocol, ClientTransport], data: bytes
+    ) -> tuple[bytes, dict[str, list[bytes]]]:
         """Return the bytes written, and the lines of all logs."""
         connection, wire = at
         self.runtime.logs.clear()

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.differential import guards
-from tests.differential.ask import Request
+from tests.differential.exchange import Request
 from tests.differential.site import HTACCESS, GeneratedSite
 
 CONTAINERS = ("RequireAll", "RequireAny", "RequireAll", "RequireNone")

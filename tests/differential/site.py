@@ -107,8 +107,11 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
 
 
 class ServerProcess:
-    """*program* serving *site*; a context manager.  `started` is False if it refused to start; `said` is its
-    output.
+    """Process of *program* serving *site*; a context manager.
+
+    Attributes:
+        started: False if the program refused to start.
+        output: its standard output and error.
     """
 
     def __init__(self, program: Program, site: GeneratedSite, root: Path) -> None:
@@ -137,7 +140,7 @@ class ServerProcess:
 
     def __enter__(self) -> ServerProcess:
         argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
-        with (self.logs / "said").open("wb") as sink:
+        with (self.logs / "output").open("wb") as sink:
             self.process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -156,10 +159,10 @@ class ServerProcess:
         return self
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         """Return its standard output and error, without its own name and paths."""
         text = (
-            (self.logs / "said")
+            (self.logs / "output")
             .read_text("latin-1")
             .replace(str(self.conf), "%CONF%")
             .replace(str(self.port), "%PORT%")

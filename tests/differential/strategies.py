@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.differential.ask import Request
+from tests.differential.exchange import Request
 from tests.differential.pools import (
     ACCESS,
     AUTH,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.ask import Request, ask
+from tests.differential.exchange import Request, exchange
 from tests.differential.site import (
     APACHE,
     PASSWORDS,
@@ -120,7 +120,7 @@ def ports() -> Iterator[tuple[int, int]]:
             stack.enter_context(ServerProcess(program, GeneratedSite(configuration()), root))
             for program in (APACHE, WHIMBREL)
         )
-        assert one.started and other.started, other.said
+        assert one.started and other.started, other.output
         yield one.port, other.port
 
 
@@ -128,6 +128,6 @@ def ports() -> Iterator[tuple[int, int]]:
 def test_damaged_files(ports: tuple[int, int], place: str) -> None:
     for user in USERS:
         request = Request(f"/{place}", user=user)
-        want, got = ask(ports[0], request), ask(ports[1], request)
+        want, got = exchange(ports[0], request), exchange(ports[1], request)
         assert want == got, request
         assert got.status != 200 or user == "alice:curlew"

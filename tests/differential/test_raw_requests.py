@@ -85,7 +85,7 @@ def asked(program: Program, mode: str, root: Path) -> Answers:
     """Return the responses of *program* to all requests."""
     conf = CONF.format(mode=mode).replace("%MODULES%", program.module_dir)
     with ServerProcess(program, GeneratedSite(conf), root) as running, ThreadPoolExecutor(8) as pool:
-        assert running.started, running.said
+        assert running.started, running.output
         found = {
             name: pool.submit(exchange, running.port, text.encode("latin-1"))
             for name, text in {**FRAMING, **HEADS, **LINES}.items()

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.differential.ask import Request, ask
+from tests.differential.exchange import Request, exchange
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.rewritten import rewritten_requests, rewritten_sites
 from tests.differential.site import (
@@ -42,15 +42,14 @@ def check_same(first: Program, second: Program, site: GeneratedSite, questions: 
         documents(root)
         htaccess(root, site.htaccess)
         one, other = (stack.enter_context(ServerProcess(program, site, root)) for program in (first, second))
-        shown = (
-            f"\n{site.conf}\n{site.htaccess}\n{first.name} said: {one.said}\n{second.name} said: {other.said}"
-        )
+        outputs = f"{first.name} output: {one.output}\n{second.name} output: {other.output}"
+        shown = f"\n{site.conf}\n{site.htaccess}\n{outputs}"
         assert one.started == other.started, shown
         if not one.started:
-            assert one.said == other.said, shown
+            assert one.output == other.output, shown
             return
         for request in questions:
-            want, got = ask(one.port, request), ask(other.port, request)
+            want, got = exchange(one.port, request), exchange(other.port, request)
             assert want == got, f"\n{request}\n{first.name}: {want}\n{second.name}: {got}{shown}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from tests.differential.ask import Request
+from tests.differential.exchange import Request
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.site import MODULES, GeneratedSite, documents, htaccess
 from tests.differential.time_limit import TimeLimit, bounded

@@ -98,7 +98,8 @@ def write_runs(path: Path, runs: dict[str, Run]) -> None:
 def document(runs: dict[str, Run], promises: dict[str, Measure]) -> str:
     """Return the text of docs/reliability.md."""
     rows = [
-        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} | {run.seconds:.0f} | {run.shown_load} "
+        f"| `{name}` | {promises[name].promise} | {_verdict(run.result)} "
+        f"| {run.seconds:.0f} | {run.shown_load} "
         f"| {_listed(run.result)} |\n"
         for name, run in sorted(runs.items())
         if name in promises

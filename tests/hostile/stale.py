@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.differential.cache_engines import BEGIN, CachingWorker, Clock, Server, masked
+from tests.differential.cache_engines import BEGIN, CachingWorker, Clock, masked
 from tests.hostile.changes_on_disk import CHANGES, OLD, Ground
 from tests.hostile.measure import Budget, Measure, Result
 from whimbrel.base.dialect import V24
@@ -220,7 +220,7 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
 def _server(root: Path, clock: Clock) -> CachingWorker:
     configuration = load(LoadOptions(server_root=str(root)), ALL, V24)
     import_everything(configuration)  # another user than root may be unable to read them later
-    return Server(configuration, clock)
+    return CachingWorker(configuration, clock)
 
 
 def _ask(
@@ -236,7 +236,9 @@ def _ask(
         os.seteuid(server_user)
 
 
-def _exchange(server: CachingWorker, target: str, fields: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes]]]:
+def _exchange(
+    server: CachingWorker, target: str, fields: tuple[str, ...]
+) -> tuple[bytes, list[tuple[str, bytes]]]:
     lines = (f"GET {target} HTTP/1.1", "Host: localhost", *fields, "", "")
     connection = server.connect("127.0.0.1", 4000)
     out, logs = server.ask(connection, "\r\n".join(lines).encode("latin-1"))

@@ -8,15 +8,6 @@ from tests.meta.tree import assert_none, functions, length, sources
 
 MEDIAN_FILE, NINE_TENTHS, LARGEST_FILE = 130, 350, 600
 MEDIAN_FUNCTION, LARGEST_FUNCTION = 8, 60
-# Functions and files whose division belongs to the next change of their packages.
-PENDING = frozenset(
-    {
-        "src/whimbrel/engine/request.py __init__",
-        "src/whimbrel/modules/metadata/mod_mime_magic.py make_type",
-        "src/whimbrel/upgrade/access_control/findings.py section_finding",
-        "tests/differential/kept_grammar.py",
-    }
-)
 
 
 def test_median_file() -> None:
@@ -33,7 +24,7 @@ def test_no_file_is_huge() -> None:
         f"{s.name}: {s.lines}"
         for directory in ("src", "tests", "bench")
         for s in sources(directory)
-        if s.lines > LARGEST_FILE and s.name not in PENDING
+        if s.lines > LARGEST_FILE
     ]
     assert_none(huge)
 
@@ -47,6 +38,6 @@ def test_no_function_is_huge() -> None:
         f"{s.name}:{f.lineno} {f.name}: {length(f)}"
         for s in sources("src")
         for f in functions(s.tree)
-        if length(f) > LARGEST_FUNCTION and f"{s.name} {f.name}" not in PENDING
+        if length(f) > LARGEST_FUNCTION
     ]
     assert_none(huge)

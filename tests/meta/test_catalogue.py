@@ -1,5 +1,4 @@
-"""Tables of module files equal the catalogue, and so httpd: name, shape, contexts, help text, the same rows.
-"""
+"""Tables of module files equal the catalogue, and so httpd: name, shape, contexts, help text, rows."""
 
 from __future__ import annotations
 

@@ -7,36 +7,6 @@ from collections.abc import Iterator
 
 from tests.meta.tree import PACKAGE, Source, assert_none, sources
 
-# Test modules whose helpers are moved with the next change of their packages.
-PENDING_TESTS = frozenset(
-    {
-        "tests/corpus/test_upgraded_trees.py",
-        "tests/differential/test_told_decisions.py",
-        "tests/differential/test_traced_decisions.py",
-        "tests/performance/test_start.py",
-        "tests/unit/catalogue/test_checks.py",
-        "tests/unit/catalogue/test_context_rules.py",
-        "tests/unit/engine/cache/test_index_clients.py",
-        "tests/unit/engine/cache/test_index_values.py",
-        "tests/unit/engine/test_env.py",
-        "tests/unit/modules/aaa/test_mod_auth_form.py",
-        "tests/unit/modules/filters/mod_include/test_conditions.py",
-        "tests/unit/modules/generators/mod_autoindex/test_listing_bounds.py",
-        "tests/unit/modules/session/test_mod_session_cookie.py",
-        "tests/unit/modules/session/test_mod_session_crypto.py",
-        "tests/unit/modules/session/test_mod_session_dbd.py",
-        "tests/unit/modules/support/auth/test_system_crypt.py",
-        "tests/unit/server/connection/test_dumpio.py",
-        "tests/unit/server/http1/test_protocol_repeats.py",
-        "tests/unit/upgrade/access_control/test_conditional_edits.py",
-        "tests/unit/upgrade/access_control/test_guards.py",
-        "tests/unit/upgrade/access_control/test_half_migrated.py",
-        "tests/unit/upgrade/access_control/test_replacement_conditional.py",
-        "tests/unit/upgrade/access_control/test_unchanged_sections.py",
-        "tests/upgrade/test_marks.py",
-    }
-)
-
 
 def module_name(source: Source) -> str:
     """``whimbrel.http`` for src/whimbrel/http/__init__.py."""
@@ -81,7 +51,6 @@ def test_no_test_module_imports_another() -> None:
     found = {
         f"{source.name}: {name}"
         for source in sources("tests")
-        if source.name not in PENDING_TESTS
         for name in imported(source.tree)
         if name.startswith("tests.") and name.rpartition(".")[2].startswith("test_")
     }

@@ -19,23 +19,6 @@ RETIRED = frozenset(
 )
 # Names of httpd and of asyncio.
 ALLOWED = frozenset({"kept_body", "KeptBodySize", "connection_made"})
-# Names whose change belongs to the next change of their package.
-PENDING_NAMES = frozenset(
-    {"src/whimbrel/engine/engine.py: Said", "src/whimbrel/engine/explain/explainer.py: Said"}
-)
-# Files whose renaming belongs to the next change of their package.
-PENDING_FILES = frozenset(
-    {
-        "tests/differential/ask.py",
-        "tests/differential/kept_engines.py",
-        "tests/differential/kept_grammar.py",
-        "tests/differential/test_kept_answers.py",
-        "tests/differential/test_told_decisions.py",
-        "tests/unit/access/said.py",
-        "tests/unit/engine/cache/test_entry_told.py",
-        "tests/unit/modules/asked.py",
-    }
-)
 # Class names that stand twice: why that is clear to a reader.
 SHARED = {
     "AddressChain": "config: virtual hosts of one address; mod_remoteip: addresses of a proxy chain",
@@ -44,21 +27,13 @@ SHARED = {
     "Directive": "syntax: a line of text; directives: its declaration",
     "Document": "syntax: a configuration file; mod_include: a page that is read in pieces",
     "Entry": "an entry of a listing, of an Accept field, of an Allow line: private to their modules",
-    "Fault": "a malformed request line; a malformed element of a page",
     "FormatItem": "an item of ErrorLogFormat, compiled by the engine and parsed by the core",
     "Line": "a line of RewriteRule, of Header, of a request head: private to their modules",
     "MapError": "a malformed image map; a malformed type map",
     "Match": "regex: the match of a pattern; expr: the node of =~",
-    "Options": "the core's Options; mod_rewrite's RewriteOptions",
-    "Page": "an error page; a page of mod_include",
-    "Program": "a CGI program; a RewriteMap program",
-    "Reader": "of configuration files; of a page of mod_include",
     "Rule": "upgrade: the check of one change; a rule of mod_rewrite, of mod_mime_magic, of Require",
     "Scoreboard": "engine.runtime: the protocol; server.worker.scoreboard: its implementation",
     "Section": "syntax: lines between two tags; config: the settings between them",
-    "Session": "mod_session: data of a user; server.http2: what a connection offers to its sender",
-    "State": "mod_status: figures of the server; http1.writer: state of a connection",
-    "Unreadable": "of a password file; of a scoreboard file",
 }
 
 
@@ -107,7 +82,7 @@ def classes(tree: ast.Module) -> Iterator[str]:
 
 def test_no_retired_word_in_identifiers() -> None:
     found = {f"{s.name}: {name}" for s in sources("src") for name in identifiers(s.tree) if is_retired(name)}
-    assert_none(sorted(found - PENDING_NAMES))
+    assert_none(sorted(found))
 
 
 def test_no_retired_word_in_json_keys() -> None:
@@ -119,7 +94,7 @@ def test_no_retired_word_in_json_keys() -> None:
 @pytest.mark.parametrize("directory", ["src", "tests", "bench", "tools", "docs", "examples"])
 def test_no_retired_word_in_file_names(directory: str) -> None:
     names = {str(path.relative_to(ROOT)) for path in tracked() if path.is_relative_to(ROOT / directory)}
-    code = {name for name in names - PENDING_FILES if name.endswith((".py", ".tsv", ".md"))}
+    code = {name for name in names if name.endswith((".py", ".tsv", ".md"))}
     assert_none(
         sorted(
             name for name in code if "/documents/" not in name and any(is_retired(p) for p in name.split("/"))

@@ -58,6 +58,7 @@ NUMBERS: Final = re.compile(
 BOUNDED: Final = {
     "http/semantics/dates.py": "two or four digits",
     "http/syntax/url.py": "two hexadecimal digits",
+    "modules/support/cgi/script_head.py": "three digits",
     "http/http1/chunked.py": "hexadecimal, bounded by the pattern",
     "http/syntax/request_line.py": "one digit",
     "http/semantics/ranges.py": "at most 18 digits",

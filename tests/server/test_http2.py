@@ -227,7 +227,9 @@ def test_an_answer_that_needs_no_body_ends_the_stream(site: ServerProcess) -> No
     ("more", "code"),
     [(("connection", "close"), 1), (("content-length", "5"), 1), (("X-A", "1"), 1), (("te", "gzip"), 1)],
 )
-def test_malformed_requests_end_their_stream_only(site: ServerProcess, more: tuple[str, str], code: int) -> None:
+def test_malformed_requests_end_their_stream_only(
+    site: ServerProcess, more: tuple[str, str], code: int
+) -> None:
     site.start()
     peer = Peer(site)
     peer.ask(1, "/", more)

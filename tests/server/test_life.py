@@ -61,7 +61,9 @@ def test_orphaned_workers_end(server: ServerProcess) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP])
-def test_a_restart_reads_the_configuration_and_opens_the_logs_again(server: ServerProcess, number: int) -> None:
+def test_a_restart_reads_the_configuration_and_opens_the_logs_again(
+    server: ServerProcess, number: int
+) -> None:
     server.start()
     server.get()
     (server.root / "logs/access_log").rename(server.root / "logs/old")

@@ -215,7 +215,9 @@ def test_a_log_program_that_was_killed_is_started_again_under_k_start(server: Se
         server.wait_for(lambda: not Path(f"/proc/{master}").exists())
 
 
-def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(server: ServerProcess) -> None:
+def test_a_log_program_that_ends_at_once_or_has_gone_is_tried_again_with_pauses(
+    server: ServerProcess,
+) -> None:
     logger = program(server, "logger.sh", f"echo x >> {server.root}/loggers")
     configure(server, f'CustomLog "|{logger}" short\n')
     server.start()

@@ -49,7 +49,9 @@ def test_another_restart_begins_anew(server: ServerProcess) -> None:
     assert (after["ParentServerConfigGeneration"], after["ParentServerMPMGeneration"]) == ("2", "1")
 
 
-def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(server: ServerProcess) -> None:
+def test_the_line_of_the_scoreboard_has_a_letter_for_each_worker_that_there_may_be(
+    server: ServerProcess,
+) -> None:
     """httpd 2.4.71 (event) prints ServerLimit times ThreadsPerChild letters."""
     (server.root / "conf/extra.conf").write_text(
         STATUS + "ServerLimit 4\nThreadsPerChild 30\nMaxRequestWorkers 120\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 from whimbrel.engine.engine import Engine
+from whimbrel.engine.request import Connection, Request
 
 CGI = """
 LoadModule cgi_module modules/mod_cgi.so
@@ -44,3 +45,13 @@ def fetch_script(root: Path, output: str, version: str = "2.4", conf: str = "") 
     """Return the response made from a program's output."""
     files = {"a.cgi": script(output), "plain.txt": "PLAIN\n"}
     return fetch(build_cgi_engine(root, files, conf, version), "/a.cgi")
+
+
+def script_request(root: Path, version: str = "2.4") -> Request:
+    """Return a request for /x/a.cgi."""
+    serving = build_engine(root, "", version=version)
+    r = Request(
+        serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.plans.root(serving.main)
+    )
+    r.filename, r.time = "/x/a.cgi", 1_700_000_000.0
+    return r

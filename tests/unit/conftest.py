@@ -11,5 +11,5 @@ from whimbrel.engine.deps import files
 
 @pytest.fixture(autouse=True)
 def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel whose clock moves on at each change of a file: what a test has just written is cached, whatever the time of day."""
+    """Advance the file clock at each change of a file, so that a file just written is cacheable."""
     monkeypatch.setattr(files, "_clock", lambda kind: time.clock_gettime_ns(kind) + 10**9)

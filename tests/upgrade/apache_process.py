@@ -94,7 +94,7 @@ class Apache:
         return found
 
     def _asked(self, client: str, questions: Sequence[Question]) -> list[int]:
-        """The answers to questions; httpd closes the connection after a 500, then the rest is sent over another one."""
+        """Return the responses; httpd closes the connection after a 500, another one carries the rest."""
         found: list[int] = []
         while len(found) < len(questions):
             more = self._pipelined(client, questions[len(found) :])

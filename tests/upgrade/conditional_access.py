@@ -97,10 +97,14 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
     sections = [split_section(number, chance) for number in range(count)]
     found = Outcome(sections)
     fragments = [one for one in sections if one.place.startswith("fragment")]
-    # A .htaccess file whose AllowOverride is open stays as it is, with all that may meet it: it gets a server of its own.
+    # A .htaccess file with open AllowOverride stays unchanged, like all that merges with it; it has a server.
     open_override = [one for one in sections if one.place == "htaccess" and one.header]
     whole = [one for one in sections if one not in fragments and one not in open_override]
-    parts = (("whole", whole, _whole), ("override", open_override, _whole), ("fragments", fragments, _fragments))
+    parts = (
+        ("whole", whole, _whole),
+        ("override", open_override, _whole),
+        ("fragments", fragments, _fragments),
+    )
     for name, part, make in parts:
         if part:
             old, new = folder / name / "old", folder / name / "new"
@@ -123,6 +127,8 @@ def run(count: int, seed: int, folder: Path) -> Outcome:
 
 # files ----------------------------------------------------------------------------------------------
 def _lay_out(root: Path, sections: Sequence[Split]) -> None:
+    root.parent.mkdir(exist_ok=True)
+    root.parent.chmod(0o755)
     (root / "conf").mkdir(parents=True)
     (root / "passwd").write_text(PASSWORDS)
     (root / "groups").write_text("wardens: alice\n")

@@ -120,16 +120,18 @@ def split_section(number: int, chance: random.Random) -> Split:
 def _override(chance: random.Random, names: list[str], split: Split) -> Text:
     """An AllowOverride for the directory of a .htaccess file, under a condition."""
     allowed = chance.choice(("None", "AuthConfig", "Limit", "AuthConfig Limit"))
-    return _block(
-        chance, names, _in(f'<Directory "%DOCS%/{split.directory}">', [f"AllowOverride {allowed}"])
-    )
+    return _block(chance, names, _in(f'<Directory "%DOCS%/{split.directory}">', [f"AllowOverride {allowed}"]))
 
 
 def _shared_with_host(chance: random.Random, names: list[str], split: Split) -> Split:
     """A directory of the main server, and a section of one virtual host that meets it."""
     directory = _in(f'<Directory "%DOCS%/{split.directory}">', _body(chance, names, satisfy=False))
     opening = chance.choice(
-        (f'<Files "{split.own_file}">', f"<Location /{split.directory}>", f'<Directory "%DOCS%/{split.directory}/sub">')
+        (
+            f'<Files "{split.own_file}">',
+            f"<Location /{split.directory}>",
+            f'<Directory "%DOCS%/{split.directory}/sub">',
+        )
     )
     inner = _in(opening, _body(chance, names, satisfy=False))
     if chance.random() < 0.3:
@@ -142,7 +144,7 @@ def _shared_with_host(chance: random.Random, names: list[str], split: Split) -> 
 
 
 def _with_own_file(chance: random.Random, names: list[str], split: Split) -> None:
-    """Add a section for one file name beside the others, maybe under a condition, in front of them or behind."""
+    """Add a section for one file name before or after the others, maybe under a condition."""
     files = _in(f'<Files "{split.own_file}">', _body(chance, names, satisfy=False))
     files = _block(chance, names, files) if chance.random() < 0.4 else files
     split.text = [*files, *split.text] if chance.random() < 0.5 else [*split.text, *files]
@@ -150,7 +152,7 @@ def _with_own_file(chance: random.Random, names: list[str], split: Split) -> Non
 
 
 def _contradiction(chance: random.Random, names: list[str], body: Text) -> Text:
-    """The body with lines in branches that contradict each other, which nothing reads, or repeat a condition."""
+    """Add lines in branches that contradict each other (never read) or repeat a condition to the body."""
     name, lines = chance.choice(names), [f"Allow from {chance.choice(LISTS)}"]
     inner = _in(f"<IfDefine {chance.choice(('', '!'))}{name}>", lines)
     return [*body, *_in(f"<IfDefine {chance.choice(('', '!'))}{name}>", inner)]

@@ -3,6 +3,6 @@
 Public: decide.decide, environment.AccessEnvironment, decision.{AccessDecision, AccessVerdict,
 Counterexample}, space.Space, layers.{AccessLayer, AccessLine}, chains.{find_chains, SectionChain},
 sections.{RequestSection, SectionInventory}. The hooks of both versions are modelled in authentication,
-authz22, authz24, order_allow_deny and providers. Must not import: upgrade, verify, server, cli. No code that
-serves requests may import this package (it loads `dd`).
+authz22, authz24, order_allow_deny and providers. Code that serves requests does not load it (nor `dd`).
+Must not import: upgrade, verify, server, cli.
 """

@@ -41,8 +41,7 @@ def run(arguments: Arguments) -> int:
 
 
 def _report_refusal(loader: ConfigLoader, problem: PostConfigError) -> int:
-    """Log the failure of a post_config step in the error log, which is opened for it; return the exit status.
-    """
+    """Open the error log, log the failure of a post_config step in it, and return the exit status."""
     from whimbrel.cli import signals
 
     try:

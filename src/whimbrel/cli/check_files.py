@@ -1,5 +1,4 @@
-"""Findings on single files that options of `whimbrel check` name: configure line, modules, passwords, locks.
-"""
+"""Findings on single files that options of `whimbrel check` name: configure, modules, passwords, locks."""
 
 from __future__ import annotations
 

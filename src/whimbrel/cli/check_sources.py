@@ -105,8 +105,7 @@ def as_report(result: CheckResult, directory: str) -> Report:
 
 # single files --------------------------------------------------------------------------------------
 def files_report(paths_by_option: dict[str, Path]) -> Report:
-    """Report the findings on the files that the options *given* name; raises UsageError for a missing file.
-    """
+    """Report the findings on the files that *given* names; raise UsageError for a missing file."""
     report = Report()
     for path, findings in findings_by_file(paths_by_option):
         report.files.append(path)

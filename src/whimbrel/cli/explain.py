@@ -34,8 +34,7 @@ def explain(
         bool,
         typer.Option(
             "--list",
-            help="List rows and codes, or those that contain WHAT. Default: explain. "
-            "Example: --list mod_ssl",
+            help="List rows and codes, or those that contain WHAT. Default: explain. Example: --list mod_ssl",
         ),
     ] = False,
     as_json: Annotated[

@@ -151,8 +151,7 @@ class LogResolver:
         return f"logresolve Statistics:\n{text}" + (self._buckets() if self.is_22 else "")
 
     def _buckets(self) -> str:
-        """Return 2.2's table of its cache: the sum of the four bytes modulo 256 is the bucket of an address.
-        """
+        """Return 2.2's cache table: the bucket of an address is the sum of its four bytes modulo 256."""
         buckets: dict[int, list[str]] = {}
         for address, name in self.names.items():
             packed = socket.inet_aton(address)

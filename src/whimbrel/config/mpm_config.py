@@ -44,7 +44,7 @@ class MpmConfig:
 
 
 def user_id(name: str) -> int | None:
-    """Return the numeric ID of a user name or of ``#number`` (read as atoi does); None if the name is unknown."""
+    """Return the numeric ID of a user name or of ``#number`` (read as by atoi); None for an unknown name."""
     import pwd
 
     if name.startswith("#"):

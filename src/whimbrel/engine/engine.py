@@ -43,8 +43,7 @@ from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
-from whimbrel.registry.phases import DECLINED, DONE, OK
-from whimbrel.registry.phases import HookStatus as Said
+from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.runtime import Runtime
@@ -149,7 +148,7 @@ class Engine:
         response = finalize_sync(r)
         return await finalize(r) if response is None else response
 
-    def _log_unreadable_body(self, r: Request, problem: BodyError) -> Said:
+    def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""
         r.body_in.refused(problem)
         reason = problem.reason
@@ -271,7 +270,7 @@ class Engine:
         """See subrequest.lookup_entry."""
         return await subrequest.lookup_dirent(r, name)
 
-    async def run_sub(self, sub: Request) -> Said:
+    async def run_sub(self, sub: Request) -> HookStatus:
         """See subrequest.run_sub."""
         return await subrequest.run_sub(sub)
 
@@ -279,7 +278,7 @@ class Engine:
         """See subrequest.fast_redirect."""
         subrequest.fast_redirect(sub, r)
 
-    async def internal_redirect(self, target: str, r: Request) -> Said:
+    async def internal_redirect(self, target: str, r: Request) -> HookStatus:
         """See redirect.internal_redirect."""
         return await redirect.internal_redirect(r, target)
 

@@ -194,6 +194,23 @@ class Request:
         "directory_walk",
     )
 
+    filename: str | None
+    canonical_filename: str | None
+    finfo: os.stat_result | None
+    path_info: str | None
+    context: tuple[str, str] | None  # URL path and directory that Alias combined (CONTEXT_PREFIX)
+    document_root: str | None  # replaces DocumentRoot for this request
+    user: str | None
+    auth_type: str | None
+    handler: str | None
+    content_type: str | None
+    body_factory: Callable[[], bytes] | None  # rebuilds the body under an unchanged head; b"" if that fails
+    head_bytes: int  # bytes sent beside the body, less the lost bytes of the body: see Response.on_sent
+    main: Request | None
+    prev: Request | None
+    next: Request | None
+    log_lines: list[LogLine]  # error-log lines written for this request, to repeat with a cached response
+
     def __init__(
         self,
         engine: RequestEngine,
@@ -224,19 +241,10 @@ class Request:
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
         self.close = False  # the connection ends after this request, whether the response announces it or not
-        self.filename: str | None = None
-        self.canonical_filename: str | None = None
-        self.finfo: os.stat_result | None = None
-        self.path_info: str | None = None
+        self.filename = self.canonical_filename = self.finfo = self.path_info = None
         self.used_path_info = 2  # 0 reject, 1 accept, 2 default: the handler decides
-        self.context: tuple[str, str] | None = (
-            None  # URL path and directory that Alias and its like put together (CONTEXT_PREFIX)
-        )
-        self.document_root: str | None = None  # in the place of DocumentRoot, for this request
-        self.user: str | None = None
-        self.auth_type: str | None = None
-        self.handler: str | None = None
-        self.content_type: str | None = None
+        self.context = self.document_root = self.user = self.auth_type = None
+        self.handler = self.content_type = None
         self.content_encodings: list[str] = []
         self.content_languages: list[str] = []
         self.vlist_validator: str | None = None
@@ -247,24 +255,16 @@ class Request:
         self.body: list[Part] = []  # what the handler wrote
         self.stream: Stream | None = None  # what the handler goes on writing; `body` follows it
         self.chunked = False
-        self.body_factory: Callable[[], bytes] | None = (
-            None  # rebuilds the body of a response whose head does not change; b"" if that fails
-        )
+        self.body_factory = None
         self.output_filters: list[Any] = []
-        self.bytes_sent = 0
-        # bytes sent beside the body, less the bytes of the body that were lost: see Response.on_sent
-        self.head_bytes = 0
+        self.bytes_sent = self.head_bytes = 0
         self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
         self.time = 0.0  # when the request line arrived, seconds since the epoch
-        self.main: Request | None = None
-        self.prev: Request | None = None
-        self.next: Request | None = None
+        self.main = self.prev = self.next = None
         self.deps = Dependencies() if files is None else files
-        self.log_lines: list[
-            LogLine
-        ] = []  # error-log lines written for this request, to repeat with a cached response
-        self.log_id = ""  # given by the first of them
+        self.log_lines = []
+        self.log_id = ""  # given by the first of the log lines
         self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 

@@ -1,7 +1,8 @@
 """Implemented modules, in one explicit table; a new module is one line here.
 
-A module's file is imported when a configuration loads the module, so a small configuration imports little.
-`ALL` maps the base name of LoadModule's file to the `Module`; the configuration reader receives it.
+Public: ALL, from the base name of LoadModule's file to the `Module`; the configuration reader receives it.
+Packages: one per directory of httpd's modules/. The file of a module is imported when LoadModule names it.
+Must not import: server, upgrade, access, cli.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.access.said import AREA, said
+from tests.unit.access.decisions import AREA, decision_of
 
 from whimbrel.access.atoms import EnvironmentSet
 from whimbrel.access.decision import AccessDecision, AccessVerdict
@@ -11,9 +11,9 @@ from whimbrel.access.space import Space
 
 def test_the_counterexample_says_who_and_what() -> None:
     space = Space()
-    old = said("2.2", "Order deny,allow\nDeny from all\nAllow from 127.0.0.1", space=space)
-    assert old.is_equivalent(said("2.4", "Require ip 127.0.0.1", space=space))
-    found = old.difference(said("2.4", "Require ip 127", space=space))
+    old = decision_of("2.2", "Order deny,allow\nDeny from all\nAllow from 127.0.0.1", space=space)
+    assert old.is_equivalent(decision_of("2.4", "Require ip 127.0.0.1", space=space))
+    found = old.difference(decision_of("2.4", "Require ip 127", space=space))
     assert str(found) == "GET from 127.0.0.2 without a password: 2.2 answers 403, 2.4 answers 200"
 
 
@@ -34,7 +34,7 @@ def test_total_and_disjoint() -> None:
     space = Space()
     for version in ("2.2", "2.4"):
         when = list(
-            said(
+            decision_of(
                 version, AREA + "Require user bob\nOrder allow,deny\nAllow from 10\nSatisfy Any", space=space
             ).when.values()
         )

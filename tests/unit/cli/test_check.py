@@ -153,8 +153,6 @@ def test_rules_do_not_contradict_each_other(tmp_path: Path) -> None:
 
 def test_a_release_that_does_not_refuse(tmp_path: Path) -> None:
     (tmp_path / ".htaccess").write_text("RewriteEngine On\nRewriteRule ^a/(.*)$ /b/$1\n")
-    assert (
-        "since 2.4.60 URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
-    )
+    assert "since 2.4.60 URLs that match `^a/(.*)$`" in run(tmp_path / ".htaccess", "--select", "R01").stdout
     assert run(tmp_path / ".htaccess", "--select", "R01", "--target", "2.4.59").exit_code == 0
     assert run(tmp_path / ".htaccess", "--target", "2.2").exit_code == 2

@@ -187,8 +187,7 @@ def test_every_built_in_module_is_listed() -> None:
 
 @pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])
 def test_frequent_options_import_nothing(letter: str) -> None:
-    """Test suites call these options hundreds of times, so they import nothing beyond what Python has loaded.
-    """
+    """Test suites call these options hundreds of times: they import only what Python has loaded."""
     code = (
         "import sys; b = set(sys.modules); from whimbrel.cli.httpd import run; "
         f"run(['p', {letter!r}]); print(*(set(sys.modules) - b), file=sys.stderr)"

@@ -1,14 +1,16 @@
 """Argument rules of modules that are not implemented yet: validation by the directive's own function.
 
-One file per source file of httpd (mod_ssl.py for mod_ssl.c), loaded when a directive of it is first checked.
-Its table `CHECKS` maps the directive's name in lower case to a rule.  A rule gets the arguments of one setter
-call (as `directives.shapes` splits them) and a `CheckContext`; it returns httpd's message or None.
-
-Further tables are optional: `WARNINGS` (a rule returns a `CheckWarning` or None) and `DECLARES` (a rule
-returns (group, name) pairs that later rules may look up in `CheckContext.declared`).  `before(loaded)`
-returns the module's warning before any line is executed.  When a module is implemented, its rules move to it
-and its file here is deleted.
+Public: check, check_calls, warning, declares, before, rule_of, CheckContext. The rules of mod_ssl.c are in
+mod_ssl.py, imported when a directive of it is first checked. An implemented module has its rules itself.
+Must not import: directives, config, registry, modules.
 """
+
+# Tables of a file of rules, by the directive's name in lower case. A rule gets the arguments of one setter
+# call (as `directives.shapes` splits them) and a CheckContext.
+#   CHECKS: returns httpd's message or None.
+#   WARNINGS (optional): returns a CheckWarning or None.
+#   DECLARES (optional): returns (group, name) pairs that later rules look up in CheckContext.declared.
+# The optional function before(loaded) returns the module's warning before any line is executed.
 
 from __future__ import annotations
 

@@ -31,8 +31,14 @@ from whimbrel.engine.runtime import Runtime
 from whimbrel.engine.walk.htaccess import HtaccessResolver
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.module import CompiledHook
-from whimbrel.registry.phases import ACCESS_CHECKER, ACCESS_CHECKER_EX, AUTH_CHECKER, CHECK_USER_ID, Phase
-from whimbrel.registry.phases import HookStatus as Said
+from whimbrel.registry.phases import (
+    ACCESS_CHECKER,
+    ACCESS_CHECKER_EX,
+    AUTH_CHECKER,
+    CHECK_USER_ID,
+    HookStatus,
+    Phase,
+)
 from whimbrel.registry.settings import UNSET
 
 T = TypeVar("T")
@@ -81,7 +87,7 @@ class TracedPlan(Plan):
         return out
 
     @staticmethod
-    async def access(r: Request) -> Said:
+    async def access(r: Request) -> HookStatus:
         """Return the access phases with their outcome as the root of the request's trail."""
         trail = trace_of(r)
         status = await check_access(r)

@@ -12,7 +12,7 @@ from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
-from whimbrel.http.semantics.error_page import Page, error_page, is_request_independent
+from whimbrel.http.semantics.error_page import ErrorPage, error_page, is_request_independent
 from whimbrel.http.semantics.status import CLOSING_STATUSES
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK, HookStatus
@@ -212,7 +212,7 @@ def canned_page(r: Request, status: int, location: str, recursive: int) -> bytes
     cached = pages.get(key) if pages is not None else None
     if cached is not None:
         return cached
-    page = Page(
+    page = ErrorPage(
         status=status,
         line=r.status_line or "",
         method=r.method,

@@ -21,7 +21,7 @@ DOCTYPE_24: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ErrorPage:
     """Values of an error page; every text is as httpd stores it, not yet escaped for HTML unless noted.
 
     Attributes:
@@ -51,10 +51,10 @@ class Page:
     signature: str = ""
 
 
-Text = Callable[[Page, str], str]  # (page, the escaped path for 2.2 or "" for 2.4) -> HTML
+Text = Callable[[ErrorPage, str], str]  # (page, the escaped path for 2.2 or "" for 2.4) -> HTML
 
 
-def error_page(page: Page, *, version22: bool = False, doctype: str = "") -> str:
+def error_page(page: ErrorPage, *, version22: bool = False, doctype: str = "") -> str:
     """Return the whole page, as text of one character per byte."""
     line = page.line if len(page.line) > 4 else status_line(page.status, version22=version22)
     words = _canned(page, version22)
@@ -91,7 +91,7 @@ def signature(mode: str, product: str, host: str, port: int, admin: str = "") ->
     return f"<hr>\n<address>{product} Server at {name} Port {port}</address>\n"
 
 
-def _canned(page: Page, version22: bool) -> str:
+def _canned(page: ErrorPage, version22: bool) -> str:
     words = _SAME.get(page.status)
     if words is not None:
         return words
@@ -103,18 +103,18 @@ def _canned(page: Page, version22: bool) -> str:
     return text(page, escape_html(page.uri) if version22 else "")
 
 
-def _moved(page: Page, _uri: str) -> str:
+def _moved(page: ErrorPage, _uri: str) -> str:
     return f'<p>The document has moved <a href="{escape_html(page.location or "")}">here</a>.</p>\n'
 
 
-def _see_other(page: Page, _uri: str) -> str:
+def _see_other(page: ErrorPage, _uri: str) -> str:
     return (
         f"<p>The answer to your request is located <a "
         f'href="{escape_html(page.location or "")}">here</a>.</p>\n'
     )
 
 
-def _use_proxy(page: Page, _uri: str) -> str:
+def _use_proxy(page: ErrorPage, _uri: str) -> str:
     return (
         "<p>This resource is only accessible through the proxy\n"
         f"{escape_html(page.location or '')}<br />\n"
@@ -122,29 +122,29 @@ def _use_proxy(page: Page, _uri: str) -> str:
     )
 
 
-def _choices(page: Page, _uri: str) -> str:
+def _choices(page: ErrorPage, _uri: str) -> str:
     return page.variants
 
 
-def _bad_request(page: Page, _uri: str) -> str:
+def _bad_request(page: ErrorPage, _uri: str) -> str:
     return f"<p>Your browser sent a request that this server could not understand.<br />\n{page.notes}</p>\n"
 
 
-def _length_required(page: Page, _uri: str) -> str:
+def _length_required(page: ErrorPage, _uri: str) -> str:
     return (
         f"<p>A request of the requested method {escape_html(page.method)} requires a valid "
         f"Content-length.<br />\n{page.notes}</p>\n"
     )
 
 
-def _too_long(page: Page, _uri: str) -> str:
+def _too_long(page: ErrorPage, _uri: str) -> str:
     return (
         f"<p>The requested URL's length exceeds the capacity\nlimit for this server.<br />\n"
         f"{page.notes}</p>\n"
     )
 
 
-def _expectation(page: Page, _uri: str) -> str:
+def _expectation(page: ErrorPage, _uri: str) -> str:
     if page.expect is None:
         seen = (
             "<p>No expectation was seen, the Expect request-header \n"
@@ -159,38 +159,38 @@ def _expectation(page: Page, _uri: str) -> str:
     return seen + "<p>Only the 100-continue expectation is supported.</p>\n"
 
 
-def _legal(page: Page, _uri: str) -> str:
+def _legal(page: ErrorPage, _uri: str) -> str:
     return f"<p>Access to this URL has been denied for legal reasons.<br />\n{page.notes}</p>\n"
 
 
-def _bad_gateway(page: Page, _uri: str) -> str:
+def _bad_gateway(page: ErrorPage, _uri: str) -> str:
     return (
         f"<p>The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n"
         f"{page.notes}</p>\n"
     )
 
 
-def _forbidden_22(_page: Page, uri: str) -> str:
+def _forbidden_22(_page: ErrorPage, uri: str) -> str:
     return f"<p>You don't have permission to access {uri}\non this server.</p>\n"
 
 
-def _forbidden_24(page: Page, _uri: str) -> str:
+def _forbidden_24(page: ErrorPage, _uri: str) -> str:
     return f"<p>You don't have permission to access this resource.{page.notes}</p>\n"
 
 
-def _not_found_22(_page: Page, uri: str) -> str:
+def _not_found_22(_page: ErrorPage, uri: str) -> str:
     return f"<p>The requested URL {uri} was not found on this server.</p>\n"
 
 
-def _method_22(page: Page, uri: str) -> str:
+def _method_22(page: ErrorPage, uri: str) -> str:
     return f"<p>The requested method {escape_html(page.method)} is not allowed for the URL {uri}.</p>\n"
 
 
-def _method_24(page: Page, _uri: str) -> str:
+def _method_24(page: ErrorPage, _uri: str) -> str:
     return f"<p>The requested method {escape_html(page.method)} is not allowed for this URL.</p>\n"
 
 
-def _not_acceptable(page: Page, uri: str) -> str:
+def _not_acceptable(page: ErrorPage, uri: str) -> str:
     named = f" {uri}" if uri else ""
     return (
         f"<p>An appropriate representation of the requested resource{named} could not be found on this "
@@ -198,7 +198,7 @@ def _not_acceptable(page: Page, uri: str) -> str:
     )
 
 
-def _gone(_page: Page, uri: str) -> str:
+def _gone(_page: ErrorPage, uri: str) -> str:
     named = f"<br />{uri}<br />\n" if uri else " "
     return (
         f"<p>The requested resource{named}is no longer available on this server and there is no forwarding "
@@ -207,14 +207,14 @@ def _gone(_page: Page, uri: str) -> str:
     )
 
 
-def _precondition(_page: Page, uri: str) -> str:
+def _precondition(_page: ErrorPage, uri: str) -> str:
     return (
         f"<p>The precondition on the request for {'the URL ' + uri if uri else 'this URL'} evaluated to "
         f"false.</p>\n"
     )
 
 
-def _too_large(page: Page, uri: str) -> str:
+def _too_large(page: ErrorPage, uri: str) -> str:
     named = f"<br />{uri}<br />\n" if uri else " "
     return (
         f"The requested resource{named}does not allow request data with {escape_html(page.method)} requests, "
@@ -222,15 +222,15 @@ def _too_large(page: Page, uri: str) -> str:
     )
 
 
-def _not_implemented_22(page: Page, uri: str) -> str:
+def _not_implemented_22(page: ErrorPage, uri: str) -> str:
     return f"<p>{escape_html(page.method)} to {uri} not supported.<br />\n{page.notes}</p>\n"
 
 
-def _not_implemented_24(page: Page, _uri: str) -> str:
+def _not_implemented_24(page: ErrorPage, _uri: str) -> str:
     return f"<p>{escape_html(page.method)} not supported for current URL.<br />\n{page.notes}</p>\n"
 
 
-def _varies(_page: Page, uri: str) -> str:
+def _varies(_page: ErrorPage, uri: str) -> str:
     return (
         f"<p>A variant for the requested resource\n<pre>\n{uri}\n</pre>\n"
         "is itself a negotiable resource. This indicates a configuration error.</p>\n"
@@ -244,7 +244,7 @@ _INTERNAL = (
 _LOGGED = "<p>More information about this error may be available\nin the server error log.</p>\n"
 
 
-def _misfortune_22(page: Page, _uri: str) -> str:
+def _misfortune_22(page: ErrorPage, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (
@@ -254,7 +254,7 @@ def _misfortune_22(page: Page, _uri: str) -> str:
     )
 
 
-def _misfortune_24(page: Page, _uri: str) -> str:
+def _misfortune_24(page: ErrorPage, _uri: str) -> str:
     if page.verbose and page.notes:
         return page.notes + "<p />\n"
     return (

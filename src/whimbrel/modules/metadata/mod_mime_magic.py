@@ -12,6 +12,7 @@ import zlib
 from stat import S_ISREG
 from typing import Any, Final
 
+from whimbrel.base.dialect import Dialect
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
@@ -22,7 +23,7 @@ from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, S
 from whimbrel.registry.phases import DECLINED, OK, TYPE_CHECKER, HookStatus
 from whimbrel.registry.settings import setting
 
-LOOKED_AT: Final = 4095  # bytes of a file that rules are applied to
+MAX_EXAMINED: Final = 4095  # bytes of a file that rules are applied to
 WORDS_IN: Final = 1024  # bytes that are searched for words
 _WORDS: Final = {
     **dict.fromkeys("<html> <HTML> <head> <HEAD> <title> <TITLE> <h1> <H1> <!--".split(), "text/html"),
@@ -109,7 +110,7 @@ def _is_tar(data: bytes) -> bool:
 def unpacked(data: bytes) -> bytes | None:
     """Return the beginning of the decompressed *data*; None if it cannot be decompressed."""
     try:
-        return zlib.decompressobj(31).decompress(data, LOOKED_AT + 1) or None
+        return zlib.decompressobj(31).decompress(data, MAX_EXAMINED + 1) or None
     except zlib.error:
         return None
 
@@ -120,48 +121,6 @@ def make_type(scope: Scope) -> CompiledHook | None:
     if conf.path is None:
         return None
 
-    def complain(r: Any, code: str, words: str, cause: str = "") -> None:
-        r.log("error", words, code=code, module="mime_magic", cause=cause)
-
-    def described(r: Any, data: bytes, rules: list[Rule]) -> str | None:
-        description = Matcher(data, lambda code, words: complain(r, code, words)).says(rules)
-        return description if description is not None else by_words(data)
-
-    def detect(r: Any) -> str | None:
-        """Return the type by the file's content, "" if unknown."""
-        if not S_ISREG(r.finfo.st_mode):
-            return None
-        if r.finfo.st_size == 0:
-            return "text/plain"
-        try:
-            with open(to_bytes(r.filename), "rb") as file:
-                data = file.read(LOOKED_AT) + b"\0"
-        except OSError as problem:
-            if scope.dialect.messages_24:
-                complain(r, "AH01512", f"mod_mime_magic: can't read `{r.filename}'")
-            else:
-                complain(
-                    r,
-                    "",
-                    f"mod_mime_magic: can't read `{r.filename}'",
-                    f"({problem.errno}){os.strerror(problem.errno or 0)}",
-                )
-            return None
-        if not data.startswith((_GZIP, _COMPRESS, _PACK)):
-            return described(r, data, conf.rules or [])
-        inner = unpacked(data[:-1]) if data.startswith(_GZIP) else None
-        if inner is None:
-            complain(
-                r,
-                "AH01554",
-                f"mod_mime_magic: read failed from uncompress of {r.filename}",
-                "(70014)End of file found",
-            )
-            return described(r, data, conf.rules or [])
-        description = described(r, inner, conf.rules or [])
-        r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
-        return description
-
     async def find(r: Any) -> HookStatus:
         if r.finfo is None or not r.filename or r.content_type:
             return DECLINED
@@ -170,23 +129,65 @@ def make_type(scope: Scope) -> CompiledHook | None:
             return OK
         if await _without_revision(r):
             return OK
-        description = _RESULT.match(detect(r) or "")
-        if description is None:
-            return DECLINED
-        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", description["type"]):
-            text_of = (
-                f"Response header 'Content-Type' value of '{description['type']}' contains invalid "
-                "characters, aborting request"
-            )
-            r.log("error", text_of, code="AH02430", module="http")
-            return 500
-        encoding = description["encoding"]
-        r.content_type = description["type"].lower() + (description["blank"] if encoding else "")
-        if encoding:
-            r.content_encodings = [encoding.lower()]
-        return OK
+        description = _RESULT.match(_detect(r, conf.rules or [], scope.dialect) or "")
+        return DECLINED if description is None else _set_type(r, description)
 
     return CompiledHook(find, Reads.HEAD | Reads.FILES, is_async=True)
+
+
+def _detect(r: Any, rules: list[Rule], dialect: Dialect) -> str | None:
+    """Return the type by the file's content; None or "" if unknown."""
+    if not S_ISREG(r.finfo.st_mode):
+        return None
+    if r.finfo.st_size == 0:
+        return "text/plain"
+    try:
+        with open(to_bytes(r.filename), "rb") as file:
+            data = file.read(MAX_EXAMINED) + b"\0"
+    except OSError as problem:
+        message = f"mod_mime_magic: can't read `{r.filename}'"
+        if dialect.messages_24:
+            _log(r, "AH01512", message)
+        else:
+            _log(r, "", message, f"({problem.errno}){os.strerror(problem.errno or 0)}")
+        return None
+    if not data.startswith((_GZIP, _COMPRESS, _PACK)):
+        return _describe(r, data, rules)
+    inner = unpacked(data[:-1]) if data.startswith(_GZIP) else None
+    if inner is None:
+        message = f"mod_mime_magic: read failed from uncompress of {r.filename}"
+        _log(r, "AH01554", message, "(70014)End of file found")
+        return _describe(r, data, rules)
+    description = _describe(r, inner, rules)
+    r.content_encodings = ["x-compress" if data.startswith(_COMPRESS) else "x-gzip"]
+    return description
+
+
+def _describe(r: Any, data: bytes, rules: list[Rule]) -> str | None:
+    """Return the description by the magic rules, otherwise by typical words."""
+    description = Matcher(data, lambda code, words: _log(r, code, words)).says(rules)
+    return description if description is not None else by_words(data)
+
+
+def _set_type(r: Any, description: re.Match[str]) -> HookStatus:
+    """Set the described type and encoding; 500 if the type contains control characters."""
+    if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", description["type"]):
+        text_of = (
+            f"Response header 'Content-Type' value of '{description['type']}' contains invalid "
+            "characters, aborting request"
+        )
+        r.log("error", text_of, code="AH02430", module="http")
+        return 500
+    encoding = description["encoding"]
+    r.content_type = description["type"].lower() + (description["blank"] if encoding else "")
+    if encoding:
+        r.content_encodings = [encoding.lower()]
+    return OK
+
+
+def _log(r: Any, code: str, words: str, cause: str = "") -> None:
+    """Log an error of the module about *r*."""
+    r.log("error", words, code=code, module="mime_magic", cause=cause)
 
 
 async def _without_revision(r: Any) -> bool:

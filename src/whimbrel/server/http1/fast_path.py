@@ -16,7 +16,7 @@ from whimbrel.engine.cache.key import HeadPattern, Key, LoggedLines, RawHead
 from whimbrel.engine.input.body import FileSegment
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http1.send_file import try_send_file
-from whimbrel.server.http1.writer import WRITE_AHEAD, ResponseWriter, State
+from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState, ResponseWriter
 from whimbrel.server.worker.state import WorkerState
 
 MAX_MISSED: Final = 4  # consecutive heads unlike the last one, after which patterns are not tried
@@ -227,7 +227,7 @@ class FastPath(ResponseWriter):
             if count:
                 self.transport.abort()
             return count > 0
-        self._state, self._head = State.BUSY, cached.request.head
+        self._state, self._head = ConnectionState.BUSY, cached.request.head
         self._send_rest(
             CachedFileResponse(cached, part, service.engine, connection, head, service.now), fields, count
         )

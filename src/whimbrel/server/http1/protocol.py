@@ -25,7 +25,7 @@ from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http1.fast_path import FastPath
-from whimbrel.server.http1.writer import WRITE_AHEAD, State
+from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, WorkerState
@@ -73,7 +73,7 @@ class HttpProtocol(FastPath):
         # shared body of requests without one, as long as it is unchanged
         self._empty: RequestBody | None = None
         self._parser: ChunkedBody | LengthBody | None = None
-        self._row: tuple[Head | None, int, State, Head | None, ScoreboardRow] | None = None
+        self._row: tuple[Head | None, int, ConnectionState, Head | None, ScoreboardRow] | None = None
 
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -92,8 +92,8 @@ class HttpProtocol(FastPath):
         self._wait(self._listener.timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.connection.aborted = self.connection.aborted or self._state is not State.LINGER
-        self._state = State.LINGER
+        self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER
+        self._state = ConnectionState.LINGER
         if self._body is not None and not self._body.ended:
             self._body.fail(_unreadable(400, "(104)Connection reset by peer"))
         self._parser = None
@@ -109,17 +109,17 @@ class HttpProtocol(FastPath):
 
     def eof_received(self) -> bool:
         self._eof = True
-        if self._state is State.LINGER:
+        if self._state is ConnectionState.LINGER:
             return False
         if self._parser is not None:
             self._truncated()
-        elif self._state is State.READY:
+        elif self._state is ConnectionState.READY:
             self._process_buffer()
         return not self.transport.is_closing()
 
     # input --------------------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
-        if self._state is State.READY and not self._paused:
+        if self._state is ConnectionState.READY and not self._paused:
             if self._buffer:
                 if self._postponed:
                     self._arrived(data)
@@ -146,7 +146,7 @@ class HttpProtocol(FastPath):
 
     def _arrived(self, data: bytes) -> None:
         """Handle bytes that arrive while a response is computed or sent, or after the last one."""
-        if self._state is State.LINGER or self._is_poisoned:
+        if self._state is ConnectionState.LINGER or self._is_poisoned:
             return
         self._buffer += data
         if self._parser is not None and not self._expects:
@@ -173,7 +173,7 @@ class HttpProtocol(FastPath):
         """
         if self._postponed:
             return
-        while self._state is State.READY and not self._paused and self._buffer:
+        while self._state is ConnectionState.READY and not self._paused and self._buffer:
             if more and not self.service.takes_more():
                 self._postponed, self.deadline = True, FOREVER
                 self.service.postpone(self)
@@ -181,11 +181,11 @@ class HttpProtocol(FastPath):
             if not self._read_next(cache_missed=cache_missed):
                 break
             cache_missed, more = False, True
-        if self._state is State.READY:
+        if self._state is ConnectionState.READY:
             if self._eof and not self._paused:
                 if self._buffer:
                     self._last_head(InputState.EOF)
-                if self._state is State.READY:
+                if self._state is ConnectionState.READY:
                     self._end()
             elif not self._reading and len(self._buffer) <= MAX_AHEAD:
                 self._go_on_reading()
@@ -193,7 +193,7 @@ class HttpProtocol(FastPath):
     def resume(self) -> None:
         """Continue with the pipelined requests that waited for this tick."""
         self._postponed = False
-        if self._state is State.READY:
+        if self._state is ConnectionState.READY:
             if not self._paused:
                 self.deadline = self.service.clock + self._listener.keep_alive
             self._process_buffer()
@@ -231,7 +231,7 @@ class HttpProtocol(FastPath):
         """Hand the rest of the connection to HTTP/2."""
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
 
-        self._state, self._buffer, self.deadline = State.LINGER, b"", FOREVER
+        self._state, self._buffer, self.deadline = ConnectionState.LINGER, b"", FOREVER
         self.service.connections.discard(self)
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
@@ -266,7 +266,7 @@ class HttpProtocol(FastPath):
         self._wait(listener.timeout)
         if listener.reading is not None:
             if self._read_deadline is None:
-                self._read_deadline = start(listener.reading, body=self._state is not State.READY)
+                self._read_deadline = start(listener.reading, body=self._state is not ConnectionState.READY)
             self.deadline = min(self.deadline, self._read_deadline.deadline_for(count) - self.service.period)
 
     def _start_request(self, head: Head) -> None:
@@ -275,7 +275,7 @@ class HttpProtocol(FastPath):
         rest = self._buffer[head.end :]
         self._buffer = rest if rest.__class__ is bytes else bytes(rest)
         self.connection.is_draining = self.service.draining
-        self._state = State.BUSY
+        self._state = ConnectionState.BUSY
         self.deadline = FOREVER
         self._head = head
         if head.length or head.chunked or head.length_bad:
@@ -349,7 +349,7 @@ class HttpProtocol(FastPath):
         except BodyError as problem:
             self._poison(problem)
             return
-        if self._state is State.DISCARD:
+        if self._state is ConnectionState.DISCARD:
             self._discarded += len(piece)
         elif piece and body is not None:
             body.feed(piece)
@@ -358,7 +358,7 @@ class HttpProtocol(FastPath):
                 body.trailers = parser.trailers
             self._buffer, self._parser = parser.rest, None
             self._body_ended()
-        elif self._state is State.DISCARD:
+        elif self._state is ConnectionState.DISCARD:
             if self._discarded > MAX_DISCARD:
                 self._end()
         elif body is not None and body.buffered > MAX_BODY_AHEAD:
@@ -367,10 +367,10 @@ class HttpProtocol(FastPath):
     def _body_ended(self) -> None:
         if self._body is not None:
             self._body.end()
-        if self._state is State.DISCARD:
+        if self._state is ConnectionState.DISCARD:
             self._ready()
             self._process_buffer()
-        elif self._state is State.BUSY:
+        elif self._state is ConnectionState.BUSY:
             self.deadline = FOREVER
 
     def _poison(self, failure: BodyError) -> None:
@@ -379,7 +379,7 @@ class HttpProtocol(FastPath):
         self._buffer = b""
         if self._body is not None:
             self._body.fail(failure)
-        if self._state is State.DISCARD:
+        if self._state is ConnectionState.DISCARD:
             self._end()
         self._is_poisoned = True
 
@@ -395,7 +395,7 @@ class HttpProtocol(FastPath):
         if self._is_poisoned or (self._eof and not self._buffer):
             self._end()
         elif self._parser is not None:
-            self._state = State.DISCARD
+            self._state = ConnectionState.DISCARD
             self._discarded = 0
             self._arm_read_timeout(self._body_bytes)
             self._go_on_reading()
@@ -408,7 +408,7 @@ class HttpProtocol(FastPath):
         if self.service.stopping:
             self._end()
             return
-        self._state = State.READY
+        self._state = ConnectionState.READY
         if not self._by_head:
             self._by_head = self._index.by_head
         self._head = self._body = self._task = None
@@ -425,7 +425,7 @@ class HttpProtocol(FastPath):
         """Handle a timeout: close an idle connection silently, answer an incomplete request."""
         late, self._read_deadline = self._read_deadline, None
         self.deadline = FOREVER
-        if self._paused or self._file is not None or self._state is State.LINGER:
+        if self._paused or self._file is not None or self._state is ConnectionState.LINGER:
             self.transport.abort()
             return
         listener = self._listener
@@ -433,9 +433,9 @@ class HttpProtocol(FastPath):
             self.service.engine.log_connection(
                 self.connection, listener.server, late.line(listener.rules.version22)
             )
-        if self._state is State.DISCARD:
+        if self._state is ConnectionState.DISCARD:
             self._end()
-        elif self._state is State.BUSY:
+        elif self._state is ConnectionState.BUSY:
             self._poison(
                 _unreadable(
                     400 if listener.rules.version22 else 408, "(70007)The timeout specified has expired"
@@ -443,7 +443,7 @@ class HttpProtocol(FastPath):
             )
         elif self._buffer:
             self._last_head(InputState.TIMEOUT)
-            if self._state is State.READY:
+            if self._state is ConnectionState.READY:
                 self.service.engine.log_timeout(self.connection)
                 self._end()
         else:
@@ -451,13 +451,13 @@ class HttpProtocol(FastPath):
 
     def drain(self) -> None:
         """Drain: an idle connection stays open for its keep-alive time, and its next response closes it."""
-        if self._state is State.READY and not self.connection.served and not self._buffer:
+        if self._state is ConnectionState.READY and not self.connection.served and not self._buffer:
             self._wait(min(self._listener.keep_alive, self._listener.timeout))
 
     def close_now(self) -> None:
         """Close an idle connection now, a busy one after its response (see `_ready`)."""
-        if self._state in (State.READY, State.LINGER):
-            self._state = State.LINGER
+        if self._state in (ConnectionState.READY, ConnectionState.LINGER):
+            self._state = ConnectionState.LINGER
             self.transport.close()
 
     def scoreboard_row(self) -> ScoreboardRow:
@@ -472,8 +472,8 @@ class HttpProtocol(FastPath):
             and known[3] is answering
         ):
             return known[4]
-        busy = self._state is State.BUSY or answering is not None
-        state = "W" if busy else "C" if self._state is State.LINGER else "K" if served else "R"
+        busy = self._state is ConnectionState.BUSY or answering is not None
+        state = "W" if busy else "C" if self._state is ConnectionState.LINGER else "K" if served else "R"
         protocol, line, vhost = (
             (head.protocol.lower(), head.line or "", head.hostname or "")
             if head is not None

@@ -27,7 +27,7 @@ LINGER: Final = 2.0  # seconds between the end of our side of the connection and
 BROKEN: Final = b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
-class State(Enum):
+class ConnectionState(Enum):
     """State of a connection."""
 
     READY = auto()  # waits for a head
@@ -60,7 +60,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def __init__(self, service: WorkerState) -> None:
         TimedConnection.__init__(self)
         self.service = service
-        self._state = State.READY
+        self._state = ConnectionState.READY
         self._eof = self._paused = False
         self._task: asyncio.Task[None] | None = None
         self._file: FileSender | None = None
@@ -92,16 +92,16 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self._paused = False
         self._wait(
             self._listener.keep_alive
-            if self._state is State.READY
+            if self._state is ConnectionState.READY
             else LINGER
-            if self._state is State.LINGER
+            if self._state is ConnectionState.LINGER
             else FOREVER
         )
         self._wake()
         if self._pending_file is not None:
             self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
             self._send_files()
-        if self._state is State.READY:
+        if self._state is ConnectionState.READY:
             self._process_buffer()
 
     def _wake(self) -> None:
@@ -227,7 +227,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         except Exception as problem:
             service.report(problem)
         self.connection.served += 1
-        if self._state is State.LINGER:
+        if self._state is ConnectionState.LINGER:
             return
         if broken or response.close:
             self._end()
@@ -237,14 +237,14 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def _failed(self, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
-        if self._state is not State.LINGER:
+        if self._state is not ConnectionState.LINGER:
             self.transport.write(BROKEN)
             self._end()
 
     # ends -------------------------------------------------------------------------------------
     def _end(self) -> None:
         """Close our side and give the client a moment to read and close its own (ap_lingering_close)."""
-        self._state = State.LINGER
+        self._state = ConnectionState.LINGER
         self._discard_input()
         if self.transport.is_closing():
             return

@@ -13,7 +13,7 @@ from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.http.http2.hpack import FieldBlock
 from whimbrel.server.http2.sender import Sender
-from whimbrel.server.http2.session import Session
+from whimbrel.server.http2.session import Http2Session
 
 MAX_HEAD: Final = 8192  # bytes of a response head that fits into one frame
 WRITE_AHEAD: Final = 64 * 1024  # bytes of responses that are gathered before a write
@@ -44,7 +44,7 @@ class LastHit:
 class CachedResponder:
     """Sends cached responses to the requests of one connection, without a `Stream`."""
 
-    def __init__(self, session: Session, sender: Sender) -> None:
+    def __init__(self, session: Http2Session, sender: Sender) -> None:
         self.session, self.sender = session, sender
 
     def fast_path(self, data: bytes, at: int, most: int) -> int:

@@ -14,7 +14,7 @@ from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.response import Response
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode
-from whimbrel.server.http2.session import Session
+from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
@@ -23,7 +23,7 @@ READ: Final = 64 * 1024  # bytes of a file that are read and sent before other s
 class Sender:
     """Sends the responses of one connection's streams."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Http2Session) -> None:
         self.session, self.wire = session, session.wire
         settings = session.settings
         self.padding = (1 << settings.padding) - 1

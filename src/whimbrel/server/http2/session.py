@@ -10,7 +10,7 @@ from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.state import ListenerConfig, WorkerState
 
 
-class Session(Protocol):
+class Http2Session(Protocol):
     """Part of `Http2Connection` that sends responses.
 
     Attributes:

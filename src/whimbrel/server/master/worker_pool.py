@@ -19,7 +19,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import SharedScoreboard
-from whimbrel.server.worker.scoreboard_text import Unreadable
+from whimbrel.server.worker.scoreboard_text import ScoreboardError
 from whimbrel.server.worker.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, worker_main
 
 KILL_AFTER: Final = 6.0  # seconds after which a worker that was signalled to stop is killed
@@ -187,7 +187,7 @@ class WorkerPool:
         self._hang_up(gone)
         try:
             self.board.retire(gone.slot)
-        except Unreadable:
+        except ScoreboardError:
             generation.log(
                 "error", f"child pid {gone.pid} left an unreadable scoreboard slot, its counts are lost"
             )

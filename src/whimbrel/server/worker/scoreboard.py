@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.engine.runtime import ScoreboardRow
-from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, Unreadable, parse
+from whimbrel.server.worker.scoreboard_text import MAX_COUNT, SUMS, WORKER, ScoreboardError, parse
 
 SLOT: Final = 32 * 1024
 SLOTS: Final = 128
@@ -96,7 +96,7 @@ class SharedScoreboard:
         _HEAD.pack_into(self._memory, head, serial + 2 & _SERIALS, len(data))
 
     def read(self, slot: int) -> dict[str, Any] | None:
-        """Return the text of *slot*, None if it is empty. Raises Unreadable for an invalid text."""
+        """Return the text of *slot*, None if it is empty. Raises ScoreboardError for an invalid text."""
         head, at = slot * _HEAD.size, self._texts + slot * SLOT
         for _ in range(3):
             serial, length = _HEAD.unpack_from(self._memory, head)
@@ -112,7 +112,7 @@ class SharedScoreboard:
     def _readable(self, slot: int) -> dict[str, Any] | None:
         try:
             return self.read(slot)
-        except Unreadable:
+        except ScoreboardError:
             return None
 
     def slots_in_use(self) -> list[tuple[int, dict[str, Any]]]:
@@ -133,7 +133,7 @@ class SharedScoreboard:
     def retire(self, slot: int) -> None:
         """Clear the slot of an ended worker and add its counts to the totals; only the master calls it.
 
-        Raises Unreadable, with the slot cleared, if its counts are lost.
+        Raises ScoreboardError, with the slot cleared, if its counts are lost.
         """
         try:
             last, past = self.read(slot), self.retired_totals()

@@ -21,61 +21,61 @@ STATES: Final = frozenset("_SRWKDLCGI.")
 Reader = Callable[[Any], Any]
 
 
-class Unreadable(ValueError):
+class ScoreboardError(ValueError):
     """Error: the bytes are not a worker's text."""
 
 
 def parse(data: bytes, shape: Reader) -> dict[str, Any]:
-    """Parse one text of the form *shape*, WORKER or SUMS. Raises Unreadable."""
+    """Parse one text of the form *shape*, WORKER or SUMS. Raises ScoreboardError."""
     try:
         # from bytes it would guess an encoding
         value: dict[str, Any] = shape(json.loads(data.decode("ascii")))
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise Unreadable from None
+        raise ScoreboardError from None
     return value
 
 
 def _count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MAX_COUNT:
-        raise Unreadable
+        raise ScoreboardError
     return value
 
 
 def _amount(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value <= MAX_COUNT:
-        raise Unreadable
+        raise ScoreboardError
     return float(value)
 
 
 def _flag(value: Any) -> bool:
     if type(value) is not bool:
-        raise Unreadable
+        raise ScoreboardError
     return value
 
 
 def _text(value: Any) -> str:
     if type(value) is not str or len(value) > MAX_TEXT:
-        raise Unreadable
+        raise ScoreboardError
     value.encode("latin-1")
     return value
 
 
 def _state(value: Any) -> str:
     if type(value) is not str or value not in STATES:
-        raise Unreadable
+        raise ScoreboardError
     return value
 
 
 def _letters(value: Any) -> str:
     if type(value) is not str or len(value) > MAX_LETTERS or not STATES.issuperset(value):
-        raise Unreadable
+        raise ScoreboardError
     return value
 
 
 def _idle(value: Any) -> int:
     count = _count(value)
     if count > MAX_IDLE:
-        raise Unreadable
+        raise ScoreboardError
     return count
 
 

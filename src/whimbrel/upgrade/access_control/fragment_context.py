@@ -86,7 +86,7 @@ def _with_any_name(tree: ConfigTree, chains: list[Chain], bounds: Bounds) -> Ite
     left = _MAX_PAIRS
     for chain in chains:
         has_files = any(unit.kind in _FILES and is_loose(tree, unit) for unit in chain.sections)
-        if chain.is_certain or not has_files:
+        if chain.is_certain or not has_files or any(unit.kind in _LOCATIONS for unit in chain.sections):
             yield chain
         elif left:
             left -= 1

@@ -2,5 +2,6 @@
 
 Public: check.{check, check_all, judge, batches, parse_selection, Selection, CheckResult, UnknownRule},
 fixpoint.{upgrade, UpgradeResult, RuleError}. check_all runs independent parts of the input in several
-processes. Must not import: apply, cli, report. Results are values; files on disk stay unchanged.
+processes. Results are values; files on disk stay unchanged.
+Must not import: apply, cli, report.
 """

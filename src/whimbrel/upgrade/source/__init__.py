@@ -2,6 +2,6 @@
 
 Public: config_tree.{ConfigTree, Statement, SourceFile, Role, ReadError}, reading.{read_config_tree, Sources},
 queries. Also branches (<IfModule>, <IfDefine>, <IfVersion>), open conditions, .htaccess files, virtual hosts,
-AllowOverride, built-in modules, suppressions, line map. Must not import: any other package of upgrade/ (only
-upgrade.model); nothing that writes files.
+AllowOverride, built-in modules, suppressions, line map.
+Must not import: any other package of upgrade/ (only upgrade.model); nothing that writes files.
 """

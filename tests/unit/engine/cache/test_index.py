@@ -60,7 +60,9 @@ def test_fields_in_any_company(root: Path, seed: int) -> None:
     for _ in range(100):
         path, method = chance.choice(PATHS), chance.choice(["GET", "GET", "GET", "HEAD"])
         fields = chance.sample(FIELDS, chance.randrange(5))
-        assert exchange(serving, path, fields, method=method) == exchange_uncached(other, path, fields, method=method), (
+        assert exchange(serving, path, fields, method=method) == exchange_uncached(
+            other, path, fields, method=method
+        ), (
             path,
             fields,
         )
@@ -79,7 +81,9 @@ def test_queries_in_any_order(root: Path, seed: int) -> None:
             chance.choice(["GET", "GET", "GET", "HEAD"]),
         )
         fields = chance.sample(["Cookie: theme=dark", "X-A: 1", "Accept-Language: de"], chance.randrange(3))
-        assert exchange(serving, path, fields, method=method) == exchange_uncached(other, path, fields, method=method), (
+        assert exchange(serving, path, fields, method=method) == exchange_uncached(
+            other, path, fields, method=method
+        ), (
             path,
             fields,
         )

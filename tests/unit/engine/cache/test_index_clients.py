@@ -1,4 +1,4 @@
-"""Answers that depend on the client's address only through lists of addresses: each client gets his own, all of one part share it."""
+"""Responses that depend on the client's address through address lists: clients of one part share an entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
 
 MODULES = (
-    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite log_config"
+    "mpm_event authn_core authz_core authz_host access_compat mime dir setenvif headers env rewrite "
+    "log_config"
 ).split()
 CONF = r"""
 ServerName localhost
@@ -126,7 +127,9 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
         source, path = f"127.0.0.{chance.randrange(1, 10)}", chance.choice([*SHARED, *OWN])
         fields = [f"X-Client: 127.0.0.{chance.randrange(1, 10)}"] if chance.random() < 0.3 else []
         method = chance.choice(["GET", "GET", "GET", "HEAD"])
-        assert exchange(serving, path, fields, source, method) == exchange_uncached(other, path, fields, source, method), (
+        assert exchange(serving, path, fields, source, method) == exchange_uncached(
+            other, path, fields, source, method
+        ), (
             path,
             source,
             fields,
@@ -136,7 +139,7 @@ def test_each_client_gets_its_own_answer(root: Path, seed: int, more: str) -> No
 @pytest.mark.parametrize("path", SHARED)
 def test_clients_of_one_part_share_an_answer(root: Path, path: str) -> None:
     serving, (first, second) = engine(root), SHARED[path]
-    for _ in range(2):  # an error is kept when it comes a second time
+    for _ in range(2):  # an error response is admitted on its second occurrence
         exchange(serving, path, [], first)
     assert (
         cached_entry(
@@ -158,7 +161,7 @@ def test_who_is_quoted_shares_nothing(root: Path, path: str) -> None:
 
 
 def test_thousands_of_clients_share_what_is_kept(root: Path) -> None:
-    """A page for members of a network is made once, and pushes nothing else out."""
+    """A page for members of a network is generated once and evicts no other entry."""
     serving = engine(root)
     exchange(serving, "/kept.txt", [], "127.0.0.1")
     for number in range(index.MAX_ENTRIES + 100):
@@ -182,7 +185,9 @@ def test_too_many_lists_make_an_answer_one_for_its_client(
     serving, other = engine(root), engine(root)
     for number in range(1, 10):
         source = f"127.0.0.{number}"
-        assert exchange(serving, "/some/a.txt", [], source) == exchange_uncached(other, "/some/a.txt", [], source)
+        assert exchange(serving, "/some/a.txt", [], source) == exchange_uncached(
+            other, "/some/a.txt", [], source
+        )
     head = b"GET /some/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert cached_entry(serving, Connection("127.0.0.5", 5000, "127.0.0.1", 8080), head) is not None
     assert cached_entry(serving, Connection("127.0.0.77", 5000, "127.0.0.1", 8080), head) is None

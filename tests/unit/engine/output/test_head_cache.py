@@ -1,6 +1,4 @@
-"""Cached response heads: every response has its own head, whatever was sent before it, and the access log
-agrees.
-"""
+"""Cached response heads: earlier requests change neither a response nor its access-log line."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ LoadModule log_config_module m/mod_log_config.so
 LoadModule mime_module m/mod_mime.so
 TypesConfig /dev/null
 AddType text/html .html
-LogFormat "%>s %{Content-Type}o %{Content-Length}o %{Connection}o %O" told
-CustomLog logs/told told
+LogFormat "%>s %{Content-Type}o %{Content-Length}o %{Connection}o %O" fields_log
+CustomLog logs/fields fields_log
 MaxKeepAliveRequests 2
 SetEnvIf Request_URI ends nokeepalive
 SetEnvIf Request_URI bare suppress-error-charset
@@ -33,9 +31,7 @@ AddDefaultCharset utf-8
 
 
 def served(site: AccessSite, *requests: str) -> list[str]:
-    """Return the responses to these request lines with fields, on one connection; the cache is emptied
-    between them.
-    """
+    """Return the uncached responses to these request lines with fields, on one connection."""
     client, out = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080)), []
     for request in requests:
         site.engine.response_cache.clear()
@@ -44,7 +40,7 @@ def served(site: AccessSite, *requests: str) -> list[str]:
 
 
 def fields(answer: str) -> dict[str, str]:
-    """Return the fields of a response, by lower-case name."""
+    """Return the fields of a response by lower-case name."""
     lines = answer.partition("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -90,7 +86,7 @@ def test_what_was_answered_before_changes_nothing(tmp_path: Path, kind: str) -> 
     assert list(used.runtime.logs.values()) == list(fresh.runtime.logs.values())
 
 
-def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
+def test_the_last_response_of_a_connection_has_connection_close(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, CONF)
     for _ in range(3):
         answers = served(site, "GET /none HTTP/1.1", "GET /none HTTP/1.1", "GET /none HTTP/1.1")
@@ -101,7 +97,7 @@ def test_the_last_request_of_a_connection_is_told_so(tmp_path: Path) -> None:
         )
 
 
-def test_who_asks_for_the_connection_to_be_kept_is_told_how_often(tmp_path: Path) -> None:
+def test_keep_alive_counts_down_the_remaining_requests(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, CONF.replace("Requests 2", "Requests 4"))
     for path in ("/f.html?1", "/none"):
         answers = [
@@ -172,19 +168,19 @@ def test_the_same_fields_under_other_settings_are_another_head(tmp_path: Path) -
     for name in ("f.html", "in/g.html"):
         os.utime(tmp_path / "htdocs" / name, (1e9, 1e9))
     for _ in range(2):
-        plain, told = (fields(site.fetch(path)) for path in ("/f.html?1", "/in/g.html?1"))
-        assert (plain.pop("content-type"), told.pop("content-type")) == (
+        plain, explicit = (fields(site.fetch(path)) for path in ("/f.html?1", "/in/g.html?1"))
+        assert (plain.pop("content-type"), explicit.pop("content-type")) == (
             "text/html",
             "text/html; charset=utf-8",
         )
-        assert plain == told
+        assert plain == explicit
 
 
-def test_heads_do_not_gather_without_end(tmp_path: Path) -> None:
+def test_heads_do_not_gather_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whimbrel.engine.engine.MAX_TEMPLATES", 8)
     site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
-    site.engine.head_templates.maxsize = 8
     for number in range(20):
         assert fields(site.fetch(f"/r/{number}"))["location"] == f"http://x.test/{number}"
     assert 1 <= len(site.engine.head_templates) <= 8

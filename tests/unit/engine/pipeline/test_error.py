@@ -1,5 +1,4 @@
-"""Failing requests, as the running servers answer: which failure a page names, whose settings hold when the sections could not be read, what is
-refused early, and bodies that nobody needs."""
+"""Failing requests, as recorded: failure named by the page, settings, early refusals, unread bodies."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def test_a_broken_htaccess_leaves_the_settings_as_they_were_before_the_folders(t
 def test_the_length_of_a_long_page_is_not_known_when_it_begins(
     tmp_path: Path, size: int, framing: str
 ) -> None:
-    """As 2.4.71 answers a redirect to http://x.test/aaa...: the page has 238 bytes besides."""
+    """Recorded of 2.4.71: the page of a redirect to http://x.test/aaa... has 238 further bytes."""
     site = AccessSite(
         tmp_path, "LoadModule alias_module m/mod_alias.so\nRedirectMatch ^/r/(.*)$ http://x.test/$1\n"
     )
@@ -56,7 +55,7 @@ def test_the_length_of_a_long_page_is_not_known_when_it_begins(
 
 
 def sent(site: AccessSite, data: str) -> str:
-    """The whole answer to these bytes."""
+    """Return the whole response to these bytes."""
     return (
         TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
         .send(data.encode())
@@ -68,9 +67,10 @@ def sent(site: AccessSite, data: str) -> str:
 def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
     tmp_path: Path, version: str
 ) -> None:
-    """Of 2.2.34 it is recorded."""
+    """Recorded of 2.2.34."""
     answer = sent(
-        AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version), "GET / HTTP/1.1\r\n\r\n"
+        AccessSite(tmp_path, "ErrorDocument 400 http://x.test/e400\n", version=version),
+        "GET / HTTP/1.1\r\n\r\n",
     )
     assert (
         answer.startswith("HTTP/1.1 302 ")
@@ -123,7 +123,7 @@ CHUNKED = f"Transfer-Encoding: chunked\r\n{HOST}"
             "Content-Length: 5\r\n",
             200,
             True,
-        ),  # the connection ends in any case: nobody looks at the body
+        ),  # the connection closes in any case: the body is not validated
         ("GET /none", "Content-Length: 5\r\n", 404, True),
         ("TRACE /f.html", "", 413, True),  # statuses that end the connection leave the body unread
         ("GET /%zz", "", 400, True),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from whimbrel.http.semantics.error_page import Page, error_page, signature
+from whimbrel.http.semantics.error_page import ErrorPage, error_page, signature
 from whimbrel.http.semantics.status import reason
 
 FAMILIES = (
@@ -75,7 +75,7 @@ def page_of(response, body, method):
     )
     expect = re.search(r"\n    Expect: (.*)\n</pre>", body)
     uri = next(filter(None, (first(pattern, body) for pattern in URIS)), "")
-    return Page(
+    return ErrorPage(
         status=status,
         line=title,
         method=method,

@@ -79,5 +79,7 @@ def test_unknown_filters_are_logged(tmp_path: Path) -> None:
 
 
 def test_a_handler_that_depends_on_the_request(tmp_path: Path) -> None:
-    serving = build_engine(tmp_path, 'SetHandler "expr=%{req:X-Handler}"\nLogFormat "%R" f', {"htdocs/f.txt": "x"})
+    serving = build_engine(
+        tmp_path, 'SetHandler "expr=%{req:X-Handler}"\nLogFormat "%R" f', {"htdocs/f.txt": "x"}
+    )
     assert fetch(serving, "/f.txt", "X-Handler: nosuch").body == "x"

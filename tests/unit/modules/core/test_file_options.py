@@ -122,7 +122,7 @@ FileETag +Size
 def test_folders_are_merged_before_they_are_laid_over_the_server(
     tmp_path: Path, folder: str, tag: str | None
 ) -> None:
-    """As recorded of both versions: the size alone; then the time alone, though server and outer folder leave the size; none; the size."""
+    """Recorded of both versions: size; time, although the outer scopes leave the size; none; size."""
     site = AccessSite(tmp_path, NESTED)
     path = tmp_path / "htdocs" / folder
     path.mkdir(parents=True, exist_ok=True)

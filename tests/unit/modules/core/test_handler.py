@@ -152,7 +152,8 @@ def test_a_handler_without_behaviour_shows_no_source(tmp_path: Path) -> None:
 
 def test_a_large_file_is_sent_completely(tmp_path: Path) -> None:
     assert (
-        fetch(build_engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body == "0123456789" * 20_000
+        fetch(build_engine(tmp_path, "", {"htdocs/big": "0123456789" * 20_000}), "/big").body
+        == "0123456789" * 20_000
     )
 
 

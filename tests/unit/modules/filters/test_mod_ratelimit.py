@@ -30,7 +30,10 @@ def test_files_and_bursts(tmp_path: Path) -> None:
 def test_no_limit(tmp_path: Path) -> None:
     for value in ("0", "-5", "abc"):
         assert fetch(build_engine(tmp_path, CONF + value, FILES), "/a.txt").body == FILES["htdocs/a.txt"]
-    assert fetch(build_engine(tmp_path, CONF + "1", FILES), "/a.txt", method="HEAD").get("Content-Length") == "4000"
+    assert (
+        fetch(build_engine(tmp_path, CONF + "1", FILES), "/a.txt", method="HEAD").get("Content-Length")
+        == "4000"
+    )
 
 
 def test_pieces() -> None:

@@ -1,4 +1,4 @@
-"""mod_cgi.  Every expected answer is what httpd 2.4.71 or 2.2.34 gave to the same script."""
+"""mod_cgi. Expected responses are those of httpd 2.4.71 and 2.2.34 to the same scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def test_status(words: str, status: int, tmp_path: Path) -> None:
 def test_fields(tmp_path: Path) -> None:
     reply = fetch_script(
         tmp_path,
-        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: 2\nContent-Length: 2\n\nabcdef",
+        r"Content-Type: TEXT/a; Charset=X  \nSet-Cookie: a=1\nSet-Cookie: b=2\nX-D: 1\nX-D: 2\n"
+        r"Content-Length: 2\n\nabcdef",
     )
     assert reply.get("Content-Type") == "text/a; Charset=X"
     assert reply.all("Set-Cookie") == ["a=1", "b=2"]
@@ -42,7 +43,9 @@ def test_fields(tmp_path: Path) -> None:
 
 def test_length_of_a_script_counts_in_the_old_version(tmp_path: Path) -> None:
     assert (
-        fetch_script(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get("Content-Length")
+        fetch_script(tmp_path, r"Content-Type: text/plain\nContent-Length: 2\n\nab", "2.2").get(
+            "Content-Length"
+        )
         == "2"
     )
 
@@ -65,37 +68,46 @@ def test_conditions(tmp_path: Path) -> None:
 
 
 def test_bodies_reach_the_script(tmp_path: Path) -> None:
-    lines = '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" "$CONTENT_LENGTH" "$QUERY_STRING" "$b"\n'
+    lines = (
+        '#!/bin/sh\nb=$(cat)\nprintf "Content-Type: text/plain\\n\\n%s|%s|%s" '
+        '"$CONTENT_LENGTH" "$QUERY_STRING" "$b"\n'
+    )
     serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
     assert decoded_body(fetch(serving, "/a.cgi?q=1", method="POST", body="hello")) == "5|q=1|hello"
     assert decoded_body(fetch(serving, "/a.cgi")) == "||"
-    assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="x" * 300_000)) == "300000||" + "x" * 300_000
+    assert (
+        decoded_body(fetch(serving, "/a.cgi", method="POST", body="x" * 300_000))
+        == "300000||" + "x" * 300_000
+    )
 
 
 def test_bodies_beyond_the_limit(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10")
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": script(r"Content-Type: text/plain\n\nx")}, "LimitRequestBody 10"
+    )
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 11).status == 413
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
 
 
 def test_a_script_that_does_not_read_its_body(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"})
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"}
+    )
     assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
 
 
 def test_large_answers(tmp_path: Path) -> None:
-    serving = build_cgi_engine(
-        tmp_path,
-        {
-            "a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr '\\0' x\n"
-        },
-    )
+    lines = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nhead -c 300000 /dev/zero | tr '\\0' x\n"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
     reply = fetch(serving, "/a.cgi")
     assert decoded_body(reply) == "x" * 300_000
 
 
 def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
-    lines = '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\nfor a in "$@"; do printf "[%s]" "$a"; done\n'
+    lines = (
+        '#!/bin/sh\nprintf "Content-Type: text/plain\\n\\n%s:" "$#"\n'
+        'for a in "$@"; do printf "[%s]" "$a"; done\n'
+    )
     serving = build_cgi_engine(tmp_path, {"a.cgi": lines})
     found = [
         decoded_body(fetch(serving, f"/a.cgi{query}"))
@@ -105,7 +117,9 @@ def test_words_of_the_query_are_arguments(tmp_path: Path) -> None:
 
 
 def test_nph_scripts_speak_for_themselves(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")})
+    serving = build_cgi_engine(
+        tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\nX-Nph: 1\r\n\r\nnph body\n")}
+    )
     reply = fetch(serving, "/nph-a.cgi")
     assert (reply.status, reply.headers, reply.body) == (299, [("X-Nph", "1")], "nph body\n")
 
@@ -135,12 +149,14 @@ def test_head_has_no_body(tmp_path: Path) -> None:
         (
             "/plain.cgi",
             500,
-            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: exec of '@/htdocs/plain.cgi' failed",
+            "AH01215: stderr from @/htdocs/plain.cgi: (8)Exec format error: "
+            "exec of '@/htdocs/plain.cgi' failed",
         ),
         (
             "/lost.cgi",
             500,
-            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: exec of '@/htdocs/lost.cgi' failed",
+            "AH01215: stderr from @/htdocs/lost.cgi: (2)No such file or directory: "
+            "exec of '@/htdocs/lost.cgi' failed",
         ),
         ("/fail.cgi", 500, "AH01215: stderr from @/htdocs/fail.cgi: oops"),
         ("/empty.cgi", 500, "End of script output before headers: empty.cgi"),
@@ -164,7 +180,10 @@ def test_refusals_and_failures(path: str, status: int, code: str, tmp_path: Path
         "begun.cgi": script(r"Content-Type: text/plain\n"),
         "bad.cgi": script(r"this is not a header line at all\n\n"),
     }
-    conf = '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n<Files reject.cgi>\nAcceptPathInfo Off\n</Files>\n'
+    conf = (
+        '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>\n'
+        "<Files reject.cgi>\nAcceptPathInfo Off\n</Files>\n"
+    )
     conf += "<Location /dir.cgi>\nSetHandler cgi-script\nDirectoryIndex disabled\n</Location>\n"
     serving = build_cgi_engine(tmp_path, files, conf)
     assert fetch(serving, path).status == status
@@ -177,7 +196,8 @@ def test_words_of_the_old_version(tmp_path: Path) -> None:
     )
     assert (fetch(serving, "/bad.cgi").status, fetch(serving, "/fail.cgi").status) == (500, 500)
     lines = [
-        line.partition("] ")[2].partition("] ")[2].partition("] ")[2] for line in error_log(serving).splitlines()
+        line.partition("] ")[2].partition("] ")[2].partition("] ")[2]
+        for line in error_log(serving).splitlines()
     ]
     assert lines == [
         "malformed header from script. Bad header=just text: bad.cgi",
@@ -189,7 +209,9 @@ def test_words_of_the_old_version(tmp_path: Path) -> None:
 def test_a_script_that_takes_too_long(tmp_path: Path) -> None:
     serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIScriptTimeout 100ms")
     assert fetch(serving, "/a.cgi").status == 504
-    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in error_log(serving)
+    assert f"AH01220: Timeout waiting for output from CGI script {tmp_path}/htdocs/a.cgi" in error_log(
+        serving
+    )
     assert "Script timed out before returning headers: a.cgi" in error_log(serving)
 
 
@@ -226,7 +248,7 @@ exec head -c 300000000 /dev/zero
 def test_output_that_is_not_sent_is_thrown_away(
     head: str, method: str, fields: tuple[str, ...], status: int, tmp_path: Path
 ) -> None:
-    """300 MB are read, as httpd reads them, and take no memory; the script log gets the beginning."""
+    """Like httpd, the module reads and discards 300 MB; the script log gets the beginning."""
     serving = build_cgi_engine(
         tmp_path, {"a.cgi": FLOOD.format(head=head), "plain.txt": "PLAIN\n"}, "ScriptLog logs/script\n"
     )
@@ -242,7 +264,7 @@ def test_output_that_is_not_sent_is_thrown_away(
 
 
 def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
-    """httpd answers as soon as the script has written all of it."""
+    """httpd responds when the script has written the whole response."""
     large = "#!/bin/sh\nprintf 'ETag: \"q\"\\n\\n'\nhead -c 300000 /dev/zero\n"
     begin = time.monotonic()
     assert fetch(build_cgi_engine(tmp_path, {"a.cgi": large}), "/a.cgi", 'If-None-Match: "q"').status == 304
@@ -250,7 +272,7 @@ def test_a_not_modified_script_with_a_large_body(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end(tmp_path: Path) -> None:
-    """No line of a head may be longer than 8190 bytes: httpd 2.4.71 takes that for the end of the output."""
+    """A line of a head has at most 8190 bytes: httpd 2.4.71 takes a longer one for the end of the output."""
     long = "#!/bin/sh\nhead -c 9000 /dev/zero | tr '\\0' x\nprintf '\\nContent-Type: text/plain\\n\\nx'\n"
     serving = build_cgi_engine(tmp_path, {"a.cgi": long})
     assert fetch(serving, "/a.cgi").status == 500
@@ -270,13 +292,13 @@ def test_a_timeout_has_httpds_lines(tmp_path: Path) -> None:
     assert fetch(serving, "/a.cgi").status == 200
     assert "AH01220: Timeout waiting for output from CGI script" in error_log(serving)
     assert (
-        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: ap_content_length_filter: "
-        in error_log(serving)
+        "(70007)The timeout specified has expired: [client 127.0.0.1:50000] AH00574: "
+        "ap_content_length_filter: " in error_log(serving)
     )
 
 
 def test_many_complaints_are_not_remembered(tmp_path: Path) -> None:
-    """Each is logged; the request keeps no more than it may repeat."""
+    """Each line is logged; the request stores as many as it may repeat."""
     serving = build_cgi_engine(
         tmp_path,
         {"a.cgi": "#!/bin/sh\nyes complaint | head -n 5000 >&2\nprintf 'Content-Type: text/plain\\n\\nx'\n"},

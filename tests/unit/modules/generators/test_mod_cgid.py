@@ -23,13 +23,17 @@ CGID = CGI.replace("cgi_module modules/mod_cgi.so", "cgid_module modules/mod_cgi
 )
 def test_messages(path: str, status: int, code: str, tmp_path: Path) -> None:
     files = {"off/a.cgi": script("x"), "fail.cgi": "#!/bin/sh\necho oops >&2\n", "lost.cgi": "#!/no/such\n"}
-    serving = build_cgi_engine(tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID)
+    serving = build_cgi_engine(
+        tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID
+    )
     assert fetch(serving, path).status == status
     assert code in "\n" + error_log(serving)
 
 
 def test_timeout(tmp_path: Path) -> None:
-    serving = build_cgi_engine(tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIDScriptTimeout 100ms", base=CGID)
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": "#!/bin/sh\nsleep 5\n"}, "CGIDScriptTimeout 100ms", base=CGID
+    )
     assert fetch(serving, "/a.cgi").status == 504
     assert "AH01220" not in error_log(serving)
 

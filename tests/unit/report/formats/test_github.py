@@ -15,7 +15,6 @@ def test_annotations() -> None:
     )
     assert lines[1].startswith("::notice file=conf/httpd.conf,line=9,")
     assert (
-        lines[2]
-        == "::warning file=conf/a%2Cb.conf,title=READ What could not be read::a NUL byte: "
+        lines[2] == "::warning file=conf/a%2Cb.conf,title=READ What could not be read::a NUL byte: "
         "100%25%0Aof it: look"
     )

@@ -88,9 +88,9 @@ def logged(
     body: bytes = b"dump me\n",
 ) -> list[tuple[str, str, str]]:
     def handler(_head: Head, _body: RequestBody) -> FakeResponse:
-        said = FakeResponse(body, close=True)
-        said.request.finfo = None
-        return said
+        response = FakeResponse(body, close=True)
+        response.request.finfo = None
+        return response
 
     engine = Dumped(handler, settings, dialect, level)
     protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]

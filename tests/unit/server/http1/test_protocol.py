@@ -75,7 +75,9 @@ def test_a_later_request_waits_for_a_slow_answer(loop: asyncio.AbstractEventLoop
         await gate
         return FakeResponse(b"slow")
 
-    protocol, wire = connected(loop, lambda head, body: slow() if head.uri == "/slow" else FakeResponse(b"fast"))
+    protocol, wire = connected(
+        loop, lambda head, body: slow() if head.uri == "/slow" else FakeResponse(b"fast")
+    )
     protocol.data_received(b"GET /slow HTTP/1.1\r\nHost: h\r\n\r\nGET /fast HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop)
     assert wire.out == b""
@@ -250,7 +252,9 @@ def test_a_fault_of_the_server_is_a_500_and_reported(loop: asyncio.AbstractEvent
 
 
 def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractEventLoop) -> None:
-    protocol, wire = connected(loop, lambda head, body: FakeResponse(b"a", close=protocol.connection.is_draining))
+    protocol, wire = connected(
+        loop, lambda head, body: FakeResponse(b"a", close=protocol.connection.is_draining)
+    )
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     protocol.service.drain()
     assert not wire.has_eof

@@ -1,4 +1,4 @@
-"""Kept answers on connections: heads that differ in one turn of the loop get the bytes and log lines of an engine that keeps nothing."""
+"""Cached responses on connections: bytes and log lines equal those of an engine without a cache."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CachingWorker(WorkerHarness):
     def respond(
         self, connection: tuple[HttpProtocol, FakeTransport], data: bytes
     ) -> tuple[bytes, list[bytes]]:
-        """Return what is written, and the lines of the access log."""
+        """Return the written bytes and the lines of the access log."""
         out, logs = self.exchange(connection, data)
         return out, [line for name, lines in logs.items() if name.endswith("access_log") for line in lines]
 
@@ -50,7 +50,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fresh(site: CachingWorker, connection: HttpProtocol, data: bytes) -> tuple[bytes, list[bytes]]:
-    """The answer of an engine that has kept nothing, to as many earlier requests of the connection."""
+    """Return the response of an engine without a cache after as many requests of the connection."""
     site.engine.response_cache.clear()
     at = site.accept(connection.connection.client_port)
     at[0].connection.served = connection.connection.served
@@ -101,7 +101,7 @@ def test_heads_of_one_turn_get_what_a_fresh_engine_gives(root: Path, seed: int) 
 def test_connections_of_one_turn_have_counts_of_their_own(
     root: Path, path: str, own: str, sized: bool
 ) -> None:
-    """Keep-Alive's count is the connection's, on whatever road the answer comes, and so is the length of its head in the log (%O)."""
+    """The count in Keep-Alive and the logged length (%O) are the connection's on every path of a response."""
     text = (root / "conf/httpd.conf").read_text()
     if sized:
         (root / "conf/httpd.conf").write_text(

@@ -20,7 +20,7 @@ from whimbrel.server.worker.scoreboard import (
     SharedScoreboard,
     connection_row,
 )
-from whimbrel.server.worker.scoreboard_text import Unreadable
+from whimbrel.server.worker.scoreboard_text import ScoreboardError
 
 PROCESS = {
     "slot": 1,
@@ -168,10 +168,10 @@ def test_garbage_is_refused_by_the_master_and_skipped_by_the_others(data: bytes)
     board = SharedScoreboard(3)
     board.write(0, a_text())
     write_raw(board, 1, data)
-    with pytest.raises(Unreadable):
+    with pytest.raises(ScoreboardError):
         board.read(1)
     assert [slot for slot, _ in board.slots_in_use()] == [0]
-    with pytest.raises(Unreadable):
+    with pytest.raises(ScoreboardError):
         board.retire(1)
     assert board.read(1) is None
     board.retire(0)
@@ -181,7 +181,7 @@ def test_garbage_is_refused_by_the_master_and_skipped_by_the_others(data: bytes)
 def test_lengths_and_serial_numbers_at_their_ends() -> None:
     board = SharedScoreboard(2)
     write_raw(board, 0, b"x", 2**64 - 1, 2**64 - 2)
-    with pytest.raises(Unreadable):
+    with pytest.raises(ScoreboardError):
         board.retire(0)
     assert board.read(0) is None
     write_raw(board, 0, b"x", 1, 2**64 - 1)
@@ -238,7 +238,7 @@ def test_no_text_stops_a_reader(slot: int, changes: dict[str, Any], noise: bytes
     for number in (0, 1):
         try:
             board.retire(number)
-        except Unreadable:
+        except ScoreboardError:
             assert slot == number
     assert board.retired_totals()["accesses"] >= 0
 
@@ -253,6 +253,6 @@ def test_no_bytes_stop_a_reader(noise: bytes, at: int) -> None:
     for slot in (0, 1):
         try:
             board.retire(slot)
-        except Unreadable:
+        except ScoreboardError:
             pass
         assert board.read(slot) is None

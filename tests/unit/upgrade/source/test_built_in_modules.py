@@ -111,6 +111,11 @@ def test_windows_has_neither_prefork_nor_unixd(tmp_path: Path) -> None:
 
 
 def test_branches_of_other_mpms_are_inactive_on_windows(tmp_path: Path) -> None:
-    user = "<IfModule !mpm_netware_module>\n<IfModule !mpm_winnt_module>\nUser daemon\n</IfModule>\n</IfModule>\n"
-    found = config_tree(tmp_path, {MAIN: 'ServerRoot "C:/Apache2"\nLoadModule dir_module modules/mod_dir.so\n' + user})
+    user = (
+        "<IfModule !mpm_netware_module>\n<IfModule !mpm_winnt_module>\nUser daemon\n"
+        "</IfModule>\n</IfModule>\n"
+    )
+    found = config_tree(
+        tmp_path, {MAIN: 'ServerRoot "C:/Apache2"\nLoadModule dir_module modules/mod_dir.so\n' + user}
+    )
     assert [need.identifier for need in needed_modules(found)] == ["authz_core_module"]

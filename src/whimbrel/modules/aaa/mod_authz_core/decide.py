@@ -120,9 +120,9 @@ def _container(op: str, checks: list[AuthzCheck]) -> AuthzCheck:
     def decide(r: Request) -> int:
         result = NEUTRAL
         for fn in functions:
-            status = fn(r)
+            status: int = fn(r)
             if status in (final, GENERAL_ERROR):
-                return int(status)
+                return status
             result = join(result, status)
         return result
 

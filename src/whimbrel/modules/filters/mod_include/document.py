@@ -15,7 +15,7 @@ BLANK: Final = frozenset(" \t\n\v\f\r")
 QUOTES: Final = frozenset("\"'`")
 
 
-class Fault(Enum):
+class ElementFault(Enum):
     """Syntax faults that prevent the execution of an element."""
 
     NO_NAME = "AH01368"  # no directive name
@@ -34,25 +34,25 @@ class Element:
 
     name: str
     arguments: tuple[tuple[str, str | None], ...]
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[ElementFault, ...] = ()
 
 
 Piece = bytes | Element
 
 
-class Reader:
+class ElementReader:
     """Parser of one element in *text* from *at* on; `at` is then the position after its end tag."""
 
     def __init__(self, text: str, at: int, end: str) -> None:
         self.text, self.at, self.end = text, at, end
         self.name = ""
         self.arguments: list[tuple[str, str | None]] = []
-        self.faults: list[Fault] = []
+        self.faults: list[ElementFault] = []
 
     def element(self) -> Element:
         """Parse the element."""
         if not self._read():
-            self.faults.append(Fault.UNFINISHED)
+            self.faults.append(ElementFault.UNFINISHED)
             self.at = len(self.text)
         return Element(self.name, tuple(self.arguments), tuple(self.faults))
 
@@ -71,7 +71,7 @@ class Reader:
         if at >= len(text):
             return False
         if not self.name:
-            self.faults.append(Fault.NO_NAME)
+            self.faults.append(ElementFault.NO_NAME)
         return None
 
     def _blanks(self) -> bool:
@@ -92,7 +92,7 @@ class Reader:
             return True
         first = text[self.at]
         if first in QUOTES or first == "=":
-            self.faults.append(Fault.EQUALS if first == "=" else Fault.QUOTE)
+            self.faults.append(ElementFault.EQUALS if first == "=" else ElementFault.QUOTE)
             if first == "=":
                 self.at += 1
             return None if self._value() is not None else False
@@ -161,9 +161,9 @@ def beginning(data: bytes, start: str, end: str, *, last: bool) -> tuple[tuple[P
         if position > at:
             out.append(data[at:position])
         text = text or data.decode("latin-1")
-        reader = Reader(text, position + len(tag), end)
+        reader = ElementReader(text, position + len(tag), end)
         element = reader.element()
-        if not last and Fault.UNFINISHED in element.faults:
+        if not last and ElementFault.UNFINISHED in element.faults:
             return tuple(out), data[position:]
         out.append(element)
         at = reader.at

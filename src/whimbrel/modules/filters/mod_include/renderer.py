@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.engine.time_slices import Slices
-from whimbrel.modules.filters.mod_include.document import Element, Fault
+from whimbrel.modules.filters.mod_include.document import Element, ElementFault
 from whimbrel.modules.filters.mod_include.elements import handler_of
 from whimbrel.modules.filters.mod_include.page import MAX_GATHERED, Page
 
 FILE_COST: Final = 16 * 1024  # bytes that an open file counts in the size of a page
 _FAULTS: Final = {
-    Fault.NO_NAME: "missing directive name in parsed document {file}",
-    Fault.QUOTE: "missing argument name for value to tag {name} in {file}",
-    Fault.EQUALS: "missing argument name for value to tag {name} in {file}",
-    Fault.UNFINISHED: "SSI directive was not properly finished at the end of parsed document {file}",
+    ElementFault.NO_NAME: "missing directive name in parsed document {file}",
+    ElementFault.QUOTE: "missing argument name for value to tag {name} in {file}",
+    ElementFault.EQUALS: "missing argument name for value to tag {name} in {file}",
+    ElementFault.UNFINISHED: "SSI directive was not properly finished at the end of parsed document {file}",
 }
 
 

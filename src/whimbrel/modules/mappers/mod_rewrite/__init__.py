@@ -19,7 +19,7 @@ from whimbrel.modules.mappers.mod_rewrite.compiled import compile_ahead
 from whimbrel.modules.mappers.mod_rewrite.hooks import make_fixup, make_handler, make_translate, make_types
 from whimbrel.modules.mappers.mod_rewrite.log import log_sink
 from whimbrel.modules.mappers.mod_rewrite.maps import ProgramMap, needs_engine
-from whimbrel.modules.mappers.mod_rewrite.program_map import Program
+from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig, RewriteServerConfig
 from whimbrel.registry.module import Hook, Module, Order, Provider
 from whimbrel.registry.phases import FIXUPS, HANDLER, TRANSLATE_NAME
@@ -35,9 +35,9 @@ def rewrite_logs(configuration: Any) -> list[LogSink]:
     return [log_sink(name) for name in written if name]
 
 
-def start_programs(configuration: Any) -> list[Program]:
+def start_programs(configuration: Any) -> list[MapProgram]:
     """Start the programs of all servers whose own engine is on, in the master. Raises PostConfigError."""
-    started: list[Program] = []
+    started: list[MapProgram] = []
     records = [
         server.config(RewriteServerConfig)
         for server in configuration.servers()

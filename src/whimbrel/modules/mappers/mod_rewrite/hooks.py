@@ -22,7 +22,11 @@ from whimbrel.modules.mappers.mod_rewrite.engine import (
 )
 from whimbrel.modules.mappers.mod_rewrite.local_path import as_file
 from whimbrel.modules.mappers.mod_rewrite.log import log_function
-from whimbrel.modules.mappers.mod_rewrite.settings import Options, RewriteDirConfig, RewriteServerConfig
+from whimbrel.modules.mappers.mod_rewrite.settings import (
+    RewriteDirConfig,
+    RewriteOptions,
+    RewriteServerConfig,
+)
 from whimbrel.modules.mappers.mod_rewrite.urls import (
     absolute,
     escape_absolute,
@@ -53,7 +57,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
     if not (dir_config.engine if new else server.engine):
         return None
     rules = rule_list(scope, server.rules, "")
-    any_uri = (dir_config.options if new else server.options) & Options.ANY_URI
+    any_uri = (dir_config.options if new else server.options) & RewriteOptions.ANY_URI
     proxied, virtual = scope.loaded("proxy_module"), server.virtual
     reads = rules.reads | (Reads.UNCACHEABLE if rules.log is not None and not new else Reads.NOTHING)
 
@@ -239,7 +243,9 @@ def make_fixup(scope: Scope) -> CompiledHook | None:
     rules = rule_list(scope, dir_config.rules, dir_config.directory)
     if not dir_config.rules and rules.log is None:
         return None
-    slashless = None if dir_config.options & Options.NO_SLASH else dir_config.directory.removesuffix("/")
+    slashless = (
+        None if dir_config.options & RewriteOptions.NO_SLASH else dir_config.directory.removesuffix("/")
+    )
     proxied = scope.loaded("proxy_module")
 
     def begin(r: Any) -> RewriteRun | None:
@@ -337,7 +343,11 @@ def _back_to_url(r: Any, run: RewriteRun, dir_config: RewriteDirConfig) -> None:
         if before.startswith(root + "/"):
             run.c.log_step(2, f"strip document_root prefix: {before} -> {before[len(root) :]}")
             r.filename = before[len(root) :]
-    if r.filename == before and not run.rules.version22 and not dir_config.options & Options.IGNORE_CONTEXT:
+    if (
+        r.filename == before
+        and not run.rules.version22
+        and not dir_config.options & RewriteOptions.IGNORE_CONTEXT
+    ):
         prefix, place = context(r)
         run.c.log_step(2, f"trying to replace context docroot {place} with context prefix {prefix}")
         r.filename = _replaced(run, before, place, prefix)

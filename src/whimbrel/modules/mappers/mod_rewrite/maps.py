@@ -17,7 +17,7 @@ from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.deps.files import is_settled_file, stat_signature
 from whimbrel.http.syntax.url import escape_uri, unescape_loose
 from whimbrel.modules.mappers.mod_rewrite.context import Context
-from whimbrel.modules.mappers.mod_rewrite.program_map import Program
+from whimbrel.modules.mappers.mod_rewrite.program_map import MapProgram
 from whimbrel.modules.support.dbm.open import DbmFile, DbmUnreadable
 from whimbrel.registry.module import Reads
 
@@ -224,7 +224,7 @@ class ProgramMap(RewriteMap):
 
     def __init__(self, name: str, command: str, arguments: list[str], directory: str) -> None:
         super().__init__(name)
-        self.program = Program([command, *arguments], directory)
+        self.program = MapProgram([command, *arguments], directory)
 
     async def lookup_async(self, c: Context, key: str) -> str | None:
         value = None

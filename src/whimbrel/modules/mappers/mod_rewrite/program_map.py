@@ -16,7 +16,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 MAX_RESULT: Final = 65536
 
 
-class Program:
+class MapProgram:
     """One long-lived process, shared by all workers of a server and serialized over their threads.
 
     The server starts it before it forks; elsewhere (-X, tools, tests) the first call does. As in httpd, an

@@ -32,8 +32,8 @@ from whimbrel.modules.mappers.mod_rewrite.maps import (
 from whimbrel.modules.mappers.mod_rewrite.settings import (
     Cond,
     Flag,
-    Options,
     RewriteDirConfig,
+    RewriteOptions,
     RewriteServerConfig,
     Rule,
     Test,
@@ -74,28 +74,28 @@ def set_engine(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> 
 
 
 _OPTIONS: Final = {
-    "inherit": Options.INHERIT,
-    "allowanyuri": Options.ANY_URI,
-    "mergebase": Options.MERGE_BASE,
+    "inherit": RewriteOptions.INHERIT,
+    "allowanyuri": RewriteOptions.ANY_URI,
+    "mergebase": RewriteOptions.MERGE_BASE,
 }
 _OPTIONS_24: Final = {
     **_OPTIONS,
-    "inheritbefore": Options.INHERIT_BEFORE,
-    "inheritdown": Options.INHERIT_DOWN,
-    "inheritdownbefore": Options.INHERIT_DOWN_BEFORE,
-    "ignoreinherit": Options.IGNORE_INHERIT,
-    "allownoslash": Options.NO_SLASH,
-    "ignorecontextinfo": Options.IGNORE_CONTEXT,
-    "legacyprefixdocroot": Options.LEGACY_PREFIX,
-    "unsafeprefixstat": Options.UNSAFE_PREFIX,
-    "unsafeallow3f": Options.UNSAFE_3F,
+    "inheritbefore": RewriteOptions.INHERIT_BEFORE,
+    "inheritdown": RewriteOptions.INHERIT_DOWN,
+    "inheritdownbefore": RewriteOptions.INHERIT_DOWN_BEFORE,
+    "ignoreinherit": RewriteOptions.IGNORE_INHERIT,
+    "allownoslash": RewriteOptions.NO_SLASH,
+    "ignorecontextinfo": RewriteOptions.IGNORE_CONTEXT,
+    "legacyprefixdocroot": RewriteOptions.LEGACY_PREFIX,
+    "unsafeprefixstat": RewriteOptions.UNSAFE_PREFIX,
+    "unsafeallow3f": RewriteOptions.UNSAFE_3F,
 }
 
 
 def set_options(cmd: Command, dir_config: RewriteDirConfig, words: list[str]) -> None:
     """Set RewriteOptions, one word per call."""
     word = words[0].lower()
-    option = (_OPTIONS if _old(cmd) else _OPTIONS_24).get(word, Options.NONE)
+    option = (_OPTIONS if _old(cmd) else _OPTIONS_24).get(word, RewriteOptions.NONE)
     if not option:
         if not word.startswith("maxredirects="):
             raise ConfigError(f"RewriteOptions: unknown option '{words[0]}'")

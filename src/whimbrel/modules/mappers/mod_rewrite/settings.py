@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_ROUNDS: Final = 32000
 
 
-class Options(IntFlag):
+class RewriteOptions(IntFlag):
     """RewriteOptions."""
 
     NONE = 0
@@ -143,12 +143,12 @@ Rules = tuple[Rule, ...]
 
 def _joined(options: int, outer_options: int, outer: Any, inner: Any) -> Any:
     """Merge the rules (or pending conditions) of two layers according to the options of both."""
-    if options & Options.INHERIT or (
-        outer_options & Options.INHERIT_DOWN and not options & Options.IGNORE_INHERIT
+    if options & RewriteOptions.INHERIT or (
+        outer_options & RewriteOptions.INHERIT_DOWN and not options & RewriteOptions.IGNORE_INHERIT
     ):
         return inner + outer
-    if options & Options.INHERIT_BEFORE or (
-        outer_options & Options.INHERIT_DOWN_BEFORE and not options & Options.IGNORE_INHERIT
+    if options & RewriteOptions.INHERIT_BEFORE or (
+        outer_options & RewriteOptions.INHERIT_DOWN_BEFORE and not options & RewriteOptions.IGNORE_INHERIT
     ):
         return outer + inner
     return inner
@@ -156,10 +156,10 @@ def _joined(options: int, outer_options: int, outer: Any, inner: Any) -> Any:
 
 def _inherits(options: int, outer_options: int) -> bool:
     return bool(
-        options & (Options.INHERIT | Options.INHERIT_BEFORE)
+        options & (RewriteOptions.INHERIT | RewriteOptions.INHERIT_BEFORE)
         or (
-            outer_options & (Options.INHERIT_DOWN | Options.INHERIT_DOWN_BEFORE)
-            and not options & Options.IGNORE_INHERIT
+            outer_options & (RewriteOptions.INHERIT_DOWN | RewriteOptions.INHERIT_DOWN_BEFORE)
+            and not options & RewriteOptions.IGNORE_INHERIT
         )
     )
 
@@ -188,7 +188,7 @@ class RewriteDirConfig:
         merged.engine = base.engine if self.engine is UNSET else self.engine
         merged.options = base.options if self.options is UNSET else self.options
         options, outer = given(merged.options, 0), given(base.options, 0)
-        merged.base = base.base if self.base is UNSET and options & Options.MERGE_BASE else self.base
+        merged.base = base.base if self.base is UNSET and options & RewriteOptions.MERGE_BASE else self.base
         merged.directory = self.directory
         merged.rules = _joined(options, outer, given(base.rules, ()), given(self.rules, ()))
         return merged

@@ -343,9 +343,9 @@ async def _answer(script: Script, body_limit: int) -> HookStatus:
         if r.proto < HTTP_2:
             r.assbackwards = True
             return await _respond(script)
-        whole_head = NphHead(r, script.variant.module)
-        status = await script.head(whole_head)
-        return await _failed(script, whole_head, status) if status != OK else await _respond(script)
+        nph_head = NphHead(r, script.variant.module)
+        status = await script.head(nph_head)
+        return await _failed(script, nph_head, status) if status != OK else await _respond(script)
     reader = ScriptHead(r, script.variant.module)
     status = await script.head(reader)
     if status != OK:

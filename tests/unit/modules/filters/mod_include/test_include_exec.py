@@ -66,7 +66,9 @@ def test_more_of_them_are_bounded(tmp_path: Path) -> None:
     ],
 )
 def test_one_document_after_another_that_is_not_there(tmp_path: Path, arguments: str, shown: str) -> None:
-    serving = build_engine(tmp_path, SSI, {"htdocs/i.shtml": f"<!--#include {arguments} -->", "htdocs/a.txt": "A"})
+    serving = build_engine(
+        tmp_path, SSI, {"htdocs/i.shtml": f"<!--#include {arguments} -->", "htdocs/a.txt": "A"}
+    )
     assert dechunk(fetch(serving, "/i.shtml").body) == shown
 
 
@@ -88,4 +90,3 @@ def test_paths_that_leave_the_directory(tmp_path: Path) -> None:
     above = r"\(20023\)The given path was above the root path: \[client 127\.0\.0\.1:\d+\]"
     assert re.search(rf'{above} unable to include file "/x" in parsed file', lines)
     assert re.search(rf'{above} AH02668: unable to access file "\.\./x" in parsed file', lines)
-

@@ -1,4 +1,4 @@
-"""Documents that are read in pieces, and pages that are answered as a stream: the same bytes as in one piece, in bounded memory."""
+"""Documents read in pieces and pages sent as a stream: the bytes of one piece, in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGE = 3 * MAX_GATHERED
 
 
 def test_a_document_in_pieces_is_the_same() -> None:
-    """Cut anywhere, text and elements are those of the whole document."""
+    """Text and elements are those of the whole document, wherever it is cut."""
     choice = random.Random(5)
     for _ in range(300):
         text = "".join(
@@ -46,7 +46,7 @@ def test_a_document_in_pieces_is_the_same() -> None:
 
 
 def _joined(found: list[object]) -> list[object]:
-    """Neighbouring texts as one."""
+    """Join neighbouring texts."""
     out: list[object] = []
     for piece in found:
         if isinstance(piece, bytes) and out and isinstance(out[-1], bytes):
@@ -80,7 +80,7 @@ def test_long_output_keeps_its_place(element: str, tmp_path: Path) -> None:
 
 
 def test_memory_of_an_endless_part(tmp_path: Path) -> None:
-    """HEAD: all programs of the page run to their end, nothing of what they write is gathered."""
+    """HEAD: all programs of the page run to their end; their output is discarded."""
     files = {
         "flood.cgi": FLOOD.format(size=200_000_000),
         "page.shtml": 'a<!--#include virtual="/flood.cgi" --><!--#include virtual="/last.cgi" -->b',
@@ -110,8 +110,11 @@ def test_a_long_document_is_parsed_as_it_comes(size: int, tmp_path: Path) -> Non
 
 
 def test_cached_documents_are_bounded(tmp_path: Path) -> None:
-    """Every document differs: no more than 4 MB of them stay."""
-    text = f"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\necho $QUERY_STRING\nhead -c {MAX_IN_MEMORY - 4096} /dev/zero\n"
+    """Every document differs: at most 4 MB of them stay in memory."""
+    text = (
+        "#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\necho $QUERY_STRING\n"
+        f"head -c {MAX_IN_MEMORY - 4096} /dev/zero\n"
+    )
     serving = build_cgi_engine(tmp_path, {"parsed.cgi": text}, CONF)
     for number in range(20):
         fetch(serving, f"/parsed.cgi?{number}=")

@@ -1,4 +1,4 @@
-"""mod_negotiation through an engine.  Every expected answer is what httpd 2.4.71 gave to the same files and request."""
+"""mod_negotiation through an engine. Expected responses are those of httpd 2.4.71 to the same files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ FILES = {
         "l.en.html": "enn",
         "only.fr.txt": "OF\n",
         "rec.var": "URI: p\nContent-Type: text/html\n",
-        "m.var": "URI: p.en.html\nContent-Type: text/html;qs=0.8\nContent-Language: en\n\nURI: q.txt\nContent-Type: text/plain;qs=0.5\n",
+        "m.var": (
+            "URI: p.en.html\nContent-Type: text/html;qs=0.8\nContent-Language: en\n\n"
+            "URI: q.txt\nContent-Type: text/plain;qs=0.5\n"
+        ),
         "b.var": "Content-Type: text/plain\nContent-Language: en\nBody:--e--\nhello english\n--e--\n",
     }.items()
 }
@@ -52,8 +55,8 @@ AddHandler some-handler .zz
 """
 
 
-def asked(root: Path, path: str, *headers: str, conf: str = "", method: str = "GET") -> Reply:
-    """The answer to one request."""
+def negotiate(root: Path, path: str, *headers: str, conf: str = "", method: str = "GET") -> Reply:
+    """Return the response to one request."""
     return fetch(build_engine(root, CONF + conf, FILES), path, *headers, method=method)
 
 
@@ -84,7 +87,7 @@ def asked(root: Path, path: str, *headers: str, conf: str = "", method: str = "G
     ],
 )
 def test_choices(path: str, header: str, chosen: str, tmp_path: Path) -> None:
-    reply = asked(tmp_path, path, *([header] if header else []))
+    reply = negotiate(tmp_path, path, *([header] if header else []))
     assert (reply.status, reply.get("Content-Location"), reply.get("TCN")) == (200, chosen, "choice")
 
 
@@ -106,18 +109,19 @@ def test_choices(path: str, header: str, chosen: str, tmp_path: Path) -> None:
     ],
 )
 def test_failures(path: str, header: str, status: int, tmp_path: Path) -> None:
-    assert asked(tmp_path, path, *([header] if header else [])).status == status
+    assert negotiate(tmp_path, path, *([header] if header else [])).status == status
 
 
 def test_fields(tmp_path: Path) -> None:
-    reply = asked(tmp_path, "/p", "Accept-Language: es")
+    reply = negotiate(tmp_path, "/p", "Accept-Language: es")
     assert reply.get("Alternates") == (
-        '{"p.de.html" 1 {type text/html} {language de} {length 10}}, {"p.en.html" 1 {type text/html} {language en} '
+        '{"p.de.html" 1 {type text/html} {language de} {length 10}}, '
+        '{"p.en.html" 1 {type text/html} {language en} '
         '{length 3}}, {"p.fr.html" 1 {type text/html} {language fr} {length 9}}'
     )
     assert (reply.get("Vary"), reply.get("TCN")) == ("negotiate,accept-language", "list")
     assert '<li><a href="p.en.html">p.en.html</a> , type text/html, language en</li>\n' in reply.body
-    assert asked(tmp_path, "/p").get("ETag") == '"3-5af3107a40000;5af3107a40000'
+    assert negotiate(tmp_path, "/p").get("ETag") == '"3-5af3107a40000;5af3107a40000'
 
 
 @pytest.mark.parametrize(
@@ -139,13 +143,13 @@ def test_fields(tmp_path: Path) -> None:
     ],
 )
 def test_priority(conf: str, path: str, header: str, text: str | None, tmp_path: Path) -> None:
-    reply = asked(tmp_path, path, header, conf=conf)
+    reply = negotiate(tmp_path, path, header, conf=conf)
     assert (reply.status, reply.body) == (200, text) if text else reply.status == 406
 
 
 def test_scripts_are_preferred_for_queries(tmp_path: Path) -> None:
     conf = '<Directory "@/htdocs">\nMultiviewsMatch Any\n</Directory>'
-    assert [asked(tmp_path, path, conf=conf).body for path in ("/s", "/s?q", "/s?")] == ["ss", "s2", "s2"]
+    assert [negotiate(tmp_path, path, conf=conf).body for path in ("/s", "/s?q", "/s?")] == ["ss", "s2", "s2"]
 
 
 @pytest.mark.parametrize(
@@ -153,11 +157,11 @@ def test_scripts_are_preferred_for_queries(tmp_path: Path) -> None:
     [("Accept-Encoding: gzip", "gzip"), ("Accept-Encoding: x-gzip", "x-gzip"), ("X: y", "x-gzip")],
 )
 def test_encodings_are_named_as_asked(header: str, encoding: str, tmp_path: Path) -> None:
-    assert asked(tmp_path, "/z.html.gz", header).get("Content-Encoding") == encoding
+    assert negotiate(tmp_path, "/z.html.gz", header).get("Content-Encoding") == encoding
 
 
 def test_maps(tmp_path: Path) -> None:
-    first, plain = asked(tmp_path, "/m.var"), asked(tmp_path, "/m.var", "Accept: text/plain")
+    first, plain = negotiate(tmp_path, "/m.var"), negotiate(tmp_path, "/m.var", "Accept: text/plain")
     assert (first.body, first.get("Content-Location"), first.get("Vary")) == (
         "EN\n",
         "p.en.html",
@@ -168,18 +172,18 @@ def test_maps(tmp_path: Path) -> None:
 
 
 def test_bodies_in_maps(tmp_path: Path) -> None:
-    reply = asked(tmp_path, "/b.var")
+    reply = negotiate(tmp_path, "/b.var")
     assert (reply.body, reply.get("Content-Type"), reply.get("Content-Language"), reply.get("TCN")) == (
         "hello english\n",
         "text/plain",
         "en",
         None,
     )
-    assert asked(tmp_path, "/b.var", "Range: bytes=1-3").body == "ell"
-    assert asked(tmp_path, "/b.var", method="PUT").status == 405
+    assert negotiate(tmp_path, "/b.var", "Range: bytes=1-3").body == "ell"
+    assert negotiate(tmp_path, "/b.var", method="PUT").status == 405
 
 
 def test_a_folder_as_a_map_names_nothing(tmp_path: Path) -> None:
-    """As 2.4.71: a folder can be opened, and is read as an empty map."""
+    """As in 2.4.71, a directory can be opened and is read as an empty map."""
     conf = "SetHandler type-map\n"
-    assert asked(tmp_path, "/", conf=conf).status == 406
+    assert negotiate(tmp_path, "/", conf=conf).status == 406

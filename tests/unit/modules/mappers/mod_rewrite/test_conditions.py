@@ -17,7 +17,9 @@ def holds(root: Path, cond: str, query: str, version: str = "2.4") -> bool:
     conf = f"{LOAD}RewriteCond {cond}\nRewriteRule ^/c /a.txt\n"
     return (
         fetch(
-            build_engine(root, conf, {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "htdocs/empty": ""}, version),
+            build_engine(
+                root, conf, {"htdocs/a.txt": "A", "htdocs/d/x.txt": "DX", "htdocs/empty": ""}, version
+            ),
             f"/c?{query}",
         ).status
         == 200

@@ -5,20 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.engine import build_engine
+from tests.support.scripts import script_request
 
-from whimbrel.engine.request import Connection, Request
 from whimbrel.modules.support.cgi.script_head import ScriptHead
-
-
-def request(root: Path, version: str = "2.4") -> Request:
-    """Return a request for /x/a.cgi."""
-    serving = build_engine(root, "", version=version)
-    r = Request(
-        serving, Connection("127.0.0.1", 1, "127.0.0.1", 80), serving.main, serving.plans.root(serving.main)
-    )
-    r.filename, r.time = "/x/a.cgi", 1_700_000_000.0
-    return r
 
 
 @pytest.mark.parametrize(
@@ -34,7 +23,7 @@ def request(root: Path, version: str = "2.4") -> Request:
     ],
 )
 def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> None:
-    r = request(tmp_path)
+    r = script_request(tmp_path)
     head = ScriptHead(r, "cgi")
     assert head.line(field) is None
     assert head.line("") == 0
@@ -42,7 +31,7 @@ def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> No
 
 
 def test_tables(tmp_path: Path) -> None:
-    r = request(tmp_path)
+    r = script_request(tmp_path)
     head = ScriptHead(r, "cgi")
     for line in (
         "Location: /x",
@@ -64,7 +53,7 @@ def test_tables(tmp_path: Path) -> None:
 
 
 def test_etag_is_a_field_like_others_in_the_old_version(tmp_path: Path) -> None:
-    r = request(tmp_path, "2.2")
+    r = script_request(tmp_path, "2.2")
     head = ScriptHead(r, "cgi")
     head.line("ETag: q")
     head.line("")
@@ -72,12 +61,12 @@ def test_etag_is_a_field_like_others_in_the_old_version(tmp_path: Path) -> None:
 
 
 def test_errors_are_noted_for_error_documents(tmp_path: Path) -> None:
-    r = request(tmp_path)
+    r = script_request(tmp_path)
     assert ScriptHead(r, "cgi").line("a <b> line that is longer than thirty characters") == 500
     assert (
         r.notes["error-notes"]
         == "malformed header from script 'a.cgi': Bad header: a &lt;b&gt; line that is longer than"
     )
-    assert ScriptHead(request(tmp_path), "cgi").ended() == 500
-    assert ScriptHead(request(tmp_path), "cgi").timed_out() == 504
-    assert ScriptHead(request(tmp_path, "2.2"), "cgi").timed_out() == 500
+    assert ScriptHead(script_request(tmp_path), "cgi").ended() == 500
+    assert ScriptHead(script_request(tmp_path), "cgi").timed_out() == 504
+    assert ScriptHead(script_request(tmp_path, "2.2"), "cgi").timed_out() == 500

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.modules.support.cgi.test_script_head import request
+from tests.support.scripts import script_request
 
 from whimbrel.modules.support.cgi.script_head import NphHead
 
 
 def test_the_status_line_and_the_fields_are_the_script_s(tmp_path: Path) -> None:
-    r = request(tmp_path)
+    r = script_request(tmp_path)
     head = NphHead(r, "cgi")
     lines = ["HTTP/1.1 203 Non", "X-A: b", "Content-Type: text/x", "Status: 500", "bad line", ""]
     assert [head.line(line) for line in lines] == [None, None, None, None, None, 0]
@@ -21,7 +21,7 @@ def test_the_status_line_and_the_fields_are_the_script_s(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("field", ["Connection: close", "Transfer-Encoding: chunked", "Keep-Alive: 5"])
 def test_fields_of_the_connection_are_left_out(field: str, tmp_path: Path) -> None:
-    r = request(tmp_path)
+    r = script_request(tmp_path)
     head = NphHead(r, "cgi")
     assert [head.line(line) for line in ("HTTP/1.0 200", field, "")] == [None, None, 0]
     assert r.headers_out.get(field.partition(":")[0]) is None
@@ -29,4 +29,4 @@ def test_fields_of_the_connection_are_left_out(field: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("line", ["Content-Type: text/x", "HTTP/1.1 99 x", "HTTP/1.1", ""])
 def test_without_a_status_line_it_fails(line: str, tmp_path: Path) -> None:
-    assert NphHead(request(tmp_path), "cgi").line(line) == 500
+    assert NphHead(script_request(tmp_path), "cgi").line(line) == 500

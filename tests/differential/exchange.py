@@ -86,23 +86,23 @@ def answered(port: int, request: Request) -> Request:
     field = re.search(rb"(?im)^WWW-Authenticate: Digest (.*)$", fetch(port, bare))
     if field is None:
         return bare
-    asked = dict(re.findall(r'(\w+)="?([^",]*)"?', field[1].decode("latin-1").strip()))
+    challenge = dict(re.findall(r'(\w+)="?([^",]*)"?', field[1].decode("latin-1").strip()))
     user, _, password = request.user.partition(":")
 
     def md5(text: str) -> str:
         return hashlib.md5(text.encode("latin-1")).hexdigest()
 
-    first, second = md5(f"{user}:{asked['realm']}:{password}"), md5(f"{request.method}:{request.path}")
-    proof = md5(f"{first}:{asked['nonce']}:00000001:0a4f113b:auth:{second}")
+    first, second = md5(f"{user}:{challenge['realm']}:{password}"), md5(f"{request.method}:{request.path}")
+    proof = md5(f"{first}:{challenge['nonce']}:00000001:0a4f113b:auth:{second}")
     value = (
-        f'Digest username="{user}", realm="{asked["realm"]}", nonce="{asked["nonce"]}", '
+        f'Digest username="{user}", realm="{challenge["realm"]}", nonce="{challenge["nonce"]}", '
         f'uri="{request.path}", algorithm=MD5, '
         f'qop=auth, nc=00000001, cnonce="0a4f113b", response="{proof}"'
     )
     return replace(bare, headers={**request.headers, "Authorization": value})
 
 
-def ask(port: int, request: Request) -> Answer:
+def exchange(port: int, request: Request) -> Answer:
     """Return the response to one request, with port and random boundary masked."""
     if request.digest:
         request = answered(port, request)

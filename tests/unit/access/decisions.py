@@ -36,25 +36,25 @@ AREA = "AuthType Basic\nAuthName zone\nAuthUserFile users\nAuthGroupFile groups\
 
 
 def layer(text: str, kind: SectionKind = SectionKind.DIRECTORY, htaccess: bool = False) -> AccessLayer:
-    """A section of these lines."""
+    """Return a section of these lines."""
     return AccessLayer(lines_of_tree(parse(text.encode()).children, "x"), kind, htaccess)
 
 
 def world(
     version: str, modules: tuple[str, ...] | None = None, missing: tuple[str, ...] = (), aliases: str = ""
 ) -> AccessEnvironment:
-    """The usual modules, or others; files in *missing* cannot be read."""
+    """Return an environment of the default *modules* or the given ones; files in *missing* cannot be read."""
     made = lines_of_tree(parse(aliases.encode()).children, "x")
     return AccessEnvironment(modules or MODULES[version], "/srv", lambda path: path not in missing, made)
 
 
-def said(
+def decision_of(
     version: str,
     *texts: str | AccessLayer,
     space: Space | None = None,
     world_: AccessEnvironment | None = None,
 ) -> AccessDecision:
-    """What sections of these lines decide, outermost first."""
+    """Return the decision of sections of these lines, outermost first."""
     layers = [layer(text) if isinstance(text, str) else text for text in texts]
     return decide(layers, DIALECTS[version], world_ or world(version), space or Space())
 
