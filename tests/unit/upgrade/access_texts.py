@@ -16,10 +16,10 @@ MODULES = "".join(f"LoadModule {name}_module modules/mod_{name}.so\n" for name i
 USER = 'AuthType Basic\nAuthName "x"\nAuthUserFile conf/users\n'
 
 
-def text_after(root: Path, conf: str, wishes: UpgradeOptions | None = None) -> str:
+def text_after(root: Path, conf: str, options: UpgradeOptions | None = None) -> str:
     """The configuration after an upgrade by the rules about access alone, the module lines left out."""
     result = upgrade(
-        config_tree(root, {"conf/httpd.conf": MODULES + conf}, wishes=wishes), rules_of("access")
+        config_tree(root, {"conf/httpd.conf": MODULES + conf}, options=options), rules_of("access")
     )
     data = next(iter(result.files.values()), to_bytes(MODULES + conf))
     return data.decode("latin-1").removeprefix(MODULES)
