@@ -48,7 +48,6 @@ NUMBERS: Final = re.compile(
             r"moment \* 1000000",
             r"self\.totals\.get.*",
             r"atoi\(.*\)",
-            r"status|match\[1\]",  # results of hooks; digits of a pattern
             r"core\.\w+",  # results of other calls
             r"(?:Where|Context)\..*",  # bits
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import and_
 from typing import Any, Final
@@ -162,7 +162,7 @@ def _credentials(space: Space, atoms: Sequence[Atom]) -> Any:
     return result
 
 
-def addresses(sets: Sequence[AddressSet]) -> dict[Signature, str]:
+def addresses(sets: Sequence[AddressSet]) -> Mapping[Signature, str]:
     """Return an address for each combination of *sets* that addresses can be in.
 
     For masks with holes some combinations may be missing.

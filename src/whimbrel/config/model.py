@@ -311,6 +311,10 @@ class VirtualHostSource(Protocol):
     virtual_hosts: list[Server]
     name_virtual_hosts: list[Any]
 
+    @property
+    def program(self) -> str:
+        """The name of the program, as its messages begin with it."""
+
     def main_logs(self, level: str) -> bool:
         """Return True if the main server's LogLevel admits messages of *level*."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from whimbrel.config.configuration import Configuration
 from whimbrel.config.model import ANY, DEFAULT, Server, VirtualHostSource
 
 
@@ -33,7 +32,7 @@ def name_server(configuration: VirtualHostSource, server: Server) -> None:
             server.name = "bogus_host_without_reverse_dns"
 
 
-def name_main_server(configuration: Configuration) -> None:
+def name_main_server(configuration: VirtualHostSource) -> None:
     """Set the name of a main server without ServerName, with httpd's warning (ap_get_local_host)."""
     if configuration.main.name or configuration.main.named:
         return

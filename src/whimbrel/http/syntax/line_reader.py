@@ -7,39 +7,10 @@ from typing import Final, NamedTuple
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.registry.methods import NAMES
 
 # The methods that httpd registers by itself, in all configurations.
-METHODS: Final = frozenset(
-    (
-        "GET",
-        "HEAD",
-        "PUT",
-        "POST",
-        "DELETE",
-        "CONNECT",
-        "OPTIONS",
-        "TRACE",
-        "PATCH",
-        "PROPFIND",
-        "PROPPATCH",
-        "MKCOL",
-        "COPY",
-        "MOVE",
-        "LOCK",
-        "UNLOCK",
-        "VERSION-CONTROL",
-        "CHECKOUT",
-        "UNCHECKOUT",
-        "CHECKIN",
-        "UPDATE",
-        "LABEL",
-        "REPORT",
-        "MKWORKSPACE",
-        "MKACTIVITY",
-        "BASELINE-CONTROL",
-        "MERGE",
-    )
-)
+METHODS: Final = frozenset((*NAMES, "HEAD"))
 _READ_SIZE: Final = (
     8192  # bytes without a line feed after which a line is measured although its end is not there
 )

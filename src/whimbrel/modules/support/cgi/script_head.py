@@ -66,12 +66,18 @@ class ScriptHead:
             self.bad = text
             return self.malformed(text[:SHOWN])
         self._first = False
-        self._size += len(text) + FIELD_COST
-        if self._size > MAX_HEAD:
-            self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+        if self._is_oversized(text):
             return 500
         self._field(name, value.lstrip(" \t\n\v\f\r"))
         return None
+
+    def _is_oversized(self, text: str) -> bool:
+        """Count one more line; return True, and log it, if the head exceeds `MAX_HEAD`."""
+        self._size += len(text) + FIELD_COST
+        if self._size <= MAX_HEAD:
+            return False
+        self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+        return True
 
     def malformed(self, shown: str) -> HookStatus:
         """Handle a line without a colon."""
@@ -189,9 +195,7 @@ class NphHead(ScriptHead):
                 return self.malformed(text[:SHOWN])
             self.r.status = int(match[1])
             return None
-        self._size += len(text) + FIELD_COST
-        if self._size > MAX_HEAD:
-            self._log(f"the head of script '{self.name}' is longer than {MAX_HEAD} bytes")
+        if self._is_oversized(text):
             return 500
         name, colon, value = text.partition(":")
         if not text:
