@@ -182,7 +182,8 @@ class NphHead(ScriptHead):
     """The head of a non-parsed-header script's answer to a request over HTTP/2: a status line, then fields.
 
     HTTP/1 sends what the script writes.  HTTP/2 has no such form: httpd reads the head and sends its fields
-    (h2_c2_filter_parse_h1 of mod_http2), without those of the connection.  A line without a colon is skipped.
+    (h2_c2_filter_parse_h1 of mod_http2), without those of the connection.  A line without a colon is skipped,
+    and so is an interim response (1xx) before the final one.
     """
 
     def line(self, text: str) -> HookStatus | None:
@@ -197,9 +198,13 @@ class NphHead(ScriptHead):
             return None
         if self._is_oversized(text):
             return 500
-        name, colon, value = text.partition(":")
+        is_interim = self.r.status < 200
         if not text:
-            return OK
+            self._first = is_interim
+            return None if is_interim else OK
+        name, colon, value = text.partition(":")
+        if is_interim:
+            return None
         if colon and lower(name) == "content-type":
             self.r.content_type = strip(value)
         elif colon and lower(name) not in _CONNECTION_FIELDS:
