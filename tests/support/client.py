@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.support.engine import build_engine
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.body import JoinedSource
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.parser_limits import head_limits, head_rules
@@ -79,10 +80,9 @@ async def response_size(engine: Engine, path: str) -> int:
     assert head is not None
     result = engine.respond(Connection("127.0.0.1", 50000, "127.0.0.1", 80), head, RequestBody(0))
     response = result if isinstance(result, Response) else await result
-    size = sum(len(part) if isinstance(part, bytes) else part.length for part in response.parts)
-    if response.stream is not None:
-        async for piece in response.stream:
-            size += len(piece)
+    size, source = 0, JoinedSource(response.parts)
+    while (piece := await source.read()) is not None:
+        size += len(piece)
     return size
 
 

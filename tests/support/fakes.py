@@ -10,6 +10,7 @@ from typing import Any
 from whimbrel.base.dialect import V24
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import Server
+from whimbrel.engine.body import Part
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.deps.files import TickStatCache
 from whimbrel.engine.input.body import RequestBody
@@ -114,10 +115,10 @@ class FakeResponse(Response):
     """A response with a body of bytes; *counted* holds the sizes passed to `on_sent`."""
 
     def __init__(
-        self, body: bytes, *, close: bool = False, stream: Any = None, framing: Framing = Framing.LENGTH
+        self, *body: Part, close: bool = False, framing: Framing = Framing.LENGTH
     ) -> None:
         request: Any = types.SimpleNamespace(status=200, time=0.0)
-        super().__init__(request, b"[", b"]", [body], stream, close=close, framing=framing)
+        super().__init__(request, b"[", b"]", list(body), close=close, framing=framing)
         self.counted: list[int] = []
 
     def head(self, date: bytes) -> bytes:

@@ -33,6 +33,7 @@ BUILT_IN = (
     "mod_authz_owner.c",
     "mod_authz_user.c",
     "mod_autoindex.c",
+    "mod_case_filter.c",
     "mod_cern_meta.c",
     "mod_cgi.c",
     "mod_cgid.c",

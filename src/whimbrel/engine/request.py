@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from whimbrel.engine.body import Part, release
 from whimbrel.engine.connection import Connection as Connection
 from whimbrel.engine.deps.files import Dependencies
-from whimbrel.engine.input.body import Part, RequestBody, Stream, drop_stream
+from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS, LogLine
 from whimbrel.http.semantics.headers import Headers
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from whimbrel.config.model import Section, Server
     from whimbrel.engine.cache.line_cache import LineCache
     from whimbrel.engine.deps.files import FileCache, TickStatCache
+    from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.log.error_log import ErrorLog
+    from whimbrel.engine.output.filter import OutputFilter
     from whimbrel.engine.plan.plan import Plan
     from whimbrel.engine.plan.plan_cache import PlanCache
     from whimbrel.engine.runtime import Runtime
@@ -159,6 +162,7 @@ class Request:
         "headers_out",
         "hostname",
         "finfo",
+        "input_filters",
         "keepalive_max",
         "log_id",
         "log_lines",
@@ -182,7 +186,6 @@ class Request:
         "server",
         "status",
         "status_line",
-        "stream",
         "time",
         "untracked_args",
         "untracked_line",
@@ -252,11 +255,11 @@ class Request:
         self.status_line: str | None = None
         self.mtime: int | None = None  # last modification, microseconds since the epoch
         self.no_cache = self.no_local_copy = False
-        self.body: list[Part] = []  # what the handler wrote
-        self.stream: Stream | None = None  # what the handler goes on writing; `body` follows it
+        self.body: list[Part] = []  # what the handler wrote, and the output filters made of it
         self.chunked = False
         self.body_factory = None
-        self.output_filters: list[Any] = []
+        self.output_filters: list[OutputFilter] = []  # see output/filter.py
+        self.input_filters: list[InputFilter] = []
         self.bytes_sent = self.head_bytes = 0
         self.is_committed = False  # this request's own response is sent, whatever its redirects are
         self.keepalive_max = 0
@@ -317,25 +320,16 @@ class Request:
         """Add to the response's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
 
-    def add_filter(self, change: Any) -> None:
-        """Add an output filter: a function of the request that may return an awaitable.
-
-        Its ``setup`` method, if it has one, is called now, before the handler runs.
-        """
-        self.output_filters.append(change)
-        setup = getattr(change, "setup", None)
-        if setup is not None:
-            setup(self)
-
     @property
     def may_cache(self) -> bool:
         """Return True if the finished response may be cached."""
         return not (self.deps.is_uncacheable or self.deps.is_per_request)
 
-    def drop_stream(self) -> None:
-        """Drop the stream, as its bytes will not be read; call its ``drop`` method if it has one."""
-        stream, self.stream = self.stream, None
-        drop_stream(stream)
+    def drop_body(self) -> None:
+        """Discard the body: files in it are closed, sources are dropped."""
+        for part in self.body:
+            release(part)
+        self.body = []
 
     def client_in(self, addresses: Container[str]) -> bool:
         """Return True if the client's address, as mod_remoteip may have corrected it, is one of *addresses*:

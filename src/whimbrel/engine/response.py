@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.input.body import Part, Stream
+from whimbrel.engine.body import Part
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -26,7 +26,7 @@ class Response:
     """One finished response.
 
     The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  The body
-    is `parts`, or the bytes of `stream`; the sender closes the files in it.  `received_at` is the time of the
+    is `parts`; the sender closes files and sources in it.  `received_at` is the time of the
     request in seconds since the epoch.  After sending, call `on_sent` with the size of the body, which writes
     the access log.
     """
@@ -39,7 +39,6 @@ class Response:
         "framing",
         "parts",
         "request",
-        "stream",
     )
 
     def __init__(
@@ -48,13 +47,12 @@ class Response:
         before: bytes,
         after: bytes,
         parts: list[Part],
-        stream: Stream | None,
         *,
         close: bool,
         framing: Framing = Framing.LENGTH,
     ) -> None:
         self.request, self.head_prefix, self.head_suffix = request, before, after
-        self.parts, self.stream, self.close, self.framing = parts, stream, close, framing
+        self.parts, self.close, self.framing = parts, close, framing
         self.received_at = request.time
 
     def head(self, date: bytes) -> bytes:

@@ -77,6 +77,7 @@ TABLE: Final[tuple[str, ...]] = (
     "loggers.mod_log_debug",
     "loggers.mod_log_forensic",
     "filters.mod_ratelimit",
+    "examples.mod_case_filter",
     "generators.mod_info",
     "metadata.mod_cern_meta",
     "metadata.mod_mime_magic",

@@ -6,9 +6,10 @@ import asyncio
 import os
 
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.body import FileSegment, JoinedSource
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.input.body import FileSegment, RequestBody, invalid_length_body
+from whimbrel.engine.input.body import RequestBody, invalid_length_body
 from whimbrel.engine.parser_limits import head_limits, head_rules
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
@@ -121,12 +122,14 @@ class TestClient:
         """
         result = self.engine.respond(self.connection, head, body)
         response = result if isinstance(result, Response) else await result
-        parts = [_bytes(part) for part in response.parts]
-        if response.stream is not None:
-            try:
-                parts += [piece async for piece in response.stream]
-            except ConnectionError:
-                self.connection.aborted = True
+        source, parts = JoinedSource(response.parts), []
+        try:
+            while (piece := await source.read()) is not None:
+                parts.append(piece)
+        except ConnectionError:
+            self.connection.aborted = True
+        finally:
+            await source.aclose()
         other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
         if other_tasks:
             await asyncio.wait(other_tasks, timeout=1)

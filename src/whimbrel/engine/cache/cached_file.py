@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import RawHead
 from whimbrel.engine.cache.log_hit import log_hit
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.response import Response
 
 
@@ -30,7 +30,7 @@ class CachedFileResponse(Response):
         now: float,
     ) -> None:
         super().__init__(
-            cached.request, cached.head_prefix, cached.head_suffix, [part], None, close=cached.close
+            cached.request, cached.head_prefix, cached.head_suffix, [part], close=cached.close
         )
         self._cached, self._engine, self._connection, self._head, self._now = (
             cached,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.config.model import LogSink
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.key import LoggedLines, LogTemplate, RawHead, render_template, template_values
 from whimbrel.engine.cache.log_view import CachedRequestView
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, stat_signature, unchanged
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Framing, Response

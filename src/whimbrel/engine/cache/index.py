@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache import key as raw_head
 from whimbrel.engine.cache.entry import CachedResponse, has_untracked_clock_field
 from whimbrel.engine.cache.key import (
@@ -29,7 +30,6 @@ from whimbrel.engine.cache.key import (
 )
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.env import LazyEnv
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
@@ -457,7 +457,7 @@ def _has_cacheable_body(r: Request, response: Response) -> bool:
 def _is_cacheable(r: Request, response: Response) -> bool:
     if not r.may_cache or r.connection.is_draining or r.method_number != 0 or r.assbackwards:
         return False
-    if response.stream is not None or response.framing is Framing.CLOSE:
+    if response.framing is Framing.CLOSE:
         return False
     if r.connection.proxied is not None:
         # the key has the connection's address, which is the proxy's here, whatever the virtual host

@@ -1,13 +1,10 @@
-"""Bodies: request bodies as they arrive, and the parts and streams of response bodies."""
+"""Request bodies as they arrive."""
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
-from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.line_reader import LogMessage
@@ -16,37 +13,7 @@ if TYPE_CHECKING:
     from asyncio import Future
 
 
-@dataclass(frozen=True, slots=True)
-class FileSegment:
-    """*length* bytes of an open file from *offset*; the caller that sends it closes *handle*.  *path*: of a
-    part that is all of the file.
-    """
-
-    handle: int
-    offset: int
-    length: int
-    path: str = ""
-
-    def read(self) -> bytes:
-        """All of it; for tests and small parts."""
-        out = b""
-        while len(out) < self.length:
-            data = os.pread(self.handle, self.length - len(out), self.offset + len(out))
-            if not data:
-                break
-            out += data
-        return out
-
-
 CODE_ANNOUNCED: Final = "AH01588"
-PIECE: Final = 64 * 1024  # bytes of a file that a stream reads in one step
-Part = bytes | FileSegment
-Stream = AsyncIterator[bytes]
-
-
-def size_of(part: Part) -> int:
-    """Return the number of bytes of *part*."""
-    return part.length if isinstance(part, FileSegment) else len(part)
 
 
 def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
@@ -74,75 +41,6 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
 def level_of(reason: LogMessage, *, version22: bool) -> str:
     """Return the level at which a version logs the refusal of a body; "" if it does not."""
     return "error" if version22 and reason.code == CODE_ANNOUNCED else reason.level
-
-
-class Aborted(ConnectionAbortedError):
-    """The source of a body ended early, which is logged; the connection is aborted, so that the client
-    notices.
-    """
-
-
-class Joined:
-    """A stream of *parts* one after the other: bytes, files and streams; files are read in pieces of `PIECE`
-    bytes.
-    """
-
-    def __init__(self, parts: Iterable[Part | Stream]) -> None:
-        self._parts: deque[Any] = deque(parts)
-
-    def __aiter__(self) -> Joined:
-        return self
-
-    async def __anext__(self) -> bytes:
-        parts = self._parts
-        while parts:
-            part = parts[0]
-            if isinstance(part, bytes):
-                parts.popleft()
-                data = part
-            elif isinstance(part, FileSegment):
-                data = self._from_file(part)
-            else:
-                data = await anext(part, b"")
-                if not data:
-                    parts.popleft()
-            if data:
-                return data
-        raise StopAsyncIteration
-
-    def _from_file(self, part: FileSegment) -> bytes:
-        data = os.pread(part.handle, min(PIECE, part.length), part.offset)
-        if not data or len(data) == part.length:
-            self._parts.popleft()
-            os.close(part.handle)
-        else:
-            self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
-        return data
-
-    async def aclose(self) -> None:
-        """Close files and streams."""
-        while self._parts:
-            part = self._parts.popleft()
-            if isinstance(part, FileSegment):
-                os.close(part.handle)
-            elif not isinstance(part, bytes):
-                await part.aclose()
-
-    def drop(self) -> None:
-        """Close files; the streams finish their work, and their bytes are thrown away."""
-        while self._parts:
-            part = self._parts.popleft()
-            if isinstance(part, FileSegment):
-                os.close(part.handle)
-            elif not isinstance(part, bytes):
-                drop_stream(part)
-
-
-def drop_stream(stream: Stream | None) -> None:
-    """Announce to *stream* that its bytes are not needed."""
-    drop = getattr(stream, "drop", None)
-    if drop is not None:
-        drop()
 
 
 class RequestBody:

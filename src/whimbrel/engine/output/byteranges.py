@@ -6,7 +6,7 @@ import os
 import time
 from typing import Final
 
-from whimbrel.engine.input.body import FileSegment, Part, size_of
+from whimbrel.engine.body import FileSegment, Part, size_of, sized
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import range_still_fits
@@ -90,7 +90,7 @@ def _slice(body: list[Part], first: int, last: int) -> list[Part]:
     """Return the bytes from *first* to *last*; file segments get descriptors of their own."""
     out: list[Part] = []
     at = 0
-    for piece in body:
+    for piece in sized(body):
         size = size_of(piece)
         low, high = max(first - at, 0), min(last + 1 - at, size)
         at += size

@@ -1,23 +1,147 @@
-"""Run the output filters of a request."""
+"""The chain of output filters of one request."""
 
 from __future__ import annotations
 
-from whimbrel.engine.input.body import Joined, Stream
+from typing import Final
+
+from whimbrel.engine.body import PIECE, JoinedSource, Part, Source, content, is_complete, size_of
+from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.output.filter import Begun, FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
+from whimbrel.registry.module import Reads
+
+# bytes of output that a filter gives before the head is sent, where the input is complete: responses of up to
+# this size can be cached
+MAX_GATHERED: Final = 256 * 1024
 
 
-async def run_output_filters(r: Request) -> None:
-    """Run the output filters of *r* on its response; await those that are asynchronous."""
-    if r.stream is not None and r.body:
-        r.stream, r.body = Joined([r.stream, *r.body]), []
-    for change in r.output_filters:
-        waiting = change(r)
-        if waiting is not None:
-            await waiting
+async def run_output_filters(r: Request, *, after_head: bool = False) -> None:
+    """Run the output filters of *r* on `r.body`, in order.
+
+    *after_head* selects those behind httpd's header filter; they see a body whose framing is decided.
+    """
+    for each in r.output_filters:
+        if (each.type > FilterType.PROTOCOL) is after_head:
+            await _run(r, each)
 
 
-def append_stream(r: Request, stream: Stream) -> None:
-    """Add *stream* behind everything that the body of *r* has."""
-    before = [] if r.stream is None else [r.stream]
-    r.stream = Joined([*before, *r.body, stream])
-    r.body.clear()
+async def _run(r: Request, each: OutputFilter) -> None:
+    begun = each.begin(r)
+    if begun is not None and not isinstance(begun, Transform | Source):
+        begun = await begun
+    if begun is None:
+        return
+    if each.reads & (Reads.UNCACHEABLE | Reads.TIME):
+        r.set_uncacheable()
+    if each.reads & Reads.CLIENT:
+        r.deps.on_client = True
+    await _apply(r, begun)
+
+
+async def _apply(r: Request, begun: Begun) -> None:
+    """Replace the body of *r* by its transformation."""
+    parts = r.body
+    if isinstance(begun, Source):
+        r.body = [begun]
+    elif begun is not None:
+        if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
+            data = content(parts)
+            if r.chunked:  # the handler has sent it in several brigades
+                out = begun.feed(data)
+                r.chunked = bool(out)
+                out += begun.end(b"")
+            else:
+                out = begun.end(data)
+                r.chunked = begun.early
+            r.body = [out] if out else []
+        else:
+            source = TransformedSource(r, parts, begun)
+            await source.begin(MAX_GATHERED if is_complete(parts) else 1)
+            r.chunked = source.early
+            r.body = source.parts()
+
+
+class TransformedSource(Source):
+    """The output of *transform* for the input *parts*.
+
+    Large pieces of a heavy transform are computed in a thread. The transform is released when its input has
+    ended, as a compressor holds much memory.
+    """
+
+    __slots__ = ("_first", "_r", "_source", "_transform", "early")
+
+    def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
+        self._r, self._transform = r, transform
+        self._source: JoinedSource | None = JoinedSource(parts)
+        self._first: list[bytes] = []
+        self.early = r.chunked
+
+    async def begin(self, count: int) -> None:
+        """Read until *count* bytes of output are there, or its end."""
+        size, self.early = 0, False
+        while size < count and (data := await self._next()) is not None:
+            self._first.append(data)
+            size += len(data)
+
+    def parts(self) -> list[Part]:
+        """Return the body: bytes if the end has been reached, else this source."""
+        if self._source is not None:
+            self.early = True
+            return [self]
+        return [b"".join(self._first)] if self._first else []
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes of the output."""
+        if self._first:
+            data = b"".join(self._first)
+            self._first.clear()
+            return data
+        return await self._next()
+
+    def read_now(self) -> bytes | None:
+        """Return the output that is there."""
+        data = b"".join(self._first)
+        self._first.clear()
+        return data or (None if self._source is None else b"")
+
+    async def _next(self) -> bytes | None:
+        while self._source is not None:
+            data = await self._source.read()
+            if data is None:
+                out = await self._call(self._transform.end, b"")
+                self.early = self.early or self._transform.early
+                self._release()
+            else:
+                out = await self._call(self._transform.feed, data)
+                self.early = self.early or bool(out)
+                await yield_to_loop()
+            if out:
+                return out
+        return None
+
+    async def _call(self, work: object, data: bytes) -> bytes:
+        assert callable(work)
+        if self._transform.is_heavy and len(data) >= PIECE:
+            out: bytes = await self._r.engine.runtime.in_thread(lambda: work(data))
+        else:
+            out = work(data)
+        return out
+
+    def _release(self) -> None:
+        self._source = None
+        del self._transform
+
+    def drop(self) -> None:
+        """Drop the input."""
+        self._first.clear()
+        if self._source is not None:
+            self._source.drop()
+            self._release()
+
+    async def aclose(self) -> None:
+        """Close the input."""
+        self._first.clear()
+        if self._source is not None:
+            source = self._source
+            self._release()
+            await source.aclose()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from whimbrel.engine.body import Part, is_complete, size_of
 from whimbrel.engine.cache.entry import keepalive_slot
-from whimbrel.engine.input.body import FileSegment, Part
 from whimbrel.engine.output.headers import (
     FRAMING_FIELDS,
     HEADER_ONLY,
@@ -62,7 +62,7 @@ def finalize_sync(r: Request) -> Response | None:
         return None
     length, engine = 0, r.engine
     for part in r.body:
-        length += part.length if isinstance(part, FileSegment) else len(part)
+        length += size_of(part)
     pairs = r.headers_out.entries().values()
     key = (r.plan, r.status, r.content_type, length, asks, *pairs)
     form = engine.head_templates.get(key)
@@ -138,7 +138,7 @@ def _common(r: Request) -> bool:
     connection, env = r.connection, r.env
     return (
         r.proto >= HTTP_1_1
-        and r.stream is None
+        and is_complete(r.body)
         and not (
             r.header_only
             or r.chunked
@@ -185,4 +185,4 @@ def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:
         after, fields = b"%b%d%b" % (first, left, second), fields.copy()
         fields.set("Keep-Alive", f"timeout={int(r.plan.server_core.keep_alive_timeout)}, max={left}")
     r.headers_out = fields
-    return Response(r, before, after, body, None, close=False)
+    return Response(r, before, after, body, close=False)

@@ -4,13 +4,12 @@ filters.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
-from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.body import FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.output.media_type import content_type
@@ -55,14 +54,14 @@ async def finalize(r: Request) -> Response:
     plain = r.headers_in.has_none(FRAMING_FIELDS)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
-    if r.output_filters or r.stream is not None:
+    if r.output_filters:
         await run_output_filters(r)
     if _has_bad_field(r):
         return await _refused(r)
-    if ranged and r.status == 200 and r.stream is None and not r.chunked:
+    if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
-            drop_body(r)
+            r.drop_body()
             r.err_headers_out = always  # the filters run again, for the page
             await die(r, status)
             r = final_request(r)
@@ -70,7 +69,11 @@ async def finalize(r: Request) -> Response:
             return build_response(r, measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
-    return build_response(r, measured=not refused, refused=refused, plain=plain)
+    response = build_response(r, measured=not refused, refused=refused, plain=plain)
+    if r.output_filters:
+        await run_output_filters(r, after_head=True)
+        response.parts = r.body
+    return response
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -124,7 +127,7 @@ async def _refused(r: Request) -> Response:
 
 
 def _emptied(r: Request) -> None:
-    drop_body(r)
+    r.drop_body()
     r.headers_out.clear()
     r.err_headers_out.clear()
 
@@ -146,7 +149,7 @@ def build_response(
     none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
-        return Response(r, b"", b"", r.body, r.stream, close=True, framing=Framing.CLOSE)
+        return Response(r, b"", b"", r.body, close=True, framing=Framing.CLOSE)
     bodiless = r.status in HEADER_ONLY
     if measured:
         _content_length(r, bodiless)
@@ -166,25 +169,18 @@ def build_response(
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
     if r.header_only or bodiless:
-        drop_body(r)
+        r.drop_body()
     before, after = _head(r)
-    return Response(r, before, after, r.body, r.stream, close=close, framing=framing)
-
-
-def drop_body(r: Request) -> None:
-    """Forget the body; files in it are closed."""
-    for part in r.body:
-        if isinstance(part, FileSegment):
-            os.close(part.handle)
-    r.body = []
-    r.drop_stream()
+    return Response(r, before, after, r.body, close=close, framing=framing)
 
 
 def _content_length(r: Request, bodiless: bool) -> None:
-    if r.stream is not None or r.chunked or bodiless:
+    if r.chunked or bodiless:
         return
     length = 0
     for part in r.body:
+        if isinstance(part, Source):
+            return
         length += part.length if isinstance(part, FileSegment) else len(part)
     if not (r.header_only and length == 0):
         known, text = r.headers_out.entries().get("content-length"), str(length)
@@ -213,7 +209,7 @@ def keep_alive(
         or (r.close and _announces_protocols(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     )
-    unchunked = close_requested and r.plan.dialect.ranges_joined and r.stream is None and not r.chunked
+    unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
         defined, framing = True, Framing.CHUNKED
     left = server.max_keep_alive - r.connection.served

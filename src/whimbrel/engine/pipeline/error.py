@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
@@ -144,12 +142,7 @@ async def send_error(r: Request, recursive: int) -> HookStatus:
 def _discard_output(r: Request) -> str | None:
     """Forget what a handler wrote; the Location that it gave."""
     r.is_committed = True
-    for part in r.body:
-        if isinstance(part, FileSegment):
-            os.close(part.handle)
-    r.body.clear()
-    if r.stream is not None:
-        r.drop_stream()
+    r.drop_body()
     r.output_filters.clear()
     return r.headers_out.get("Location")
 

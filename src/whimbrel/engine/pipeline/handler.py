@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whimbrel.engine.input.filter import run_input_filters
 from whimbrel.engine.pipeline.hooks import run, run_sync
 from whimbrel.engine.request import Request
 from whimbrel.registry.phases import (
@@ -24,6 +25,10 @@ async def invoke_handler(r: Request) -> HookStatus:
         else:
             run_sync(r, filters)
         plan = r.plan
+    for each in r.output_filters:
+        each.insert(r)
+    if r.input_filters:
+        run_input_filters(r)
     named, phase = r.handler, plan.handler
     if named is None:
         r.handler, hooks = phase.for_type(r.content_type)

@@ -5,7 +5,7 @@ request.c).
 from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
-from whimbrel.engine.output.filters import append_stream, run_output_filters
+from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.redirect import derive_request, is_too_deep, set_target
@@ -97,11 +97,7 @@ async def run_sub(sub: Request) -> HookStatus:
         await run_output_filters(last)
     if main is None:
         return status
-    if last.stream is None:
-        main.body.extend(last.body)
-    else:
-        append_stream(main, last.stream)
-        main.body.extend(last.body)
+    main.body.extend(last.body)
     return status
 
 

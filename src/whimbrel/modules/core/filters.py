@@ -7,8 +7,7 @@ filter.html.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreDirConfig
@@ -16,13 +15,12 @@ from whimbrel.config.execute import state_of
 from whimbrel.config.unimplemented_lines import record
 from whimbrel.directives.command import Command
 from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
-
-Filter = Callable[[Any], Awaitable[None] | None]
 
 # Filters of loaded modules, implemented here or not: these are never unknown.
 _OF_MODULES: Final = {
@@ -101,7 +99,7 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
         for name in (*unknown, *also):
             unknown_filter(r, name)
         for filter_ in (*added, *more):
-            r.add_filter(filter_)
+            add_output_filter(r, filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
@@ -117,9 +115,9 @@ def unknown_filter(r: Request, name: str) -> None:
         r.engine.error_log.about_server(r.server, line)
 
 
-def known_filters(scope: Scope, written: str) -> tuple[list[Filter], list[str]]:
+def known_filters(scope: Scope, written: str) -> tuple[list[OutputFilter], list[str]]:
     """Return the filters that exist, and the names of those that do not."""
-    filters: list[Filter] = []
+    filters: list[OutputFilter] = []
     unknown = []
     for name in filter(None, written.split(";")):
         value = scope.provider("output_filter", name.lower())

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.core_config import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.deps.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, meets_conditions

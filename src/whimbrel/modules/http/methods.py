@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from whimbrel.base.latin1 import to_bytes
@@ -82,7 +81,8 @@ def make_trace(scope: Scope) -> CompiledHook:
                 first.notes["error-notes"] = "Extended TRACE request bodies cannot exceed 64k\n"
             return problem.status
         r.content_type = "message/http"
-        r.stream = _echo(to_bytes(_head(first)) + body)
+        r.body.append(to_bytes(_head(first)) + body)
+        r.chunked = True
         r.set_uncacheable()
         return DONE
 
@@ -92,7 +92,3 @@ def make_trace(scope: Scope) -> CompiledHook:
 def _head(r: Request) -> str:
     lines = [f"{name}: {value}\r\n" for name, value in r.headers_in.items()]
     return f"{r.the_request}\r\n{''.join(lines)}\r\n"
-
-
-async def _echo(data: bytes) -> AsyncIterator[bytes]:
-    yield data

@@ -22,6 +22,7 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
+from whimbrel.engine.output.filter import add_output_filter
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -366,7 +367,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
             unknown_filter(r, name)
         if not r.proxy:
             for filter_ in added:
-                r.add_filter(filter_)
+                add_output_filter(r, filter_)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)

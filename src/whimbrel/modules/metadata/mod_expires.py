@@ -13,6 +13,7 @@ from whimbrel.base.numbers import atoi, is_digits, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import INSERT_ERROR_FILTER, INSERT_FILTER, OK, HookStatus
@@ -102,18 +103,20 @@ def _code_for(conf: ExpiresDirConfig, content_type: str | None) -> Code | None:
     return conf.default if code is None else code
 
 
-def make_insert(scope: Scope) -> CompiledHook | None:
-    """Set the fields of responses without Expires; not of errors, nor of sub-requests."""
-    conf = scope.dir_config(ExpiresDirConfig)
-    if not conf.active:
-        return None
+class ExpiresFilter(OutputFilter):
+    """Output filter MOD_EXPIRES: Expires and Cache-Control of responses that have no Expires."""
 
-    def change(r: Any) -> None:
-        code = (
-            None
-            if "Expires" in r.err_headers_out or "Expires" in r.headers_out
-            else _code_for(conf, r.content_type)
-        )
+    __slots__ = ("_conf",)
+    name, type = "MOD_EXPIRES", FilterType.CONTENT_SET - 2
+
+    def __init__(self, conf: ExpiresDirConfig) -> None:
+        self._conf = conf
+
+    def begin(self, r: Any) -> None:
+        """Set the fields, and leave the chain."""
+        if "Expires" in r.err_headers_out or "Expires" in r.headers_out:
+            return
+        code = _code_for(self._conf, r.content_type)
         if code is None or (code[0] == "M" and r.finfo is None):
             return
         now = int(r.time)
@@ -133,9 +136,17 @@ def make_insert(scope: Scope) -> CompiledHook | None:
             ),
         ]
 
+
+def make_insert(scope: Scope) -> CompiledHook | None:
+    """Make the hook that adds the filter; not to errors, nor to sub-requests."""
+    conf = scope.dir_config(ExpiresDirConfig)
+    if not conf.active:
+        return None
+    added = ExpiresFilter(conf)
+
     def insert(r: Any) -> HookStatus:
         if r.main is None and r.status < 400:
-            r.output_filters.insert(0, change)
+            add_output_filter(r, added)
         return OK
 
     return CompiledHook(insert, Reads.HEAD | Reads.FILES)

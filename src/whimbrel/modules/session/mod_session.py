@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import escape_form
 from whimbrel.modules.support.setters import add_text, set_flag, set_number, set_text
@@ -322,15 +323,28 @@ def make_insert(scope: Scope) -> CompiledHook | None:
         return None
 
     def insert(r: Request) -> HookStatus:
-        r.add_filter(before_answer)
+        add_output_filter(r, SESSION_OUT)
         return OK
 
     return CompiledHook(insert, Reads.HEAD | Reads.UNCACHEABLE)
 
 
-async def before_answer(r: Request) -> None:
+class SessionOut(OutputFilter):
+    """Output filter SESSION_OUT."""
+
+    __slots__ = ()
+    name, type = "SESSION_OUT", FilterType.CONTENT_SET
+
+    def begin(self, r: Request) -> Awaitable[None]:
+        """Save the session before the head is sent."""
+        return merge_and_save(r.main or r)
+
+
+SESSION_OUT: Final = SessionOut()
+
+
+async def merge_and_save(r: Request) -> None:
     """Merge the field of SessionHeader into the session, then save it."""
-    r = r.main or r
     session = await load(r)
     if session is None or session.written:
         return

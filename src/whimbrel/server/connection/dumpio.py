@@ -7,13 +7,13 @@ elsewhere. Whimbrel reads a head as a whole; the log shows it line by line, as h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from stat import S_ISREG
 from typing import Any, Final
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.body import FileSegment, JoinedSource, Part, is_complete, sized
 from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
@@ -116,8 +116,8 @@ class DumpIOProtocol(HttpProtocol):
         if dump is not None and dump.output:
             dump.say("dumpio_out", _OUT)
             dump.data("out", "HEAP", response.head(self.service.date_field()))
-            if response.stream is not None:
-                response.stream = _logged_parts(dump, response.stream)
+            if not is_complete(response.parts):
+                response.parts = [LoggedSource(dump, response.parts)]
             else:
                 dump.say("dumpio_out", _OUT)
                 for kind, data in _parts(response):
@@ -148,7 +148,7 @@ def _parts(response: Response) -> Iterator[tuple[str, bytes]]:
         and r.status == 200
         and r.handler in (None, "", "default-handler")
     )
-    for part in response.parts:
+    for part in sized(response.parts):
         if isinstance(part, FileSegment):
             yield "FILE", part.read()
         elif part:
@@ -163,11 +163,22 @@ def _parts(response: Response) -> Iterator[tuple[str, bytes]]:
             )
 
 
-async def _logged_parts(dump: DumpIO, stream: Any) -> AsyncIterator[bytes]:
-    """Pass *stream* on and log its pieces."""
-    async for piece in stream:
-        dump.say("dumpio_out", _OUT)
-        dump.data("out", "HEAP", piece)
-        yield piece
-    dump.passes("EOS")
-    dump.passes("FLUSH" if dump.old else "EOR")
+class LoggedSource(JoinedSource):
+    """Source that logs its pieces."""
+
+    __slots__ = ("_dump",)
+
+    def __init__(self, dump: DumpIO, parts: list[Part]) -> None:
+        super().__init__(parts)
+        self._dump = dump
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes; log them, or the end."""
+        data, dump = await super().read(), self._dump
+        if data is not None:
+            dump.say("dumpio_out", _OUT)
+            dump.data("out", "HEAP", data)
+        else:
+            dump.passes("EOS")
+            dump.passes("FLUSH" if dump.old else "EOR")
+        return data

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cached_file import CachedFileResponse
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.index import CacheIndex
 from whimbrel.engine.cache.key import HeadPattern, Key, LoggedLines, RawHead
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http1.send_file import try_send_file
 from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState, ResponseWriter

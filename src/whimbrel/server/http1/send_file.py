@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.engine.input.body import FileSegment, Part, size_of
+from whimbrel.engine.body import FileSegment, SizedPart, size_of
 
 # bytes of one call and of one tick: the share of one client before others are served
 MAX_TICK_BYTES: Final = 4 << 20
@@ -33,7 +33,7 @@ class FileSender:
         self,
         loop: asyncio.AbstractEventLoop,
         out: socket.socket,
-        parts: list[Part],
+        parts: list[SizedPart],
         done: Callable[[int, OSError | None], None],
         stalled: Callable[[], None],
         already: int = 0,
@@ -65,7 +65,7 @@ class FileSender:
         """Stop because the connection is closed."""
         self._finish(ConnectionResetError())
 
-    def _send(self, part: Part) -> int:
+    def _send(self, part: SizedPart) -> int:
         if isinstance(part, FileSegment):
             left = part.length - self._position
             step = min(left, MAX_TICK_BYTES)
@@ -125,7 +125,7 @@ def try_send_file(out: socket.socket, head: bytes, handle: int, size: int) -> in
     return count
 
 
-def _large(part: Part) -> bool:
+def _large(part: SizedPart) -> bool:
     """Return True if *part* should begin a packet: page-aligned large files need fewer pieces."""
     return isinstance(part, FileSegment) and part.length >= LARGE_THRESHOLD
 

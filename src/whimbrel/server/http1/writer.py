@@ -11,10 +11,10 @@ import socket
 from abc import abstractmethod
 from enum import Enum, auto
 from time import time
-from typing import Any, Final
+from typing import Final
 
+from whimbrel.engine.body import JoinedSource, Part, SizedPart, is_complete, size_of, sized
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
-from whimbrel.engine.input.body import FileSegment, Part, size_of
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
@@ -119,16 +119,12 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         self.deadline = FOREVER
         service = self.service
         head, parts = response.head(service.date if service.in_tick else service.date_field()), response.parts
-        if response.stream is not None:
-            self._task = service.loop.create_task(self._stream(response, head))
-            return
-        if len(parts) == 1:
-            first = parts[0]
-            body = None if isinstance(first, FileSegment) else first
-        else:
-            body = _joined(parts)
+        body = _joined(parts)
         if body is None:
-            self._send_rest(response, head)
+            if is_complete(parts):
+                self._send_rest(response, head)
+            else:
+                self._task = service.loop.create_task(self._stream(response, head))
         else:
             data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
@@ -191,9 +187,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         chunked = response.framing is Framing.CHUNKED
         count, broken = 0, False
         self.transport.write(head)
-        stream: Any = response.stream
+        source = JoinedSource(response.parts)
         try:
-            async for piece in stream:
+            while (piece := await source.read()) is not None:
                 if self.transport.is_closing():
                     break
                 count += len(piece)
@@ -208,9 +204,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self.service.report(problem)
             self.transport.abort()
         finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+            await source.aclose()
         self._on_sent(response, count, broken=broken)
         self._process_buffer()
 
@@ -260,17 +254,20 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
 
 def _joined(parts: list[Part]) -> bytes | None:
-    """Return all parts as one; None if there are files among them."""
-    pieces = [part for part in parts if not isinstance(part, FileSegment)]
+    """Return all parts as one; None if there are files or sources among them."""
+    if len(parts) == 1:
+        first = parts[0]
+        return first if isinstance(first, bytes) else None
+    pieces = [part for part in parts if isinstance(part, bytes)]
     return b"".join(pieces) if len(pieces) == len(parts) else None
 
 
-def _framed(response: Response) -> list[Part]:
+def _framed(response: Response) -> list[SizedPart]:
     """Return the parts of a response, with chunk framing if it is chunked."""
     if response.framing is not Framing.CHUNKED:
-        return response.parts
-    out: list[Part] = []
-    for part in response.parts:
+        return sized(response.parts)
+    out: list[SizedPart] = []
+    for part in sized(response.parts):
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-from collections.abc import AsyncIterator
 from time import time
 from typing import Final, cast
 
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.body import JoinedSource
 from whimbrel.engine.response import Response
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode
@@ -38,7 +36,7 @@ class Sender:
         block = wire.encoder.head(
             response.head_prefix, self.session.service.date_field(), response.head_suffix
         )
-        if response.stream is None and not any(isinstance(part, FileSegment) for part in parts):
+        if all(isinstance(part, bytes) for part in parts):
             body = b"".join(cast(list[bytes], parts))
             wire.send_head(stream.number, block, end=not body)
             count = self._now(stream, body)
@@ -79,12 +77,14 @@ class Sender:
         truncation.
         """
         session = self.session
+        if count:
+            response.parts = [cast(bytes, response.parts[0])[count:]]
+        source = JoinedSource(response.parts)
         try:
-            async for piece in _pieces(response, count):
-                count += await self._piece(stream, piece)
-                if stream.gone:
-                    break
-                await asyncio.sleep(0)
+            while not stream.gone and (data := await source.read()) is not None:
+                for at in range(0, len(data), READ):
+                    count += await self._piece(stream, data[at : at + READ])
+                    await asyncio.sleep(0)
             if not stream.gone:
                 self.wire.send_data(stream, b"", end=True)
         except Exception as problem:
@@ -95,7 +95,7 @@ class Sender:
                 session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)
         finally:
-            await _close(response)
+            await source.aclose()
         self.finish(stream, response, count)
         session.flush()
 
@@ -132,7 +132,7 @@ class Sender:
         stream.task = self.session.service.loop.create_task(self._dropped(stream, response))
 
     async def _dropped(self, stream: Stream, response: Response) -> None:
-        await _close(response)
+        await JoinedSource(response.parts).aclose()
         self.finish(stream, response, 0)
 
     def finish(self, stream: Stream, response: Response, count: int) -> None:
@@ -156,32 +156,3 @@ class Sender:
             service.report(problem)
         self.session.done(stream)
 
-
-async def _pieces(response: Response, start: int) -> AsyncIterator[bytes]:
-    """Iterate over the response body in pieces of up to `READ` bytes, beginning at byte *start*."""
-    for part in response.parts:
-        if isinstance(part, FileSegment):
-            at = 0
-            while at < part.length:
-                data = os.pread(part.handle, min(READ, part.length - at), part.offset + at)
-                if not data:
-                    raise ConnectionError("the file became shorter")
-                at += len(data)
-                yield data
-        else:
-            for at in range(start, len(part), READ):
-                yield part[at : at + READ]
-    if response.stream is not None:
-        async for data in response.stream:
-            if data:
-                yield data
-
-
-async def _close(response: Response) -> None:
-    """Close the files and the stream of a response."""
-    for part in response.parts:
-        if isinstance(part, FileSegment):
-            os.close(part.handle)
-    close = getattr(response.stream, "aclose", None)
-    if close is not None:
-        await close()

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import uvloop
 
-from whimbrel.engine.input.body import Aborted
+from whimbrel.engine.body import Aborted
 from whimbrel.server.connection.proxy_protocol import protocol_factory
 from whimbrel.server.master import messages, privileges
 from whimbrel.server.master.generation import Generation

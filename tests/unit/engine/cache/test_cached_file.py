@@ -9,11 +9,11 @@ import pytest
 from tests.support.engine import build_engine
 from tests.support.site import MTIME
 
+from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache.cached_file import CachedFileResponse
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.fd_cache import open_if_unchanged
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.input.body import FileSegment
 from whimbrel.engine.request import Connection
 from whimbrel.http.syntax.head import HeadLimits
 from whimbrel.testing.client import TestClient

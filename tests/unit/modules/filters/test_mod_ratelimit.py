@@ -9,7 +9,7 @@ from time import monotonic
 from tests.support.client import fetch
 from tests.support.engine import build_engine
 
-from whimbrel.modules.filters.mod_ratelimit import ThrottledBody
+from whimbrel.modules.filters.mod_ratelimit import ThrottledSource
 
 CONF = "LoadModule ratelimit_module modules/mod_ratelimit.so\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit "
 FILES = {"htdocs/a.txt": "x" * 4000, "htdocs/big.txt": "y" * 100_000}
@@ -38,6 +38,9 @@ def test_no_limit(tmp_path: Path) -> None:
 
 def test_pieces() -> None:
     async def sizes() -> list[int]:
-        return [len(piece) async for piece in ThrottledBody([b"x" * 300, b"y" * 30], None, 500, 250)]
+        source, found = ThrottledSource([b"x" * 300, b"y" * 30], 500, 250), []
+        while (piece := await source.read()) is not None:
+            found.append(len(piece))
+        return found
 
     assert asyncio.run(sizes()) == [250, 80]

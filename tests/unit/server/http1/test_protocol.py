@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.support.fakes import FakeEngine, FakeResponse, FakeTransport
 
+from whimbrel.engine.body import Source
 from whimbrel.engine.input.body import BodyError, RequestBody
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.syntax.head import Head
@@ -216,10 +217,14 @@ def test_too_much_ahead_stops_reading_until_the_answer_is_out(loop: asyncio.Abst
     assert wire.out.count(b"[head]") == 3001
 
 
-async def pieces() -> Any:
-    yield b"one"
-    yield b""
-    yield b"three"
+class Pieces(Source):
+    """Source of two pieces."""
+
+    def __init__(self) -> None:
+        self.left = [b"one", b"three"]
+
+    async def read(self) -> bytes | None:
+        return self.left.pop(0) if self.left else None
 
 
 @pytest.mark.parametrize(
@@ -230,7 +235,7 @@ async def pieces() -> Any:
     ],
 )
 def test_streams_are_framed(loop: asyncio.AbstractEventLoop, framing: Framing, wanted: bytes) -> None:
-    answer = FakeResponse(b"", stream=pieces(), close=framing is Framing.CLOSE, framing=framing)
+    answer = FakeResponse(Pieces(), close=framing is Framing.CLOSE, framing=framing)
     protocol, wire = connected(loop, lambda head, body: answer)
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     turns(loop, 10)

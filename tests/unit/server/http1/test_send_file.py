@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whimbrel.engine.input.body import FileSegment
+from whimbrel.engine.body import FileSegment
 from whimbrel.server.http1.send_file import FileSender, try_send_file
 
 

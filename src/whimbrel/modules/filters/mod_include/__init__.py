@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
+from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.filters.mod_include.settings import (
     DIRECTIVES,
     FULL,
@@ -30,12 +31,13 @@ MAX_IN_MEMORY: Final = 256 * 1024
 _PIECES: Final = "include documents"
 
 
-class Includes:
+class Includes(OutputFilter):
     """Output filter INCLUDES."""
 
     __slots__ = ()
+    name = "INCLUDES"
 
-    def setup(self, r: Any) -> None:
+    def insert(self, r: Any) -> None:
         """Prepare the request before its handler: no 304 for such a document, except under XBitHack Full."""
         conf = r.dir_config(IncludeDirConfig)
         if not (conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP):
@@ -43,7 +45,7 @@ class Includes:
         if not conf.etag:
             r.notes["no-etag"] = ""
 
-    async def __call__(self, r: Any) -> None:
+    async def begin(self, r: Any) -> None:
         """Replace the body of *r* by the executed document."""
         if not r.dir_config(CoreDirConfig).options.value & OPT_INCLUDES:
             text = (
@@ -52,15 +54,15 @@ class Includes:
             )
             r.log("warn", text, code="AH01374", module="include")
             return
-        from whimbrel.engine.input.body import Joined
+        from whimbrel.engine.body import JoinedSource
         from whimbrel.modules.filters.mod_include.page import Page  # slow imports that -t must not pay
-        from whimbrel.modules.filters.mod_include.reading import Document, PageStream
+        from whimbrel.modules.filters.mod_include.reading import Document, PageSource
         from whimbrel.modules.filters.mod_include.renderer import render
 
         conf = r.dir_config(IncludeDirConfig)
         self._head(r, conf)
-        source: Any = Joined(r.body if r.stream is None else [r.stream])
-        r.body, r.stream = [], None
+        source = JoinedSource(r.body)
+        r.body = []
         document = Document(source, r.server_conf(IncludeServerConfig))
         page = Page(r, conf)
         await page.set_up()
@@ -71,7 +73,7 @@ class Includes:
         if await render(page):
             r.body = page.out
         else:
-            r.stream = PageStream(page, source)
+            r.body = [PageSource(page, source)]
 
     def _head(self, r: Any, conf: IncludeDirConfig) -> None:
         r.headers_out.unset("Content-Length")
@@ -126,7 +128,7 @@ def make_fixup(scope: Scope) -> CompiledHook:
             or not (r.content_type or "").startswith("text/html")
         ):
             return DECLINED
-        r.add_filter(INCLUDES)
+        add_output_filter(r, INCLUDES)
         return DECLINED
 
     return CompiledHook(fixup, Reads.HEAD | Reads.FILES, needs_file=True)

@@ -12,7 +12,7 @@ from whimbrel.engine.pipeline.redirect import log_subrequest_limit
 from whimbrel.http.syntax.url import escape_html, escape_uri, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element
 from whimbrel.modules.filters.mod_include.formatting import decode_entities, escape_shell
-from whimbrel.modules.filters.mod_include.page import MAX_GATHERED, NESTED, Page
+from whimbrel.modules.filters.mod_include.page import NESTED, Page
 from whimbrel.modules.filters.mod_request import RetainedBody
 from whimbrel.modules.support.cgi.environment import environment, overlap
 
@@ -144,13 +144,11 @@ def _too_many(r: Any) -> bool:
 async def run(page: Page, sub: Any) -> int:
     """Run a sub-request and append its output; return 0 or the status of a failure."""
     r = page.r
-    body, stream = r.body, r.stream
-    r.body, r.stream = page.out, page.stream
+    body, r.body = r.body, page.out
     try:
         status: int = await r.engine.run_sub(sub)
     finally:
-        page.stream = r.stream
-        r.body, r.stream = body, stream
+        r.body = body
     return status if status > 0 else 0
 
 
@@ -228,17 +226,7 @@ async def _command(page: Page, command: str, module: str) -> None:
     late = partial(
         page.log, f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module
     )
-    output, size = Output(program, timeout, late), 0
-    try:
-        async for data in output:
-            page.out.append(data)
-            size += len(data)
-            if size > MAX_GATHERED:
-                page.append_stream(output)
-                return
-    except BaseException:
-        program.stop()
-        raise
+    page.out.append(Output(program, timeout, late))
 
 
 async def _shell_variables(page: Page) -> None:

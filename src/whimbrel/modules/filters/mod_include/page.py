@@ -14,7 +14,6 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.engine.coroutines import run_until_suspended
-from whimbrel.engine.input.body import Joined
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element, Piece
@@ -25,9 +24,9 @@ from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_va
 
 if TYPE_CHECKING:
     from whimbrel.base.regex import Match, Regex
-    from whimbrel.engine.input.body import Stream
+    from whimbrel.engine.body import Part
 
-MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a stream
+MAX_GATHERED: Final = 1 << 20  # bytes of a page that are gathered before it becomes a source
 NESTED: Final = "include-document"  # note of a sub-request whose document is included in its parent's
 _VARIABLE = re.compile(r"\\\$|\$(?:\{([^}]*)(\}|\Z)|([A-Za-z0-9_]+))", re.S)
 
@@ -51,8 +50,7 @@ class Page:
         self.printing = self.decided = True
         self.broken = False
         self.depth = 0
-        self.out: list[Any] = []
-        self.stream: Stream | None = None  # output before `out`
+        self.out: list[Part] = []
         self.has_elements = False
         self.pieces: Iterator[Piece] = iter(())
         self.document: Any = None
@@ -63,10 +61,6 @@ class Page:
     def write(self, text: str) -> None:
         """Append text to the document."""
         self.out.append(to_bytes(text))
-
-    def append_stream(self, stream: Stream) -> None:
-        """Append the output of *stream* to the document."""
-        self.stream, self.out = Joined([*self.ready(), stream]), []
 
     def fail(self) -> None:
         """Append the error message to the document."""
@@ -100,9 +94,8 @@ class Page:
 
     def ready(self) -> list[Any]:
         """Return the gathered parts and forget them."""
-        stream, parts = self.stream, self.out
-        self.stream, self.out = None, []
-        return parts if stream is None else [stream, *parts]
+        parts, self.out = self.out, []
+        return parts
 
     # variables --------------------------------------------------------------------------------
     async def set_up(self) -> None:

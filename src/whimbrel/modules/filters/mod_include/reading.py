@@ -1,11 +1,11 @@
-"""Documents that exceed the memory bound: read in pieces, sent as a stream."""
+"""Documents that exceed the memory bound: read in pieces, sent as a source."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
 
-from whimbrel.engine.input.body import Joined
+from whimbrel.engine.body import JoinedSource, Source
 from whimbrel.modules.filters.mod_include.document import Piece, beginning
 from whimbrel.modules.filters.mod_include.page import Page
 from whimbrel.modules.filters.mod_include.renderer import render
@@ -18,14 +18,14 @@ MAX_ELEMENT: Final = 256 * 1024
 class Document:
     """A document read from *source* and parsed incrementally."""
 
-    def __init__(self, source: Joined, conf: IncludeServerConfig) -> None:
+    def __init__(self, source: JoinedSource, conf: IncludeServerConfig) -> None:
         self._source, self._start, self._end = source, conf.start, conf.end
         self._rest = b""
 
     async def beginning(self, count: int) -> tuple[bytes, bool]:
         """Return at least *count* bytes of the document unless it ends before; True if they are all of it."""
         data = bytearray()
-        async for piece in self._source:
+        while (piece := await self._source.read()) is not None:
             data += piece
             if len(data) > count:
                 return bytes(data), False
@@ -43,7 +43,7 @@ class Document:
         """Return the next pieces; None at the end."""
         end = self._end.encode("latin-1")
         waiting = bytearray()
-        async for data in self._source:
+        while (data := await self._source.read()) is not None:
             waiting += data
             if not self._rest or end in waiting or len(waiting) > MAX_ELEMENT:
                 return self.pieces_of(bytes(waiting))
@@ -53,24 +53,22 @@ class Document:
         return pieces
 
 
-class PageStream:
-    """The rest of a page as a stream; *source* is the document behind it."""
+class PageSource(Source):
+    """The rest of a page; *source* is the document behind it."""
 
-    def __init__(self, page: Page, source: Joined) -> None:
+    def __init__(self, page: Page, source: JoinedSource) -> None:
         self._page, self._source = page, source
-        self._ready = Joined(page.ready())
+        self._ready = JoinedSource(page.ready())
         self._ended = False
         self._draining: asyncio.Task[None] | None = None
 
-    def __aiter__(self) -> PageStream:
-        return self
-
-    async def __anext__(self) -> bytes:
-        while not (data := await anext(self._ready, b"")):
+    async def read(self) -> bytes | None:
+        """Return the next bytes; execute further elements for them."""
+        while (data := await self._ready.read()) is None:
             if self._ended:
-                raise StopAsyncIteration
+                return None
             self._ended = await render(self._page)
-            self._ready = Joined(self._page.ready())
+            self._ready = JoinedSource(self._page.ready())
         return data
 
     async def aclose(self) -> None:
@@ -87,7 +85,7 @@ class PageStream:
         r: Any = self._page.r
         end = asyncio.get_running_loop().time() + r.plan.server_core.timeout
         try:
-            async for _data in self:
+            while await self.read() is not None:
                 if asyncio.get_running_loop().time() > end:
                     break
         except ConnectionError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whimbrel.engine.body import is_complete
 from whimbrel.engine.time_slices import Slices
 from whimbrel.modules.filters.mod_include.document import Element, ElementFault
 from whimbrel.modules.filters.mod_include.elements import handler_of
@@ -22,7 +23,7 @@ _FAULTS: Final = {
 
 
 async def render(page: Page) -> bool:
-    """Execute the page up to its end, or until the gathered parts need a stream; return True at the end."""
+    """Execute the page until a source or enough bytes are gathered; return True at its end."""
     size, slices = 0, Slices(page.r.engine.turns)
     while True:
         for piece in page.pieces:
@@ -36,7 +37,7 @@ async def render(page: Page) -> bool:
             await slices.pause()
             for part in page.out[before:]:
                 size += len(part) if isinstance(part, bytes) else FILE_COST
-            if page.stream is not None or size > MAX_GATHERED:
+            if size > MAX_GATHERED or not is_complete(page.out[before:]):
                 return False
         more = None if page.document is None else await page.document.more()
         if more is None:

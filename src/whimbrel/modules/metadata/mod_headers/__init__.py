@@ -14,6 +14,7 @@ from typing import Any
 
 from whimbrel.base.numbers import strip
 from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.modules.metadata.mod_headers.actions import compile_lines
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig, header, request_header
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
@@ -26,6 +27,43 @@ from whimbrel.registry.phases import (
     POST_READ_REQUEST,
     HookStatus,
 )
+
+Lines = Callable[[Any, Any], None]
+
+
+class FixupHeadersOut(OutputFilter):
+    """Output filter FIXUP_HEADERS_OUT: the Header lines of ordinary responses."""
+
+    __slots__ = ("_always", "_success")
+    name, type = "FIXUP_HEADERS_OUT", FilterType.CONTENT_SET
+
+    def __init__(self, always: Lines | None, success: Lines | None) -> None:
+        self._always, self._success = always, success
+
+    def begin(self, r: Any) -> None:
+        """Change the fields, and leave the chain."""
+        handler = r.handler
+        if handler is None:  # httpd's filters run during the handler, whose name is then that of the type
+            r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
+        if self._always is not None:
+            self._always(r.err_headers_out, r)
+        if self._success is not None:
+            self._success(r.headers_out, r)
+        r.handler = handler
+
+
+class FixupHeadersErr(OutputFilter):
+    """Output filter FIXUP_HEADERS_ERR: the ``always`` lines of error pages."""
+
+    __slots__ = ("_always",)
+    name, type = "FIXUP_HEADERS_ERR", FilterType.CONTENT_SET
+
+    def __init__(self, always: Lines) -> None:
+        self._always = always
+
+    def begin(self, r: Any) -> None:
+        """Change the fields, and leave the chain."""
+        self._always(r.err_headers_out, r)
 
 
 def make_early(scope: Scope) -> CompiledHook | None:
@@ -69,17 +107,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     if always is None and success is None:
         return None
 
-    def change(r: Any) -> None:
-        handler = r.handler
-        if handler is None:  # httpd's filters run during the handler, whose name is then that of the type
-            r.handler = strip((r.content_type or "").split(";", 1)[0]) or "default-handler"
-        if always is not None:
-            always(r.err_headers_out, r)
-        if success is not None:
-            success(r.headers_out, r)
-        r.handler = handler
-
-    return CompiledHook(_inserting(change))
+    return CompiledHook(_inserting(FixupHeadersOut(always, success)))
 
 
 def make_insert_error(scope: Scope) -> CompiledHook | None:
@@ -88,15 +116,12 @@ def make_insert_error(scope: Scope) -> CompiledHook | None:
     if always is None:
         return None
 
-    def change(r: Any) -> None:
-        always(r.err_headers_out, r)
-
-    return CompiledHook(_inserting(change))
+    return CompiledHook(_inserting(FixupHeadersErr(always)))
 
 
-def _inserting(change: Callable[[Any], None]) -> Callable[[Any], HookStatus]:
+def _inserting(added: OutputFilter) -> Callable[[Any], HookStatus]:
     def insert(r: Any) -> HookStatus:
-        r.output_filters.append(change)
+        add_output_filter(r, added)
         return OK
 
     return insert

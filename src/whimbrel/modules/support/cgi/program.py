@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from whimbrel.base.numbers import decimal, is_digits
+from whimbrel.engine.body import Source
 from whimbrel.engine.coroutines import yield_to_loop
 
 PIECE: Final = 65536
@@ -207,25 +208,23 @@ def _fail(ready: asyncio.Future[None]) -> None:
         ready.set_exception(ProgramTimeout())
 
 
-class Output:
-    """The output of *program* as a stream.
+class Output(Source):
+    """The output of *program*.
 
-    *late* is called if the program writes nothing for *timeout* seconds; the stream then ends.
+    *late* is called if the program writes nothing for *timeout* seconds; the output then ends.
     """
 
     def __init__(self, program: Program, timeout: float, late: Callable[[], None]) -> None:
         self.program, self.timeout, self.late = program, timeout, late
         self._draining: asyncio.Task[None] | None = None
 
-    def __aiter__(self) -> Output:
-        return self
-
-    async def __anext__(self) -> bytes:
+    async def read(self) -> bytes | None:
+        """Return the next bytes of the output."""
         data = await self._read()
         if data:
             return data
         self.program.stop()
-        raise StopAsyncIteration
+        return None
 
     async def _read(self) -> bytes:
         try:

@@ -15,7 +15,8 @@ from typing import Any, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
-from whimbrel.engine.input.body import Aborted, level_of, too_large
+from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.input.body import level_of, too_large
 from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
@@ -51,7 +52,7 @@ class CgiVariant:
     waits_for_errors: bool
 
 
-class Script:
+class Script(Source):
     """One script run for one request."""
 
     def __init__(self, r: Any, variant: CgiVariant, log: ScriptLog, timeout: float) -> None:
@@ -191,19 +192,6 @@ class Script:
             self.ended = not data
         return bytes(self.held) if self.ended or self.program is None else None
 
-    async def short_rest(self) -> bytes | None:
-        """Return the whole rest of the output, cut at the time limit; None if it exceeds `HELD_BACK`
-        bytes.
-        """
-        try:
-            while len(self.held) < HELD_BACK:
-                if not await self._more():
-                    return bytes(self.held)
-        except ProgramTimeout:
-            self._late()
-            return bytes(self.held)
-        return None
-
     async def discard(self, count: int = 0) -> bytes:
         """Read the rest of the output for at most `timeout` seconds, so that the program can finish; return
         its first *count* bytes.
@@ -232,16 +220,14 @@ class Script:
             self.program.stop(listen=not self.variant.waits_for_errors)
             self.program = None
 
-    # output as a stream
-    def __aiter__(self) -> Script:
-        return self
-
-    async def __anext__(self) -> bytes:
+    # output as a source
+    async def read(self) -> bytes | None:
+        """Return the next bytes of the output; raise Aborted at the time limit."""
         try:
             if not self.held and not await self._more():
                 await self.drain_stderr()
                 self.stop()
-                raise StopAsyncIteration
+                return None
         except ProgramTimeout:
             self._late()
             cause = "(70007)The timeout specified has expired"
@@ -255,7 +241,7 @@ class Script:
         return piece
 
     async def aclose(self) -> None:
-        """Stop the program: the stream is no longer read."""
+        """Stop the program: the output is no longer read."""
         self.stop()
 
     def drop(self) -> None:
@@ -407,13 +393,11 @@ async def _send_to(r: Any, location: str) -> HookStatus:
 
 
 async def _respond(script: Script) -> HookStatus:
-    """Set the response body: whole if it is complete or a short part of another response, else as a
-    stream.
-    """
+    """Set the response body: bytes if the output has ended, else the script as a source."""
     r = script.r
-    body = await script.short_rest() if r.main is not None else script.at_once()
+    body = script.at_once()
     if body is None:
-        r.stream = script
+        r.body.append(script)
         return OK
     await script.drain_stderr()
     script.stop()

@@ -1,0 +1,181 @@
+"""Bodies: sequences of parts, each of which is bytes, a segment of an open file, or a source.
+
+One type serves handlers, sub-requests, filters and both protocols.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from whimbrel.base.lazy_dataclasses import dataclass
+
+PIECE: Final = 64 * 1024  # bytes of a file that are read in one step
+
+
+@dataclass(frozen=True, slots=True)
+class FileSegment:
+    """*length* bytes of an open file from *offset*; the caller that sends it closes *handle*.  *path*: of a
+    part that is all of the file.
+    """
+
+    handle: int
+    offset: int
+    length: int
+    path: str = ""
+
+    def read(self) -> bytes:
+        """All of it; for tests and small parts."""
+        out = b""
+        while len(out) < self.length:
+            data = os.pread(self.handle, self.length - len(out), self.offset + len(out))
+            if not data:
+                break
+            out += data
+        return out
+
+
+class Aborted(ConnectionAbortedError):
+    """The source of a body ended early, which is logged.
+
+    The response ends without its last chunk, or with RST_STREAM, so that the client detects the truncation.
+    """
+
+
+class Source:
+    """Part of a body whose bytes are produced while the body is sent.
+
+    The consumer reads it to its end, or closes it, or drops it.
+    """
+
+    __slots__ = ()
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes, never empty; None at the end.
+
+        Raises:
+            Aborted: the source failed after it had begun; the failure is logged.
+        """
+        raise NotImplementedError
+
+    def read_now(self) -> bytes | None:
+        """Return the bytes that are available without waiting, b"" if there are none; None at the end."""
+        return b""
+
+    def drop(self) -> None:
+        """Let the source finish its work without its bytes, as for HEAD, and release itself."""
+
+    async def aclose(self) -> None:
+        """Stop producing and release files and programs."""
+
+
+SizedPart = bytes | FileSegment
+Part = SizedPart | Source
+
+
+def size_of(part: Part) -> int:
+    """Return the number of bytes of *part*, which is no source."""
+    return part.length if isinstance(part, FileSegment) else len(part)  # type: ignore[arg-type]
+
+
+def sized(parts: list[Part]) -> list[SizedPart]:
+    """Return *parts*, which have no source among them."""
+    return parts  # type: ignore[return-value]
+
+
+def is_complete(parts: Iterable[Part]) -> bool:
+    """Return True if the length of the body is known: it has no source."""
+    for part in parts:
+        if part.__class__ is not bytes and isinstance(part, Source):
+            return False
+    return True
+
+
+def release(part: Part) -> None:
+    """Release *part*, whose bytes are not sent: close a file, drop a source."""
+    if isinstance(part, FileSegment):
+        os.close(part.handle)
+    elif isinstance(part, Source):
+        part.drop()
+
+
+def content(parts: Iterable[Part]) -> bytes:
+    """Return the bytes of complete *parts*; files in them are closed."""
+    out = []
+    for part in parts:
+        if isinstance(part, FileSegment):
+            out.append(part.read())
+            os.close(part.handle)
+        else:
+            out.append(part)  # type: ignore[arg-type]
+    return out[0] if len(out) == 1 else b"".join(out)
+
+
+class JoinedSource(Source):
+    """The *parts* one after the other; files are read in pieces of `PIECE` bytes."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts = deque(parts)
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes."""
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            data: bytes | None
+            if isinstance(part, Source):
+                data = await part.read()
+                if data is None:
+                    parts.popleft()
+            else:
+                data = self._take(part)
+            if data:
+                return data
+        return None
+
+    def read_now(self) -> bytes | None:
+        """Return the next bytes if they are available."""
+        parts = self._parts
+        while parts:
+            part = parts[0]
+            if isinstance(part, Source):
+                data = part.read_now()
+                if data is not None:
+                    return data
+                parts.popleft()
+            elif data := self._take(part):
+                return data
+        return None
+
+    def _take(self, part: bytes | FileSegment) -> bytes:
+        """Return the first bytes of *part*, the first of the parts, and remove them from it."""
+        if isinstance(part, bytes):
+            self._parts.popleft()
+            return part
+        data = os.pread(part.handle, min(PIECE, part.length), part.offset)
+        if not data and part.length:
+            raise Aborted("the file became shorter")
+        if len(data) == part.length:
+            self._parts.popleft()
+            os.close(part.handle)
+        else:
+            self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
+        return data
+
+    def drop(self) -> None:
+        """Close the files; the sources finish their work."""
+        while self._parts:
+            release(self._parts.popleft())
+
+    async def aclose(self) -> None:
+        """Close files and sources."""
+        while self._parts:
+            part = self._parts.popleft()
+            if isinstance(part, Source):
+                await part.aclose()
+            elif isinstance(part, FileSegment):
+                os.close(part.handle)

@@ -1,0 +1,76 @@
+"""Input filters: wrappers of the request body, in httpd's order.
+
+An `InputFilter` is registered as the provider ``input_filter`` under its name in lower case.
+Manual: filter.html.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.output.filter import FilterType
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+class InputFilter:
+    """One input filter; instances have no state of a request.
+
+    Attributes:
+        name: httpd's name, as SetInputFilter spells it.
+        type: position in the chain: a filter of a lower type reads from those of higher ones.
+    """
+
+    __slots__ = ()
+    name: str = ""
+    type: int = FilterType.RESOURCE
+
+    def insert(self, r: Request) -> None:
+        """Prepare the request before its handler runs."""
+
+    def wrap(self, r: Request, body: RequestBody) -> RequestBody:
+        """Return the body that *r* reads in place of *body*; *body* itself to leave the chain."""
+        raise NotImplementedError
+
+
+class FilteredBody(RequestBody):
+    """Request body that is read through a filter; `read` is the filter's own."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: RequestBody) -> None:
+        super().__init__(source.length)
+        self.source = source
+        self.received, self.trailers = source.received, source.trailers
+
+    @property
+    def ended(self) -> bool:
+        """True if the last byte has arrived."""
+        return self.source.ended
+
+    @property
+    def buffered(self) -> int:
+        """Number of bytes that have arrived and were not read."""
+        return self.source.buffered
+
+    async def read(self) -> bytes:
+        """Return the next bytes of the output, b"" at the end; raise BodyError."""
+        raise NotImplementedError
+
+
+def add_input_filter(r: Request, added: InputFilter) -> None:
+    """Add *added* behind all filters of its type and of lower ones (ap_add_input_filter)."""
+    chain: list[Any] = r.input_filters
+    at = len(chain)
+    while at and chain[at - 1].type > added.type:
+        at -= 1
+    chain.insert(at, added)
+
+
+def run_input_filters(r: Request) -> None:
+    """Wrap the request body of *r*: the filter nearest to the connection first."""
+    for each in reversed(r.input_filters):
+        r.body_in = each.wrap(r, r.body_in)
+    r.input_filters.clear()

@@ -1,0 +1,112 @@
+"""Output filters: httpd's types, order and life cycle.
+
+An `OutputFilter` is httpd's ap_filter_rec_t: stateless, registered as the provider ``output_filter`` under
+its name in lower case. The state of one use is a `Transform` or a `Source`. Manual: filter.html; httpd's
+util_filter.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from enum import Flag, IntEnum
+from typing import TYPE_CHECKING, Any
+
+from whimbrel.engine.body import Source
+from whimbrel.registry.module import Reads
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+class FilterType(IntEnum):
+    """Position of a filter in its chain (ap_filter_type): filters of lower types run first."""
+
+    RESOURCE = 10  # changes the content
+    CONTENT_SET = 20  # changes the content as a whole: compression, character sets, fields
+    PROTOCOL = 30  # byte ranges, content length, response head
+    TRANSCODE = 40  # transfer codings
+    CONNECTION = 50  # the connection: TLS
+    NETWORK = 60  # the socket
+
+
+class FilterProtocol(Flag):
+    """Effects of a filter on the response that carries its output (mod_filter's FilterProtocol)."""
+
+    NONE = 0
+    CHANGE = 1  # the content changes
+    CHANGE_LENGTH = 2  # the length of the content changes
+    NO_BYTERANGE = 4  # it needs a whole content
+    NO_PROXY = 8  # it must not run on a proxied response
+    NO_CACHE = 16  # its output must not be cached
+    TRANSFORM = 32  # Cache-Control: no-transform forbids it
+
+
+class Transform:
+    """State of a filter that computes its output from its input without waiting.
+
+    A whole small body is one call of `end`. A longer body, or one with a source, is `feed` for each piece,
+    then `end` with b"".
+
+    Attributes:
+        early: True if output went on before the end of the input was known, so that httpd sends the response
+            in chunks. `end` may set it; output of `feed` always counts so.
+        is_heavy: True if `feed` and `end` release the GIL for most of their time: they then run in a thread
+            for large pieces.
+    """
+
+    __slots__ = ()
+    early: bool = False
+    is_heavy: bool = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the output for *data* that goes on now; b"" if there is none yet."""
+        raise NotImplementedError
+
+    def end(self, data: bytes) -> bytes:
+        """Return the rest of the output: *data* are the last bytes of the input."""
+        raise NotImplementedError
+
+
+class OutputFilter:
+    """One output filter; instances have no state of a request.
+
+    Attributes:
+        name: httpd's name, as SetOutputFilter spells it.
+        type: position in the chain; types between those of `FilterType` are legal, as in httpd.
+        reads: inputs of its output besides the response and the settings (see `Reads`).
+        protocol: effects that mod_filter asks for.
+    """
+
+    __slots__ = ()
+    name: str = ""
+    type: int = FilterType.RESOURCE
+    reads: Reads = Reads.HEAD
+    protocol: FilterProtocol = FilterProtocol.NONE
+
+    def insert(self, r: Request) -> None:
+        """Prepare the request before its handler runs (ap_filter_rec_t.filter_init_func)."""
+
+    def begin(self, r: Request) -> Begun | Awaitable[Begun]:
+        """Return the state of this use, None to leave the chain (ap_remove_output_filter).
+
+        The filter sees the head that the handler and the earlier filters left, and their output, `r.body`. It
+        may change fields. A `Source` that it returns reads that output itself and replaces it.
+        """
+        raise NotImplementedError
+
+
+Begun = Transform | Source | None
+
+
+def add_output_filter(r: Request, added: OutputFilter) -> None:
+    """Add *added* behind all filters of its type and of lower ones (ap_add_output_filter)."""
+    chain: list[Any] = r.output_filters
+    at = len(chain)
+    while at and chain[at - 1].type > added.type:
+        at -= 1
+    chain.insert(at, added)
+
+
+def remove_output_filter(r: Request, name: str) -> None:
+    """Remove the filters called *name* from the chain."""
+    r.output_filters[:] = [each for each in r.output_filters if each.name.lower() != name.lower()]
