@@ -87,6 +87,9 @@ class CommandContext(Command):
             return variable(self, name)
         return provider
 
+    def register_provider(self, group: str, name: str, value: Any) -> None:
+        self.configuration.modules.register_provider(group, name, value)
+
     def loaded(self, module: str) -> bool:
         return self.configuration.loaded(module)
 

@@ -135,6 +135,10 @@ class LoadedModules:
     def provider(self, group: str, name: str) -> Any:
         return self._providers.get((group, name))
 
+    def register_provider(self, group: str, name: str, value: Any) -> None:
+        """Register what a directive defines: a filter of ExtFilterDefine or FilterDeclare."""
+        self._providers[group, name] = value
+
     def providers(self, group: str) -> dict[str, Any]:
         """Return all providers of a group by name; those loaded last win."""
         return {name: value for (of, name), value in self._providers.items() if of == group}

@@ -57,6 +57,9 @@ class Command(Protocol):
     def provider(self, group: str, name: str) -> Any:
         """Return the object that a loaded module registered under *group* and *name*, or None."""
 
+    def register_provider(self, group: str, name: str, value: Any) -> None:
+        """Register *value* under *group* and *name*, in place of an earlier one (see `Module.providers`)."""
+
     def loaded(self, module: str) -> bool:
         """Return True if the module with this identifier (``dir_module``) or source (``mod_dir.c``) is
         loaded.

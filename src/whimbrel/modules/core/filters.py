@@ -1,19 +1,20 @@
 """SetOutputFilter, SetInputFilter and 2.2's AddOutputFilterByType: the filters of a request.
 
 Unknown filters are logged with httpd's messages. An output filter is a provider of the group
-``output_filter`` under its lower-case name: a function of the request that changes its response. Manual:
-filter.html.
+``output_filter`` under its lower-case name (engine/output/filter.py), an input filter one of ``input_filter``
+(engine/input/filter.py). Manual: filter.html.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import strip
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.unimplemented_lines import record
 from whimbrel.directives.command import Command
+from whimbrel.engine.input.filter import InputFilter, add_input_filter
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.registry.module import CompiledHook, Reads, Scope
@@ -80,6 +81,7 @@ def note_missing(cmd: Command, written: str) -> None:
             and module
             and cmd.loaded(module)
             and cmd.provider("output_filter", name) is None
+            and cmd.provider("input_filter", name) is None
         ):
             record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
 
@@ -88,9 +90,10 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
     """Make the hook that adds SetOutputFilter's filters; None without any."""
     conf = scope.dir_config(CoreDirConfig)
     added, unknown = known_filters(scope, conf.output_filters)
-    unknown += known_filters(scope, conf.input_filters)[1]
+    inputs, lost = known_input_filters(scope, conf.input_filters)
+    unknown += lost
     by_type = {kind: known_filters(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
-    if not added and not unknown and not by_type:
+    if not (added or inputs or unknown or by_type):
         return None
 
     def insert(r: Request) -> HookStatus:
@@ -100,6 +103,8 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
             unknown_filter(r, name)
         for filter_ in (*added, *more):
             add_output_filter(r, filter_)
+        for input_filter in inputs:
+            add_input_filter(r, input_filter)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
@@ -116,11 +121,20 @@ def unknown_filter(r: Request, name: str) -> None:
 
 
 def known_filters(scope: Scope, written: str) -> tuple[list[OutputFilter], list[str]]:
-    """Return the filters that exist, and the names of those that do not."""
-    filters: list[OutputFilter] = []
+    """Return the output filters that exist, and the names of those that do not."""
+    return _known(scope, "output_filter", written)
+
+
+def known_input_filters(scope: Scope, written: str) -> tuple[list[InputFilter], list[str]]:
+    """Return the input filters that exist, and the names of those that do not."""
+    return _known(scope, "input_filter", written)
+
+
+def _known(scope: Scope, group: str, written: str) -> tuple[list[Any], list[str]]:
+    filters: list[Any] = []
     unknown = []
     for name in filter(None, written.split(";")):
-        value = scope.provider("output_filter", name.lower())
+        value = scope.provider(group, name.lower())
         if value is not None:
             filters.append(value)
         elif name.lower() not in _OWN and not scope.loaded(_OF_MODULES.get(name.lower(), "")):

@@ -22,7 +22,8 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
-from whimbrel.engine.output.filter import add_output_filter
+from whimbrel.engine.input.filter import InputFilter, add_input_filter
+from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -346,10 +347,10 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     }
     if not named:
         return None
-    from whimbrel.modules.core.filters import known_filters, unknown_filter
+    from whimbrel.modules.core.filters import known_filters, known_input_filters, unknown_filter
 
     memory: dict[
-        tuple[str, str], tuple[list[Any], list[str]]
+        tuple[str, str], tuple[list[OutputFilter], list[InputFilter], list[str]]
     ] = {}  # by the filters in notes: the known filters, and the names of unknown ones
 
     def insert(r: Any) -> HookStatus:
@@ -361,13 +362,16 @@ def make_insert(scope: Scope) -> CompiledHook | None:
             if len(memory) > 1000:
                 memory.clear()
             filters, lost = known_filters(scope, key[0])
-            memory[key] = filters, lost + known_filters(scope, key[1])[1]
-        added, unknown = memory[key]
+            inputs, lost_inputs = known_input_filters(scope, key[1])
+            memory[key] = filters, inputs, lost + lost_inputs
+        added, added_inputs, unknown = memory[key]
         for name in unknown:
             unknown_filter(r, name)
         if not r.proxy:
             for filter_ in added:
                 add_output_filter(r, filter_)
+            for input_filter in added_inputs:
+                add_input_filter(r, input_filter)
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
