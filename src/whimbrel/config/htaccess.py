@@ -17,7 +17,7 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import CommandContext
 from whimbrel.config.includes import NotRegular, error_text, read_regular
 from whimbrel.config.model import Layer, SectionKind, Server, StartMessage
-from whimbrel.config.reader import MAX_HTACCESS_LINE, Reader, Source
+from whimbrel.config.reader import MAX_HTACCESS_LINE, ConfigSource, Reader
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
 
@@ -114,7 +114,7 @@ def parse(configuration: Configuration, server: Server, path: str, data: bytes, 
     nodes: list[Node] = []
     error = None
     try:
-        reader.read(Source(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
+        reader.read(ConfigSource(path, reader.lines(data, path, MAX_HTACCESS_LINE)), nodes)
         state.walk(nodes)
     except ConfigError as problem:
         error = HtaccessError(f"{path}: {problem.reason}", status=500)

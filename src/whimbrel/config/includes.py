@@ -16,7 +16,7 @@ from whimbrel.base.errors import ConfigError, SourceLocation
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.config.execute import is_directory, root_relative
 from whimbrel.config.model import Included
-from whimbrel.config.reader import Reader, Source
+from whimbrel.config.reader import ConfigSource, Reader
 
 DEFAULT_FILE = "conf/httpd.conf"
 MAX_DEPTH = 128
@@ -203,7 +203,7 @@ class Includer:
                 )
             raise ConfigError(f"Could not open configuration file {path}: {error_text(problem)}") from None
         self.configuration.includes.append(Included(path, self.line, self.reader.include_depth))
-        self.reader.include(Source(path, self.reader.lines(data, path), self.included_from))
+        self.reader.include(ConfigSource(path, self.reader.lines(data, path), self.included_from))
 
 
 class NotRegular(OSError):

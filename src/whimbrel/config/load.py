@@ -20,7 +20,7 @@ from whimbrel.config.includes import Includer
 from whimbrel.config.loaded import BoundDirective, known_in
 from whimbrel.config.model import Section
 from whimbrel.config.options import LoadOptions
-from whimbrel.config.reader import COMMAND_LINE, Reader, Source
+from whimbrel.config.reader import COMMAND_LINE, ConfigSource, Reader
 from whimbrel.config.server_name import name_main_server
 from whimbrel.config.unimplemented import make_checker, warn_before
 from whimbrel.config.vhosts import VirtualHostTable
@@ -145,7 +145,7 @@ def read(configuration: Configuration) -> Configuration:
 def read_lines(reader: Reader, lines: Iterable[str]) -> None:
     """Read the arguments of -C or -c, each as one line."""
     scanned = iter([(0, 0, number, line.strip()) for number, line in enumerate(lines, 1)])
-    reader.read(Source(COMMAND_LINE, scanned), reader.configuration.tree)
+    reader.read(ConfigSource(COMMAND_LINE, scanned), reader.configuration.tree)
 
 
 def _check_mpm(configuration: Configuration) -> None:

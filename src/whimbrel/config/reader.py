@@ -27,7 +27,7 @@ Lines = Iterator[Scanned]
 R = TypeVar("R")
 
 
-class Source:
+class ConfigSource:
     """A text that is being read; `lines` yields its lines one by one.
 
     *path* and *number* are those of the last line, *executed* is the location of the last directive executed
@@ -103,7 +103,7 @@ class Reader:
         self._keeps_spelling = old
         self._variables = {} if old else state.configuration.variables
         self._environment = state.configuration.options.environment
-        self.source = Source("", iter(()))
+        self.source = ConfigSource("", iter(()))
         self.include_depth = 0
         self._enter = ""
         self._memory: dict[type[Any], Any] = {}
@@ -133,7 +133,7 @@ class Reader:
         memory: R = found
         return memory
 
-    def read(self, source: Source, nodes: list[Node], parent: Node | None = None) -> None:
+    def read(self, source: ConfigSource, nodes: list[Node], parent: Node | None = None) -> None:
         """Read all of *source* into *nodes* (children of *parent*).  A ConfigError from here is *bare*: see
         `messages.format_error`.
         """
@@ -156,7 +156,7 @@ class Reader:
         """
         self._enter = f"{container[1:]}>".lower()
 
-    def _block(self, source: Source, nodes: list[Node], parent: Node | None) -> list[Node]:
+    def _block(self, source: ConfigSource, nodes: list[Node], parent: Node | None) -> list[Node]:
         """Read all lines; return the sections that are open at the end, innermost first.
 
         Inside a conditional block closing tags match only sections opened in it, so each block has its own
@@ -227,7 +227,7 @@ class Reader:
         finally:
             self._nodes, self._parent = outer
 
-    def include(self, source: Source) -> None:
+    def include(self, source: ConfigSource) -> None:
         """Read *source* where the directive that is being executed stands."""
         self.read(source, self._nodes, self._parent)
 

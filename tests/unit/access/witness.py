@@ -35,7 +35,7 @@ from whimbrel.base.net import numeric_address
 from whimbrel.config import htaccess, model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandContext
-from whimbrel.config.reader import Reader, Source
+from whimbrel.config.reader import ConfigSource, Reader
 from whimbrel.directives.node import Node
 from whimbrel.engine.expressions import RequestView, evaluate
 from whimbrel.engine.pipeline import process
@@ -221,7 +221,7 @@ def file_nodes(configuration: Configuration, path: str) -> list[Node]:
     reader = Reader(state)
     nodes: list[Node] = []
     with open(to_bytes(path), "rb") as file:
-        reader.read(Source(path, reader.lines(file.read(), path)), nodes)
+        reader.read(ConfigSource(path, reader.lines(file.read(), path)), nodes)
     return nodes
 
 
