@@ -98,6 +98,7 @@ KEYS: Final = {
     ("modules/support/cgi/environment.py", "upper"),
 }
 BYTES: Final = {
+    ("modules/examples/mod_case_filter.py", "upper"),
     ("server/connection/dumpio.py", "splitlines"),
     ("server/master/pidfile.py", "strip"),
     ("server/master/pidfile.py", "isdigit"),
