@@ -6,6 +6,7 @@ One type serves handlers, sub-requests, filters and both protocols.
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable
 from typing import Final
@@ -52,13 +53,13 @@ class Source:
 
     __slots__ = ()
 
+    @abstractmethod
     async def read(self) -> bytes | None:
         """Return the next bytes, never empty; None at the end.
 
         Raises:
             Aborted: the source failed after it had begun; the failure is logged.
         """
-        raise NotImplementedError
 
     def read_now(self) -> bytes | None:
         """Return the bytes that are available without waiting, b"" if there are none; None at the end."""

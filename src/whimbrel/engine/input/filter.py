@@ -6,6 +6,7 @@ Manual: filter.html.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from whimbrel.engine.input.body import RequestBody
@@ -30,9 +31,9 @@ class InputFilter:
     def insert(self, r: Request) -> None:
         """Prepare the request before its handler runs."""
 
+    @abstractmethod
     def wrap(self, r: Request, body: RequestBody) -> RequestBody:
         """Return the body that *r* reads in place of *body*; *body* itself to leave the chain."""
-        raise NotImplementedError
 
 
 class FilteredBody(RequestBody):
@@ -55,9 +56,9 @@ class FilteredBody(RequestBody):
         """Number of bytes that have arrived and were not read."""
         return self.source.buffered
 
+    @abstractmethod
     async def read(self) -> bytes:
         """Return the next bytes of the output, b"" at the end; raise BodyError."""
-        raise NotImplementedError
 
 
 def add_input_filter(r: Request, added: InputFilter) -> None:

@@ -7,6 +7,7 @@ util_filter.h.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Awaitable
 from enum import Flag, IntEnum
 from typing import TYPE_CHECKING, Any
@@ -58,13 +59,13 @@ class Transform:
     early: bool = False
     is_heavy: bool = False
 
+    @abstractmethod
     def feed(self, data: bytes) -> bytes:
         """Return the output for *data* that goes on now; b"" if there is none yet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, data: bytes) -> bytes:
         """Return the rest of the output: *data* are the last bytes of the input."""
-        raise NotImplementedError
 
 
 class OutputFilter:
@@ -86,13 +87,13 @@ class OutputFilter:
     def insert(self, r: Request) -> None:
         """Prepare the request before its handler runs (ap_filter_rec_t.filter_init_func)."""
 
+    @abstractmethod
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:
         """Return the state of this use, None to leave the chain (ap_remove_output_filter).
 
         The filter sees the head that the handler and the earlier filters left, and their output, `r.body`. It
         may change fields. A `Source` that it returns reads that output itself and replaces it.
         """
-        raise NotImplementedError
 
 
 Begun = Transform | Source | None
