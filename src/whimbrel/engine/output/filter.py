@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
+    from whimbrel.engine.body import Source
     from whimbrel.engine.request import Request
 
     Begun: TypeAlias = "Transform | Source | None"
