@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whimbrel.engine.body import PIECE, Aborted, FileSegment, Part, Source
-from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform, add_output_filter
+from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, Transform, add_output_filter
 from whimbrel.engine.output.filters import MAX_GATHERED, run_output_filters
 from whimbrel.registry.module import Reads
 from whimbrel.testing.fake_runtime import FakeRuntime
@@ -157,6 +157,51 @@ def test_a_failure_of_the_input_is_raised_to_the_reader() -> None:
     run(r, Filter(Held(0)))
     with pytest.raises(Aborted):
         asyncio.run(read(r.body))
+
+
+class Failing(Transform):
+    """Passes its input on up to *at*, then fails."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def feed(self, data: bytes) -> bytes:
+        if len(data) > self.at:
+            raise FilterError(passed=data[: self.at])
+        self.at -= len(data)
+        return data
+
+    def end(self, data: bytes) -> bytes:
+        return self.feed(data)
+
+
+async def read_until_failure(parts: list[Part]) -> bytes:
+    out = b""
+    with pytest.raises(Aborted):
+        for part in parts:
+            if isinstance(part, Source):
+                while (data := await part.read()) is not None:
+                    out += data
+            else:
+                assert isinstance(part, bytes)
+                out += part
+    return out
+
+
+@pytest.mark.parametrize("parts", [(b"abcdef",), (Pieces(b"abc", b"def"),), (b"x" * (PIECE + 6),)])
+def test_output_before_a_failure_goes_out_and_the_response_is_cut(parts: tuple[Part, ...]) -> None:
+    r = FakeRequest(*parts)
+    run(r, Filter(Failing(4)))
+    assert asyncio.run(read_until_failure(r.body)) in (b"abcd", b"xxxx")
+    assert r.chunked and (r.uncacheable or isinstance(parts[0], Source))
+
+
+@pytest.mark.parametrize("parts", [(b"abcdef",), (Pieces(b"abc", b"def"),), (b"x" * (PIECE + 6),)])
+def test_a_failure_without_output_is_raised_before_the_head(parts: tuple[Part, ...]) -> None:
+    r = FakeRequest(*parts)
+    with pytest.raises(FilterError):
+        run(r, Filter(Failing(0)))
+    assert r.body == []
 
 
 @pytest.mark.parametrize("how", ["dropped", "closed"])
