@@ -51,11 +51,12 @@ SENT_WITH_304 = frozenset(
 
 async def finalize(r: Request) -> Response:
     """Return the response to send for a request whose handler, or whose error, is done."""
+    always = r.err_headers_out
+    if r.output_filters:
+        always = always.copy()
+        await run_output_filters(r)  # a filter may change the request's fields, too
     plain = r.headers_in.has_none(FRAMING_FIELDS)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
-    always = r.err_headers_out.copy() if ranged else r.err_headers_out
-    if r.output_filters:
-        await run_output_filters(r)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):

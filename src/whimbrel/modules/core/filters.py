@@ -70,10 +70,22 @@ _IGNORABLE: Final = frozenset(
 )
 
 
-def note_missing(cmd: Command, written: str) -> None:
+class UnimplementedFilter(OutputFilter):
+    """Stand-in for a filter of a module that has no behaviour; the server does not start with it."""
+
+    __slots__ = ()
+
+    def begin(self, r: Request) -> None:
+        """Leave the chain."""
+
+
+def note_missing(cmd: Command, written: str) -> bool:
     """Record a line that names filters (separated by ``;``) of a loaded, unimplemented module: the start is
     refused.
+
+    Return True if there is one.
     """
+    is_missing = False
     for name in filter(None, written.lower().split(";")):
         module = _OF_MODULES.get(name, "")
         if (
@@ -84,6 +96,8 @@ def note_missing(cmd: Command, written: str) -> None:
             and cmd.provider("input_filter", name) is None
         ):
             record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
+            is_missing = True
+    return is_missing
 
 
 def make_insert_filters(scope: Scope) -> CompiledHook | None:
