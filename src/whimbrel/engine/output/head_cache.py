@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from whimbrel.engine.body import Part, is_complete, size_of
 from whimbrel.engine.cache.entry import keepalive_slot
+from whimbrel.engine.output.filter import protocol_filters
 from whimbrel.engine.output.headers import (
     FRAMING_FIELDS,
     HEADER_ONLY,
@@ -82,6 +83,8 @@ def refuse_sync(r: Request, status: int) -> Response | None:
     done, for all others.
     """
     if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
+        return None
+    if r.output_filters and protocol_filters(r):
         return None
     asks = _asks(r)
     if asks is None or not _common(r):

@@ -7,6 +7,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine.output.filter import keep_protocol_filters
 from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
@@ -143,7 +144,8 @@ def _discard_output(r: Request) -> str | None:
     """Forget what a handler wrote; the Location that it gave."""
     r.is_committed = True
     r.drop_body()
-    r.output_filters.clear()
+    if r.output_filters:
+        keep_protocol_filters(r)
     return r.headers_out.get("Location")
 
 

@@ -15,7 +15,7 @@ from whimbrel.base.numbers import atoi, lower
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
-from whimbrel.modules.core.filters import UnimplementedFilter, note_missing
+from whimbrel.modules.core.filters import IdleFilter, is_registered, note_missing
 from whimbrel.modules.filters.mod_filter.conditions_22 import read_condition_22
 from whimbrel.modules.filters.mod_filter.expressions import read_condition_24
 from whimbrel.modules.filters.mod_filter.settings import (
@@ -67,8 +67,8 @@ def _provider(cmd: Command, name: str) -> OutputFilter:
     provider: OutputFilter | None = cmd.provider("output_filter", lower(name))
     if provider is not None:
         return provider
-    if note_missing(cmd, name):
-        return UnimplementedFilter()
+    if note_missing(cmd, name) or is_registered(cmd, "output_filter", lower(name)):
+        return IdleFilter()
     raise ConfigError(f"Unknown filter provider {name}")
 
 

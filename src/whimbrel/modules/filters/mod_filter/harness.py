@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import FileSegment, Source, is_complete, size_of
 from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter
+from whimbrel.modules.core.filters_by_type import HANDLER_TYPES
 from whimbrel.modules.filters.mod_filter.settings import FilterRule, SmartFilter
 from whimbrel.registry.module import Reads
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 RANGE_NOTE: Final = "filter-saved-range"  # the Range field that a chain with byteranges=no removed
-_MEDIA_END = compile(r"[; \t]", re.ASCII)
+_MEDIA_END: Final = compile(r"[; \t]", re.ASCII)
 
 
 def media_type(kind: str) -> str:
@@ -56,6 +57,23 @@ class Harness(OutputFilter):
             for index, rule in enumerate(smart.rules):
                 for kind in rule.types or ():
                     self._by_type.setdefault(kind, index)
+
+    def excludes(self, r: Request) -> bool:
+        """Return True if the file of *r* has a media type for which there is no provider.
+
+        That is certain before the handler runs: the default handler sends the file with its type.
+        """
+        kind = r.content_type
+        return (
+            self._by_type is not None
+            and r.handler is None
+            and not r.proxy
+            and not self.hides_range
+            and not self._filter.traced
+            and kind is not None
+            and media_type(kind) not in self._by_type
+            and not kind.startswith(HANDLER_TYPES)
+        )
 
     def insert(self, r: Request) -> None:
         """Prepare every provider (mod_filter's filter_init)."""

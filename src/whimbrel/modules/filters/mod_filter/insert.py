@@ -24,10 +24,12 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     chain = [compiled.get(name, name) for name in names]
 
     def insert(r: Request) -> HookStatus:
-        has_ranges = True
+        has_ranges = True  # an earlier filter may change the media type; without any, `excludes` is right
         for each in chain:
             if isinstance(each, str):
                 r.log("warn", f"Unknown filter {each} not added", code="AH01380", module="filter")
+                continue
+            if not r.output_filters and each.excludes(r):
                 continue
             add_output_filter(r, each)
             if has_ranges and each.hides_range:
