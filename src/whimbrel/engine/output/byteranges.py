@@ -35,7 +35,7 @@ def apply_ranges(r: Request) -> int:
     """
     old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
-    if value is None or "content-range" in fields or _never(r, old):
+    if value is None or "content-range" in fields or (old and r.headers_out.get("Accept-Ranges") == "none"):
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
         modified = r.headers_out.get("Last-Modified")
@@ -53,13 +53,6 @@ def apply_ranges(r: Request) -> int:
         return UNSATISFIABLE
     _cut(r, ranges.parts, length, old)
     return r.status
-
-
-def _never(r: Request, old: bool) -> bool:
-    """Return True if the full response is sent whatever Range has; with MaxRanges none, an unsatisfiable
-    range is still answered with 416.
-    """
-    return r.headers_out.get("Accept-Ranges") == "none" and (old or r.plan.core.max_ranges != 0)
 
 
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:

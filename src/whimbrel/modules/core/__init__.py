@@ -64,7 +64,9 @@ CORE = Module(
         Hook(HEADER_PARSER, lazy_maker(f"{_PACKAGE}.filters", "make_name_lookup"), Order.REALLY_FIRST),
         Hook(INSERT_FILTER, lazy_maker(f"{_PACKAGE}.filters", "make_insert_filters"), Order.MIDDLE),
         Hook(
-            INSERT_FILTER, lazy_maker(f"{_PACKAGE}.filters_by_type", "make_insert_by_type"), Order.REALLY_FIRST
+            INSERT_FILTER,
+            lazy_maker(f"{_PACKAGE}.filters_by_type", "make_insert_by_type"),
+            Order.REALLY_FIRST,
         ),
         Hook(
             INSERT_ERROR_FILTER,

@@ -18,8 +18,8 @@ from whimbrel.registry.phases import OK, HookStatus
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-# Note: the media type that the filters were added for, and those set since, one a line; before the filters are
-# inserted: the type that ForceType has replaced.
+# Note: the media type that the filters were added for, and those set since, one a line; before the filters
+# are inserted: the type that ForceType has replaced.
 TYPES_NOTE: Final = "filters-by-type"
 ERROR_TYPE: Final = "text/html; charset=iso-8859-1"
 # Media types that name handlers begin so; every other file is sent by the default handler with its type.

@@ -224,9 +224,7 @@ MODULE = Module(
             "filter-name provider-name match-expression",
             Versions.V24,
         ),
-        _directive(
-            "FilterChain", Args.ITERATE, change_chain, "list of filter names with optional [+-=!@]"
-        ),
+        _directive("FilterChain", Args.ITERATE, change_chain, "list of filter names with optional [+-=!@]"),
         _directive(
             "FilterTrace",
             Args.TAKE2,
@@ -251,11 +249,13 @@ MODULE = Module(
             Versions.V24,
             Context.OR_FILEINFO,
         ),
-        _directive(
-            "FilterProtocol", Args.TAKE23, set_protocol, "filter-name [provider-name] protocol-args"
-        ),
+        _directive("FilterProtocol", Args.TAKE23, set_protocol, "filter-name [provider-name] protocol-args"),
     ),
     hooks=(
-        Hook(INSERT_FILTER, lazy_maker("whimbrel.modules.filters.mod_filter.insert", "make_insert"), Order.MIDDLE),
+        Hook(
+            INSERT_FILTER,
+            lazy_maker("whimbrel.modules.filters.mod_filter.insert", "make_insert"),
+            Order.MIDDLE,
+        ),
     ),
 )

@@ -1,5 +1,5 @@
-"""Conditions of 2.2's FilterProvider: a criterion (``req=NAME``, ``Content-Type`` ...) and a match (``$text``,
-``/regex/``, ``<10`` ...).
+"""Conditions of 2.2's FilterProvider: a criterion (``req=NAME``, ``Content-Type`` ...) and a match
+(``$text``, ``/regex/``, ``<10`` ...).
 """
 
 from __future__ import annotations

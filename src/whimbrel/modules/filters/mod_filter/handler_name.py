@@ -10,7 +10,7 @@ from whimbrel.engine.deps.files import KIND
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-DEFAULT_HANDLER = "default-handler"
+DEFAULT_HANDLER = ""
 DIRECTORY_TYPE = "httpd/unix-directory"
 
 

@@ -48,9 +48,7 @@ class Harness(OutputFilter):
             else protocols.get(rule.provider.name.lower(), rule.provider.protocol)
             for rule in smart.rules
         ]
-        self.hides_range = bool(
-            smart.protocol & (FilterProtocol.NO_BYTERANGE | FilterProtocol.CHANGE_LENGTH)
-        )
+        self.hides_range = bool(smart.protocol & (FilterProtocol.NO_BYTERANGE | FilterProtocol.CHANGE_LENGTH))
         self._by_type: dict[str, int] | None = None
         if all(rule.types is not None for rule in smart.rules):
             self._by_type = {}
@@ -114,8 +112,9 @@ class Harness(OutputFilter):
     def _trace(self, r: Request) -> None:
         """Log the name and the first brigade at debug level."""
         r.log("debug", self.name, code="AH01375", module="filter")
+        is_file = r.handler is None and len(r.body) == 1 and r.finfo is not None
         buckets = [
-            ("FILE" if isinstance(part, FileSegment) else "HEAP", size_of(part))
+            ("FILE" if is_file or isinstance(part, FileSegment) else "HEAP", size_of(part))
             for part in r.body
             if not isinstance(part, Source)
         ]
