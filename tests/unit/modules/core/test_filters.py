@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.client import fetch
 from tests.support.engine import build_engine
+
 from whimbrel.engine.output.filter import (
     FilterType,
     OutputFilter,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.support.client import fetch
 from tests.support.engine import build_engine
+
 from whimbrel.engine.engine import Engine
 
 LOAD = "LoadModule case_filter_module m/mod_case_filter.so\n"

@@ -71,8 +71,8 @@ def _match(cmd: Command, text: str) -> Match:
         return lambda value: True
     if sign and sign in "<>=":
         return _number(sign, rest)
-    whole = lower(text)
-    return lambda value: lower(value) == whole
+    expected = lower(text)
+    return lambda value: lower(value) == expected
 
 
 def _number(sign: str, text: str) -> Match:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
+
 from whimbrel.engine.engine import Engine
 from whimbrel.modules.filters.mod_filter.harness import Harness, media_type
 
@@ -100,7 +100,8 @@ def test_protocol_of_a_provider_changes_fields(
 def test_protocol_of_a_filter_hides_range_until_a_provider_is_selected(tmp_path: Path) -> None:
     serving = engine(
         tmp_path,
-        "FilterProvider up CASEFILTER \"%{REQUEST_URI} == '/a.txt'\"\nFilterProtocol up byteranges=no\nFilterChain up",
+        "FilterProvider up CASEFILTER \"%{REQUEST_URI} == '/a.txt'\"\n"
+        "FilterProtocol up byteranges=no\nFilterChain up",
     )
     assert fetch(serving, "/a.txt", RANGE).body == "OM"  # as httpd restores the field
     assert fetch(serving, "/a.html", RANGE).body == "<b>"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.client import fetch
 from tests.support.engine import build_engine
 from tests.support.site import Site
+
 from whimbrel.modules.filters.mod_filter import MODULE, change_chain
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, joined, since_reset
 
