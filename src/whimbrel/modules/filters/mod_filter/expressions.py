@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.errors import ConfigError
 from whimbrel.directives.command import Command
 from whimbrel.expr.errors import EvalError, ExprError
+from whimbrel.modules.filters.mod_filter.handler_name import handler_name
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -17,7 +18,6 @@ def read_condition_24(cmd: Command, text: str) -> Test:
     """Return the condition; raises ConfigError.  An error of its evaluation is logged and counts as false."""
     from whimbrel.engine.expressions import evaluate
     from whimbrel.expr.api import compile_condition
-    from whimbrel.modules.filters.mod_filter.handler_name import handler_name
 
     try:
         condition = compile_condition(
