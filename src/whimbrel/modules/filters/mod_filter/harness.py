@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import FileSegment, Source, is_complete, size_of
-from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter
+from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
 from whimbrel.modules.core.filters_by_type import HANDLER_TYPES
 from whimbrel.modules.filters.mod_filter.settings import FilterRule, SmartFilter
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
     from whimbrel.engine.request import Request
 
 RANGE_NOTE: Final = "filter-saved-range"  # the Range field that a chain with byteranges=no removed
@@ -91,11 +92,13 @@ class Harness(OutputFilter):
             return None
         _apply_protocol(r, self._protocols[index])
         provider = self._filter.rules[index].provider
-        if provider.reads & (Reads.UNCACHEABLE | Reads.TIME):
-            r.set_uncacheable()
-        if provider.reads & Reads.CLIENT:
-            r.deps.on_client = True
-        return provider.begin(r)
+        begun = provider.begin(r)
+        if begun is not None:
+            if provider.reads & (Reads.UNCACHEABLE | Reads.TIME):
+                r.set_uncacheable()
+            if provider.reads & Reads.CLIENT:
+                r.deps.on_client = True
+        return begun
 
     def _select(self, r: Request) -> int | None:
         """Return the index of the rule that applies."""
