@@ -9,6 +9,7 @@ from tests.support.client import fetch
 from tests.support.engine import build_engine
 from tests.support.site import Site
 
+from whimbrel.engine.output.filter import FilterType
 from whimbrel.modules.filters.mod_filter import MODULE, change_chain
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, joined, since_reset
 
@@ -114,6 +115,24 @@ def test_names_of_smart_filters_have_case_and_those_of_providers_have_none(tmp_p
     assert fetch(serving, "/a.txt").body == "SOME WORDS"
     logged = b"".join(b"".join(parts) for parts in serving.runtime.logs.values())  # type: ignore[attr-defined]
     assert b"AH01380: Unknown filter UP not added" in logged
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        ("", FilterType.PROTOCOL + 3),
+        ("FilterDeclare up\n", FilterType.RESOURCE),
+        ("FilterDeclare up Content_Set\n", FilterType.CONTENT_SET),
+        ("FilterDeclare up BOGUS\n", FilterType.RESOURCE),
+        ("FilterProvider up CASEFILTER false\n", FilterType.RESOURCE),
+    ],
+)
+def test_a_filter_without_declaration_has_the_type_of_its_first_provider(
+    tmp_path: Path, declared: str, kind: int
+) -> None:
+    conf = f"LoadModule ratelimit_module m/mod_ratelimit.so\n{declared}FilterProvider up RATE_LIMIT true\n"
+    record = Site(tmp_path, LOAD + conf).load().main.defaults.record(FilterDirConfig)
+    assert record.filters["up"].type == kind
 
 
 def test_a_built_in_filter_may_be_a_provider(tmp_path: Path) -> None:

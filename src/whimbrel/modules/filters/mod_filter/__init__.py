@@ -51,14 +51,12 @@ def declare(_cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
     own_filters(conf)[words[0]] = SmartFilter(words[0], kind)
 
 
-def _smart_filter(conf: FilterDirConfig, name: str) -> SmartFilter:
-    """Return the smart filter that this section declares; declare it if it has none."""
-    return own_filters(conf).setdefault(name, SmartFilter(name))
+def _add_rule(conf: FilterDirConfig, name: str, rule: FilterRule, *, kind: int) -> None:
+    """Add a provider before the earlier ones, in whose place it is tested first.
 
-
-def _add_rule(conf: FilterDirConfig, name: str, rule: FilterRule) -> None:
-    """Add a provider before the earlier ones, in whose place it is tested first."""
-    smart = _smart_filter(conf, name)
+    A filter that this section has not declared is declared with the type *kind*.
+    """
+    smart = own_filters(conf).get(name) or SmartFilter(name, kind)
     own_filters(conf)[name] = replace(smart, rules=(rule, *smart.rules))
 
 
@@ -81,16 +79,14 @@ def add_provider_22(cmd: Command, conf: FilterDirConfig, words: list[str]) -> No
     name, provider, criterion, match, more = parts
     if not (name and provider and criterion and match) or more:
         raise ConfigError("usage: FilterProvider filter provider condition match")
-    _smart_filter(conf, name)
-    found = _provider(cmd, provider)
-    _add_rule(conf, name, FilterRule(found, test=read_condition_22(cmd, criterion, match)))
+    rule = FilterRule(_provider(cmd, provider), test=read_condition_22(cmd, criterion, match))
+    _add_rule(conf, name, rule, kind=FilterType.RESOURCE)
 
 
 def add_provider_24(cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
-    """Add a provider: filter, provider and expression."""
-    _smart_filter(conf, words[0])
+    """Add a provider: filter, provider and expression.  A new filter has the provider's type."""
     found = _provider(cmd, words[1])
-    _add_rule(conf, words[0], FilterRule(found, test=read_condition_24(cmd, words[2])))
+    _add_rule(conf, words[0], FilterRule(found, test=read_condition_24(cmd, words[2])), kind=found.type)
 
 
 def add_by_type(cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
@@ -99,9 +95,8 @@ def add_by_type(cmd: Command, conf: FilterDirConfig, words: list[str]) -> None:
         raise ConfigError("AddOutputFilterByType requires at least two arguments")
     for name in filter(None, words[0].split(";")):
         smart = "BYTYPE:" + name
-        is_new = smart not in own_filters(conf)
-        _smart_filter(conf, smart)
-        _add_rule(conf, smart, FilterRule(_provider(cmd, name), types=tuple(words[1:])))
+        is_new, found = smart not in own_filters(conf), _provider(cmd, name)
+        _add_rule(conf, smart, FilterRule(found, types=tuple(words[1:])), kind=found.type)
         if is_new:
             change_chain(cmd, conf, [smart])
 
