@@ -62,7 +62,7 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
         r.headers_out.set("Content-Range", content_range(parts[0], length))
         r.body = _slice(full, *parts[0])
     else:
-        boundary = f"{int(time.time() * 1e6):x}{os.getpid():x}"
+        boundary = _boundary(old)
         kind = content_type(r)
         r.content_type = multipart_type(r.headers_in, boundary, version22=old)
         r.body = []
@@ -77,6 +77,13 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
     for piece in full:
         if isinstance(piece, FileSegment):
             os.close(piece.handle)
+
+
+def _boundary(old: bool) -> str:
+    """Return a boundary of httpd's usual length: the time and the connection's number in 2.2, else 64 random
+    bits.
+    """
+    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}" if old else os.urandom(8).hex()
 
 
 def _slice(body: list[Part], first: int, last: int) -> list[Part]:
