@@ -134,9 +134,8 @@ class StockServer:
 
 def reduced(data: bytes, *, head_only: bool = False) -> Reply:
     """Return the status line, the fields that count ordered by name, and the decoded body."""
-    data = _PORT.sub(rb"\1N", data)
     head, _, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
+    first, *lines = _PORT.sub(rb"\1N", head).decode("latin-1").split("\r\n")
     fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     for name in IGNORED:
         fields.pop(name, None)
@@ -150,10 +149,13 @@ def reduced(data: bytes, *, head_only: bool = False) -> Reply:
         body = _unchunked(body)
     if fields.get("content-encoding") == "gzip":
         fields["content-length" if "content-length" in fields else "transfer-encoding"] = "varies"
-        body = zlib.decompress(body, 31) if body else b""
+        is_part = "content-range" in fields
+        if is_part:
+            fields["content-range"] = "varies"
+        body = zlib.decompress(body, 31) if body and not is_part else b""
     elif _PRODUCT.search(body):
         fields["content-length"] = "varies"
-    return first, tuple(sorted(fields.items())), _PRODUCT.sub(b"PRODUCT", body)
+    return first, tuple(sorted(fields.items())), _PORT.sub(rb"\1N", _PRODUCT.sub(b"PRODUCT", body))
 
 
 def _unchunked(body: bytes) -> bytes:
