@@ -42,6 +42,7 @@ BUILT_IN = (
     "mod_dumpio.c",
     "mod_env.c",
     "mod_expires.c",
+    "mod_filter.c",
     "mod_headers.c",
     "mod_http2.c",
     "mod_imagemap.c",

@@ -76,6 +76,7 @@ TABLE: Final[tuple[str, ...]] = (
     "debugging.mod_dumpio",
     "loggers.mod_log_debug",
     "loggers.mod_log_forensic",
+    "filters.mod_filter",
     "filters.mod_ratelimit",
     "examples.mod_case_filter",
     "generators.mod_info",

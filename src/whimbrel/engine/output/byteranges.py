@@ -35,7 +35,7 @@ def apply_ranges(r: Request) -> int:
     """
     old, fields = r.plan.dialect.wire_22, r.headers_out.entries()
     value = range_header(r.headers_in, version22=old)
-    if value is None or "content-range" in fields or _never(r, old):
+    if value is None or "content-range" in fields or (old and r.headers_out.get("Accept-Ranges") == "none"):
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
         modified = r.headers_out.get("Last-Modified")
@@ -55,13 +55,6 @@ def apply_ranges(r: Request) -> int:
     return r.status
 
 
-def _never(r: Request, old: bool) -> bool:
-    """Return True if the full response is sent whatever Range has; with MaxRanges none, an unsatisfiable
-    range is still answered with 416.
-    """
-    return r.headers_out.get("Accept-Ranges") == "none" and (old or r.plan.core.max_ranges != 0)
-
-
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
     full = r.body
     r.status = 206
@@ -69,7 +62,7 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
         r.headers_out.set("Content-Range", content_range(parts[0], length))
         r.body = _slice(full, *parts[0])
     else:
-        boundary = f"{int(time.time() * 1e6):x}{os.getpid():x}"
+        boundary = _boundary(old)
         kind = content_type(r)
         r.content_type = multipart_type(r.headers_in, boundary, version22=old)
         r.body = []
@@ -84,6 +77,13 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
     for piece in full:
         if isinstance(piece, FileSegment):
             os.close(piece.handle)
+
+
+def _boundary(old: bool) -> str:
+    """Return a boundary of httpd's usual length: the time and the connection's number in 2.2, else 64 random
+    bits.
+    """
+    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}" if old else os.urandom(8).hex()
 
 
 def _slice(body: list[Part], first: int, last: int) -> list[Part]:

@@ -134,3 +134,13 @@ def add_output_filter(r: Request, added: OutputFilter) -> None:
 def remove_output_filter(r: Request, name: str) -> None:
     """Remove the filters called *name* from the chain."""
     r.output_filters[:] = [each for each in r.output_filters if each.name.lower() != name.lower()]
+
+
+def keep_protocol_filters(r: Request) -> None:
+    """Remove the filters of the content: what remains are r->proto_output_filters."""
+    r.output_filters[:] = protocol_filters(r)
+
+
+def protocol_filters(r: Request) -> list[OutputFilter]:
+    """Return the filters of *r* that outlive an error and an internal redirect."""
+    return [each for each in r.output_filters if each.type >= FilterType.PROTOCOL]

@@ -8,6 +8,7 @@ from typing import Final
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
+from whimbrel.engine.output.filter import keep_protocol_filters
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.error_page import ErrorPage, error_page, is_request_independent
@@ -129,7 +130,8 @@ def send_error(r: Request, recursive: int) -> None:
     r.is_committed, status = True, r.status
     if r.body:
         r.drop_body()
-    r.output_filters.clear()
+    if r.output_filters:
+        keep_protocol_filters(r)
     location = r.headers_out.get("Location")
     r.plan.insert_error_filter.run(r)  # its hooks never wait
     if status != 304:

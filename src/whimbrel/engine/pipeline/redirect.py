@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.output.filter import protocol_filters
 from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.hooks import run_phase
@@ -50,6 +51,8 @@ def redirected(r: Request, target: str) -> Request:
         r.no_local_copy,
     )
     new.err_headers_out, new.vlist_validator = r.err_headers_out, r.vlist_validator
+    if r.output_filters:
+        new.output_filters = protocol_filters(r)
     location = r.headers_out.get("Location")
     if 300 <= new.status < 400 and location is not None:
         new.headers_out.set("Location", location)

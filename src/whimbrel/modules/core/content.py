@@ -88,16 +88,16 @@ def set_filters(name: str) -> Setter:
 
 
 def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type; wildcards have no
-    effect.
+    """Set AddOutputFilterByType of 2.2: filters (separated by ``;``) of a media type, compared with case;
+    wildcards have no effect.
     """
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")
     note_missing(cmd, words[0])
     known = own(conf, "filters_by_type", dict)
-    kind = words[1].lower()
-    conf.filters_by_type = {**known, kind: known.get(kind, []) + [n.lower() for n in names if n]}
+    kind = words[1]
+    conf.filters_by_type = {**known, kind: known.get(kind, []) + [n for n in names if n]}
 
 
 _CGI_RULES = ("current-uri", "original-uri")

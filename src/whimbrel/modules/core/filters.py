@@ -1,4 +1,4 @@
-"""SetOutputFilter, SetInputFilter and 2.2's AddOutputFilterByType: the filters of a request.
+"""SetOutputFilter and SetInputFilter: the filters of a request.
 
 Unknown filters are logged with httpd's messages. An output filter is a provider of the group
 ``output_filter`` under its lower-case name (engine/output/filter.py), an input filter one of ``input_filter``
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.base.numbers import strip
+from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.unimplemented_lines import record
@@ -23,67 +23,80 @@ if TYPE_CHECKING:
     from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.request import Request
 
-# Filters of loaded modules, implemented here or not: these are never unknown.
+# Filters of modules that may have no behaviour here; these are never unknown.
 _OF_MODULES: Final = {
     "deflate": "deflate_module",
     "inflate": "deflate_module",
-    "includes": "include_module",
     "substitute": "substitute_module",
     "sed": "sed_module",
     "brotli_compress": "brotli_module",
-    "rate_limit": "ratelimit_module",
     "buffer": "buffer_module",
     "data": "data_module",
-    "reqtimeout": "reqtimeout_module",
-    "xlate": "charset_lite_module",
     "xlateout": "charset_lite_module",
     "xlatein": "charset_lite_module",
-    "reflector": "reflector_module",
-    "charset": "charset_lite_module",
     "proxy-html": "proxy_html_module",
     "xml2enc": "xml2enc_module",
-    "expires": "expires_module",
+}
+# Registered output filters that have no object here: the module, or "" for the server itself.  They change
+# nothing, or run once more where the server runs them anyway.
+_OUTPUT: Final = {
+    **dict.fromkeys(("byterange", "content_length", "http_header", "chunk", "core", "subreq_core"), ""),
+    **dict.fromkeys(("old_write", "http_outerror"), ""),
+    "dumpio_out": "dumpio_module",
+    "mod_expires": "expires_module",
     "fixup_headers_out": "headers_module",
+    "fixup_headers_err": "headers_module",
+    "mod_session_out": "session_module",
+    "reqtimeout": "reqtimeout_module",
     "cache": "cache_module",
-    "request": "request_module",
+    "cache_save": "cache_module",
+    "cache_save_subreq": "cache_module",
+    "cache_out": "cache_module",
+    "cache_out_subreq": "cache_module",
+    "cache_remove_url": "cache_module",
+    "cache_invalidate": "cache_module",
+}
+_INPUT: Final = {
+    "http_in": "",
+    "core_in": "",
+    "dumpio_in": "dumpio_module",
+    "log_input_output": "logio_module",
+    "remoteip_input": "remoteip_module",
+    "reqtimeout": "reqtimeout_module",
     "kept_body": "request_module",
 }
-# Names of the server's built-in filters.
-_OWN: Final = frozenset(
-    {
-        "byterange",
-        "content_length",
-        "http_header",
-        "chunk",
-        "core",
-        "http_in",
-        "core_in",
-        "old_write",
-        "http_outerror",
-    }
-)
+_REGISTERED: Final = {"output_filter": _OUTPUT, "input_filter": _INPUT}
+# Modules without behaviour here whose filters are input filters, too, or only.
+_INPUT_NAMES: Final = frozenset({"deflate", "sed", "buffer", "xlatein"})
 
 
-# Built-in filters that leave a response unchanged.
-_IGNORABLE: Final = frozenset(
-    {"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"}
-)
+class IdleFilter(OutputFilter):
+    """Stand-in for a registered filter that has no object here."""
+
+    __slots__ = ()
+
+    def begin(self, r: Request) -> None:
+        """Leave the chain."""
 
 
-def note_missing(cmd: Command, written: str) -> None:
+def note_missing(cmd: Command, written: str) -> bool:
     """Record a line that names filters (separated by ``;``) of a loaded, unimplemented module: the start is
     refused.
+
+    Return True if there is one.
     """
+    is_missing = False
     for name in filter(None, written.lower().split(";")):
         module = _OF_MODULES.get(name, "")
         if (
-            name not in _IGNORABLE
-            and module
+            module
             and cmd.loaded(module)
             and cmd.provider("output_filter", name) is None
             and cmd.provider("input_filter", name) is None
         ):
             record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
+            is_missing = True
+    return is_missing
 
 
 def make_insert_filters(scope: Scope) -> CompiledHook | None:
@@ -92,17 +105,14 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
     added, unknown = known_filters(scope, conf.output_filters)
     inputs, lost = known_input_filters(scope, conf.input_filters)
     unknown += lost
-    by_type = {kind: known_filters(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
-    if not (added or inputs or unknown or by_type):
+    if not (added or inputs or unknown):
         return None
     from whimbrel.engine.input.filter import add_input_filter
 
     def insert(r: Request) -> HookStatus:
-        kind = strip((r.content_type or "").partition(";")[0]).lower()
-        more, also = by_type.get(kind, ((), ()))
-        for name in (*unknown, *also):
+        for name in unknown:
             unknown_filter(r, name)
-        for filter_ in (*added, *more):
+        for filter_ in added:
             add_output_filter(r, filter_)
         for input_filter in inputs:
             add_input_filter(r, input_filter)
@@ -132,15 +142,27 @@ def known_input_filters(scope: Scope, written: str) -> tuple[list[InputFilter], 
 
 
 def _known(scope: Scope, group: str, written: str) -> tuple[list[Any], list[str]]:
+    """Look up the names; an empty one counts at the beginning only, as ap_getword reads it."""
     filters: list[Any] = []
     unknown = []
-    for name in filter(None, written.split(";")):
-        value = scope.provider(group, name.lower())
+    first, *others = written.split(";")
+    for name in ([first] if written else []) + [other for other in others if other]:
+        value = scope.provider(group, lower(name))
         if value is not None:
             filters.append(value)
-        elif name.lower() not in _OWN and not scope.loaded(_OF_MODULES.get(name.lower(), "")):
+        elif not is_registered(scope, group, lower(name)):
             unknown.append(name)
     return filters, unknown
+
+
+def is_registered(scope: Scope | Command, group: str, name: str) -> bool:
+    """Return True if httpd has a filter of that name in the registry *group*."""
+    module = _REGISTERED[group].get(name)
+    if module is not None:
+        return not module or scope.loaded(module)
+    if group == "input_filter" and name not in _INPUT_NAMES:
+        return False
+    return scope.loaded(_OF_MODULES.get(name, ""))
 
 
 def make_name_lookup(scope: Scope) -> CompiledHook | None:

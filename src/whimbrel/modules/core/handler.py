@@ -21,6 +21,7 @@ from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, 
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.modules.core.content import lacking_handlers
+from whimbrel.modules.core.filters_by_type import TYPES_NOTE
 from whimbrel.modules.http.etag import MICROSECONDS, default_bits, make_etag
 from whimbrel.modules.http.methods import DELIVERED, options
 from whimbrel.registry.methods import INVALID
@@ -140,11 +141,14 @@ def make_override_type(scope: Scope) -> CompiledHook | None:
     handler = None if conf.handler in (None, "none") else conf.handler
     template: StringExpression | None = conf.handler_expr
     accept = conf.accept_path_info
+    has_type_filters = bool(conf.filters_by_type)
     if forced is None and handler is None and template is None and accept == 2:
         return None
 
     def override(r: Request) -> HookStatus:
         if forced is not None:
+            if has_type_filters and r.content_type is not None and r.content_type != forced:
+                r.notes[TYPES_NOTE] = r.content_type
             r.content_type = forced
         try:
             wanted = handler if template is None else _expanded(template, r)

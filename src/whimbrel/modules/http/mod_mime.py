@@ -76,7 +76,7 @@ def _add(attribute: str) -> Any:
     def add(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
         if attribute == "handler" or (attribute == "type" and words[0][:12].lower() == "application/"):
             note_handler(state_of(cmd), words[0], is_type=attribute == "type")
-        _store(conf, words[1], attribute, words[0].lower() if "filters" not in attribute else words[0])
+        _store(conf, words[1], attribute, words[0].lower())
 
     return add
 

@@ -63,7 +63,7 @@ def test_filters_by_type_of_22(tmp_path: Path) -> None:
         .load(V22)
         .main.defaults.record(CoreDirConfig)
     )
-    assert conf.filters_by_type == {"text/html": ["a", "b"], "text/x": ["a", "b"]}
+    assert conf.filters_by_type == {"text/HTML": ["A", "B"], "text/x": ["A", "B"]}  # case counts
     assert Site(tmp_path, "AddOutputFilterByType ;A text/html\n").check("2.2").endswith("invalid filter name")
 
 

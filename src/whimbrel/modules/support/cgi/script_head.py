@@ -15,6 +15,7 @@ from whimbrel.http.semantics.conditional import PreconditionResult, meets_condit
 from whimbrel.http.semantics.dates import parse_http
 from whimbrel.http.semantics.status import known
 from whimbrel.http.syntax.url import escape_html
+from whimbrel.modules.core.filters_by_type import set_content_type
 from whimbrel.modules.core.handler import set_last_modified
 from whimbrel.registry.phases import OK, HookStatus
 
@@ -112,7 +113,7 @@ class ScriptHead:
         r, low = self.r, name.lower()
         if low == "content-type":
             media, semicolon, rest = value.rstrip(" \t\n\v\f\r").partition(";")
-            r.content_type = media.lower() + semicolon + rest
+            set_content_type(r, media.lower() + semicolon + rest)
         elif low == "status":
             self._set_status(value)
         elif low in self._out:
@@ -206,7 +207,7 @@ class NphHead(ScriptHead):
         if is_interim:
             return None
         if colon and lower(name) == "content-type":
-            self.r.content_type = strip(value)
+            set_content_type(self.r, strip(value))
         elif colon and lower(name) not in _CONNECTION_FIELDS:
             self.r.headers_out.add(name, strip(value))
         return None
