@@ -40,8 +40,6 @@ _OF_MODULES: Final = {
     "xlatein": "charset_lite_module",
     "reflector": "reflector_module",
     "charset": "charset_lite_module",
-    "proxy-html": "proxy_html_module",
-    "xml2enc": "xml2enc_module",
     "expires": "expires_module",
     "fixup_headers_out": "headers_module",
     "cache": "cache_module",

@@ -1,0 +1,157 @@
+"""The output filter proxy-html: parses a document and writes it with mapped URLs, in time slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lxml import etree
+
+from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
+from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.engine.time_slices import Slices
+from whimbrel.modules.filters.mod_proxy_html.markup import Decoder, Marker
+from whimbrel.modules.filters.mod_proxy_html.writer import RAW, RAW_HTML5, Writer
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+STEP: Final = 2048  # bytes that are parsed without a pause
+MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
+_HTML5: Final = etree.LIBXML_VERSION >= (2, 14)
+
+
+class Document:
+    """One document in the parser: bytes in, bytes out."""
+
+    __slots__ = ("_decoder", "_marker", "_parser", "_writer", "is_over")
+
+    def __init__(self, encoding: str, writer: Writer) -> None:
+        self._decoder, self._marker, self._writer = Decoder(encoding), Marker(), writer
+        self._parser: Any = etree.HTMLParser(
+            target=writer, encoding="utf-8", recover=True, no_network=True, remove_blank_text=True
+        )
+        self.is_over = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the output for the next bytes."""
+        if not self.is_over:
+            self._parse(self._marker.mark(self._decoder.feed(data)))
+            self.is_over = self.is_over or self._decoder.failed
+        return self._writer.take()
+
+    def end(self) -> bytes:
+        """Return the rest of the output."""
+        if not self.is_over:
+            self._parse(self._marker.mark(self._decoder.feed(b"", True)) + self._marker.end())
+            if not self.is_over:
+                try:
+                    self._parser.close()
+                except etree.LxmlError:
+                    pass  # nothing to parse, or nothing that the parser goes on with
+        return self._writer.take()
+
+    def _parse(self, data: bytes) -> None:
+        if data:
+            try:
+                self._parser.feed(data)
+            except etree.LxmlError:
+                self.is_over = True
+
+
+class HtmlSource(Source):
+    """The output of a document: *parts* are its input, *encode* its conversion to another charset.
+
+    Attributes:
+        size: bytes of output so far.
+    """
+
+    __slots__ = ("_document", "_encode", "_held", "_slices", "_source", "size")
+
+    def __init__(self, r: Request, parts: list[Part], document: Document, encode: Any) -> None:
+        self._source: JoinedSource | None = JoinedSource(parts)
+        self._slices = Slices(r.engine.turns)
+        self._document: Document | None = document
+        self._held: list[bytes] = []
+        self._encode, self.size = encode, 0
+
+    async def gather(self, count: int) -> list[Part]:
+        """Return the body, computed up to *count* bytes of output, to its end, or to the first wait of its
+        source (httpd passes a FLUSH bucket on there).
+        """
+        source = self._source
+        assert source is not None
+        data = await source.read()
+        while True:
+            await self._step(data)
+            if data is None or self.size >= count:
+                break
+            data = source.read_now()
+            if data == b"" and not self.size:
+                data = await source.read()
+            elif data == b"":
+                break
+        if self._source is not None:
+            return [self]
+        out = b"".join(self._held)
+        return [out] if out else []
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes."""
+        while self._source is not None and not self._held:
+            await self._step(await self._source.read())
+        return self._take()
+
+    def read_now(self) -> bytes | None:
+        """Return the bytes that are there."""
+        data = self._take()
+        return data if data is not None or self._source is None else b""
+
+    def _take(self) -> bytes | None:
+        data = b"".join(self._held)
+        self._held.clear()
+        return data or None
+
+    async def _step(self, data: bytes | None) -> None:
+        """Parse one piece of the input, or its end."""
+        assert self._document is not None
+        if data is None:
+            self._add(self._document.end())
+            self._source = self._document = None
+            return
+        for start in range(0, len(data), STEP):
+            self._add(self._document.feed(data[start : start + STEP]))
+            await self._slices.pause()
+
+    def _add(self, data: bytes) -> None:
+        if data:
+            self._held.append(self._encode(data))
+            self.size += len(data)
+
+    def drop(self) -> None:
+        """Drop the input."""
+        self._held.clear()
+        if self._source is not None:
+            source, self._source, self._document = self._source, None, None
+            source.drop()
+
+    async def aclose(self) -> None:
+        """Close the input."""
+        self._held.clear()
+        if self._source is not None:
+            source, self._source, self._document = self._source, None, None
+            await source.aclose()
+
+
+async def replace_body(r: Request, conf: Any, rewriter: Any, encoding: str, encode: Any) -> None:
+    """Replace the body of *r* by the document with mapped URLs."""
+    module = "proxy_html"
+    writer = Writer(
+        conf,
+        rewriter,
+        RAW_HTML5 if _HTML5 else RAW,
+        lambda code, text: r.log("debug", text, code=code, module=module),
+    )
+    complete = is_complete(r.body)
+    source = HtmlSource(r, r.body, Document(encoding, writer), encode)
+    r.body = await source.gather(MAX_GATHERED if complete else MAX_HELD + 1)
+    r.chunked = source.size > MAX_HELD or r.body == [source]
