@@ -188,14 +188,14 @@ class Conversion(Transform):
 class Encoding:
     """Conversion of output from UTF-8; characters that the charset lacks are skipped and logged."""
 
-    __slots__ = ("_codec", "_log")
+    __slots__ = ("_encoder", "_log")
 
     def __init__(self, r: Request, codec: str) -> None:
-        self._codec, self._log = codec, InvalidBytes(r)
+        self._encoder, self._log = codecs.getincrementalencoder(codec)(SKIP), InvalidBytes(r)
 
     def __call__(self, data: bytes) -> bytes:
         """Return whole characters of UTF-8 in the charset."""
-        out = data.decode("utf-8", "replace").encode(self._codec, SKIP)
+        out = self._encoder.encode(data.decode("utf-8", "replace"))
         self._log.write()
         return out
 
@@ -233,11 +233,14 @@ class InvalidBytes:
 
 
 class Xml2Enc(OutputFilter):
-    """Output filter xml2enc."""
+    """Output filter xml2enc; *skips*: it acts on xml2StartParse, as it does where it is added by name."""
 
-    __slots__ = ()
+    __slots__ = ("_skips",)
     name = "xml2enc"
     protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH
+
+    def __init__(self, *, skips: bool) -> None:
+        self._skips = skips
 
     async def begin(self, r: Request) -> Transform | None:
         """Sniff the charset; return the conversion if there is one."""
@@ -247,7 +250,8 @@ class Xml2Enc(OutputFilter):
         start = await first_bytes(r, MIN_SNIFFED)
         sniffer = _Sniffer(r)
         conversion = sniffer.sniff(start, kind)
-        sniffer.skip((await first_bytes(r, MIN_SNIFFED))[: len(start)])
+        if self._skips:
+            sniffer.skip((await first_bytes(r, MIN_SNIFFED))[: len(start)])
         r.notes[_NOTE] = f"{sniffer.codec} {sniffer.charset}"
         if conversion is not None:
             r.headers_out.unset("Content-Length")
@@ -268,7 +272,6 @@ def encoder(r: Request, charset: str) -> Callable[[bytes], bytes]:
     return Encoding(r, codec) if codec not in ("", "utf-8") else bytes
 
 
-XML2ENC: Final = Xml2Enc()
 
 MODULE = Module(
     name="xml2enc_module",
@@ -300,7 +303,8 @@ MODULE = Module(
         ),
     ),
     providers=(
-        Provider("output_filter", "xml2enc", XML2ENC),
+        Provider("output_filter", "xml2enc", Xml2Enc(skips=True)),
+        Provider("xml2enc", "input", Xml2Enc(skips=False)),
         Provider("xml2enc", "charset", charset_of),
         Provider("xml2enc", "encoder", encoder),
     ),

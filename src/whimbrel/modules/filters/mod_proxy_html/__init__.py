@@ -94,7 +94,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     """Make the hook of ProxyHTMLEnable, which adds xml2enc and proxy-html; None if it is Off."""
     if "enabled" not in scope.dir_config(ProxyHtmlDirConfig).switches:
         return None
-    decoder = scope.provider("output_filter", "xml2enc")
+    decoder = scope.provider("xml2enc", "input")
 
     def insert(r: Request) -> HookStatus:
         if decoder is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
 
+from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
 from whimbrel.engine.output.filters import MAX_GATHERED
 from whimbrel.engine.time_slices import Slices
@@ -17,19 +18,25 @@ if TYPE_CHECKING:
 
 STEP: Final = 2048  # bytes that are parsed without a pause
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
+MAX_FED: Final = 1 << 20  # bytes after which a parser is replaced
+MAX_REPLAYED: Final = 256  # open elements that a new parser is given
+_END_TAG: Final = compile(rb"</([a-z][a-z0-9]*)>")
 _HTML5: Final = etree.LIBXML_VERSION >= (2, 14)
 
 
 class Document:
-    """One document in the parser: bytes in, bytes out."""
+    """One document in the parser: bytes in, bytes out.
 
-    __slots__ = ("_decoder", "_marker", "_parser", "_writer", "is_over")
+    libxml2 since 2.12 keeps all that it has been fed. So a parser is replaced from time to time, behind an
+    end tag in the body; the start tags of the open elements bring the next one into the same state.
+    """
+
+    __slots__ = ("_decoder", "_fed", "_marker", "_parser", "_writer", "is_over")
 
     def __init__(self, encoding: str, writer: Writer) -> None:
         self._decoder, self._marker, self._writer = Decoder(encoding), Marker(), writer
-        self._parser: Any = etree.HTMLParser(
-            target=writer, encoding="utf-8", recover=True, no_network=True, remove_blank_text=True
-        )
+        self._parser = _new_parser(writer)
+        self._fed = 0
         self.is_over = False
 
     def feed(self, data: bytes) -> bytes:
@@ -51,11 +58,36 @@ class Document:
         return self._writer.take()
 
     def _parse(self, data: bytes) -> None:
-        if data:
-            try:
+        if not data:
+            return
+        self._fed += len(data)
+        try:
+            if self._fed > MAX_FED and (match := _END_TAG.search(data)) is not None:
+                self._parser.feed(data[: match.start()])
+                self._writer.ended = ""
+                self._parser.feed(match[0])
+                if self._writer.ended.encode() == match[1]:
+                    self._renew()
+                data = data[match.end() :]
+            if data:
                 self._parser.feed(data)
-            except etree.LxmlError:
-                self.is_over = True
+        except etree.LxmlError:
+            self.is_over = True
+
+    def _renew(self) -> None:
+        """Replace the parser, which has nothing pending, if another one can be brought into its state."""
+        names = self._writer.open
+        if "body" in names and len(names) <= MAX_REPLAYED:
+            parser = _new_parser(self._writer)
+            if self._writer.replay(parser.feed):
+                self._parser, self._fed = parser, 0
+
+
+def _new_parser(writer: Writer) -> Any:
+    """Return a parser with httpd's options."""
+    return etree.HTMLParser(
+        target=writer, encoding="utf-8", recover=True, no_network=True, remove_blank_text=True
+    )
 
 
 class HtmlSource(Source):
@@ -125,7 +157,7 @@ class HtmlSource(Source):
     def _add(self, data: bytes) -> None:
         if data:
             self._held.append(self._encode(data))
-            self.size += len(data)
+            self.size += len(self._held[-1])
 
     def drop(self) -> None:
         """Drop the input."""

@@ -7,13 +7,14 @@ from typing import Any, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.numbers import strtol
 from whimbrel.base.regex import RegexError
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.directives.tokens import getword
 from whimbrel.engine.expressions import read_condition
 from whimbrel.modules.filters.mod_proxy_html.url_map import UrlMap
-from whimbrel.modules.support.setters import own, set_int, set_text
+from whimbrel.modules.support.setters import own, set_text
 from whimbrel.registry.settings import UNSET, setting
 
 _DTD: Final = "<!DOCTYPE html PUBLIC "
@@ -65,7 +66,6 @@ class ProxyHtmlDirConfig:
     doctype: str = setting("")
     enforced: str = setting("")
     is_xhtml: bool = setting(False)
-    buffer_size: int = setting(8192)
     charset_out: str = setting("")
 
 
@@ -99,6 +99,12 @@ def set_doctype(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> No
     else:
         conf.doctype, conf.enforced, xhtml = words[0], "", more[:1] in ("x", "X")
     conf.is_xhtml = xhtml or UNSET  # HTML is the default, which an outer XHTML overrides
+
+
+def set_buffer_size(cmd: Command, _conf: ProxyHtmlDirConfig, words: list[str]) -> None:
+    """Check the size of httpd's buffer, which has no effect here."""
+    if strtol(words[0], 0)[1] or words[0] in ("+", "-"):
+        raise ConfigError(f"Invalid value for directive {cmd.name}, expected integer")
 
 
 def add_link(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
@@ -160,7 +166,7 @@ DIRECTIVES: Final = (
     _row("ProxyHTMLInterp", Args.FLAG, _switch("interp"), "Support interpolation and conditions in URLMaps"),
     _row("ProxyHTMLExtended", Args.FLAG, _switch("extended"), "Map URLs in Javascript and CSS"),
     _row("ProxyHTMLStripComments", Args.FLAG, _switch("strip-comments"), "Strip out comments"),
-    _row("ProxyHTMLBufSize", Args.TAKE1, set_int("buffer_size"), "Buffer size"),
+    _row("ProxyHTMLBufSize", Args.TAKE1, set_buffer_size, "Buffer size"),
     _row("ProxyHTMLCharsetOut", Args.TAKE1, set_text("charset_out"), "Usage: ProxyHTMLCharsetOut charset"),
     _row("ProxyHTMLEnable", Args.FLAG, _switch("enabled"), "Enable proxy-html and xml2enc filters"),
 )

@@ -59,6 +59,18 @@ class Writer:
         self._held: list[str] = []  # contents that wait for an end tag (ProxyHTMLExtended)
         self._held_size = 0
         self._is_raw = False
+        self.open: list[str] = []  # elements without end tag so far
+        self.ended = ""  # name of the last end tag since it was cleared
+        self._muted: list[str] | None = None
+
+    def replay(self, feed: Callable[[bytes], None]) -> bool:
+        """Feed the start tags of the open elements, without output; return True if they are what came back."""
+        self._muted = []
+        try:
+            feed("".join(f"<{name}>" for name in self.open).encode("utf-8", "replace"))
+            return self._muted == self.open
+        finally:
+            self._muted = None
 
     def take(self) -> bytes:
         """Return the output since the last call."""
@@ -68,6 +80,10 @@ class Writer:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """Write a start tag."""
+        if self._muted is not None:
+            self._muted.append(name)
+            return
+        self.open.append(name)
         self._is_raw = name in self._raw
         if self._elements is not None:
             attributes_kept = self._allowed(name, attributes)
@@ -124,6 +140,12 @@ class Writer:
 
     def end(self, name: str) -> None:
         """Write an end tag, behind the contents that wait for one."""
+        if self._muted is not None:
+            self._muted.append(f"/{name}")
+            return
+        if self.open:
+            self.open.pop()
+        self.ended = name
         self._is_raw = False
         if self._elements is not None:
             element = self._elements.get(name)
