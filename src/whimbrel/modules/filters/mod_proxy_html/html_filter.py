@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lxml import etree
@@ -10,7 +11,7 @@ from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
 from whimbrel.engine.output.filters import MAX_GATHERED
 from whimbrel.engine.time_slices import Slices
-from whimbrel.modules.filters.mod_proxy_html.markup import Decoder, Marker
+from whimbrel.modules.filters.mod_proxy_html.markup import Decoder, Marker, Splitter
 from whimbrel.modules.filters.mod_proxy_html.writer import RAW, RAW_HTML5, Writer
 
 if TYPE_CHECKING:
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
 
 STEP: Final = 2048  # bytes that are parsed without a pause
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
+# bytes of one tag behind which its end is parsed in a thread: libxml2's time is quadratic in the attributes
+MAX_PENDING: Final = 16 * 1024
 MAX_FED: Final = 1 << 20  # bytes after which a parser is replaced
 MAX_REPLAYED: Final = 256  # open elements that a new parser is given
 _END_TAG: Final = compile(rb"</([a-z][a-z0-9]*)>")
+_SCRIPT: Final = compile(rb"(?i)<(?:script|style)")
 _HTML5: Final = etree.LIBXML_VERSION >= (2, 14)
 
 
@@ -29,27 +33,35 @@ class Document:
 
     libxml2 since 2.12 keeps all that it has been fed. So a parser is replaced from time to time, behind an
     end tag in the body; the start tags of the open elements bring the next one into the same state.
+
+    Attributes:
+        is_over: True if the rest of the document is dropped.
+        pending: bytes fed since the last ``>``.
     """
 
-    __slots__ = ("_decoder", "_fed", "_marker", "_parser", "_writer", "is_over")
+    __slots__ = ("_decoder", "_fed", "_marker", "_parser", "_splitter", "_writer", "is_over", "pending")
 
     def __init__(self, encoding: str, writer: Writer) -> None:
         self._decoder, self._marker, self._writer = Decoder(encoding), Marker(), writer
+        self._splitter = Splitter()
         self._parser = _new_parser(writer)
-        self._fed = 0
+        self._fed = self.pending = 0
         self.is_over = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output for the next bytes."""
         if not self.is_over:
-            self._parse(self._marker.mark(self._decoder.feed(data)))
+            end = data.rfind(b">")
+            self.pending = self.pending + len(data) if end < 0 else len(data) - end
+            self._parse(self._splitter.split(self._marker.mark(self._decoder.feed(data))))
             self.is_over = self.is_over or self._decoder.failed
         return self._writer.take()
 
     def end(self) -> bytes:
         """Return the rest of the output."""
         if not self.is_over:
-            self._parse(self._marker.mark(self._decoder.feed(b"", True)) + self._marker.end())
+            rest = self._marker.mark(self._decoder.feed(b"", True)) + self._marker.end()
+            self._parse(self._splitter.split(rest) + self._splitter.end())
             if not self.is_over:
                 try:
                     self._parser.close()
@@ -62,24 +74,35 @@ class Document:
             return
         self._fed += len(data)
         try:
-            if self._fed > MAX_FED and (match := _END_TAG.search(data)) is not None:
-                self._parser.feed(data[: match.start()])
-                self._writer.ended = ""
-                self._parser.feed(match[0])
-                if self._writer.ended.encode() == match[1]:
-                    self._renew()
-                data = data[match.end() :]
+            if self._fed > MAX_FED and not self._writer.is_raw and not _SCRIPT.search(data):
+                data = self._fed_to_end_tag(data)
             if data:
                 self._parser.feed(data)
         except etree.LxmlError:
             self.is_over = True
 
+    def _fed_to_end_tag(self, data: bytes) -> bytes:
+        """Feed *data* up to its first end tag, where the parser is replaced if it has nothing pending; return
+        the rest.
+        """
+        match = _END_TAG.search(data)
+        if match is None:
+            return data
+        self._parser.feed(data[: match.start()])
+        self._writer.ended = ""
+        self._parser.feed(match[0])
+        if self._writer.ended.encode() == match[1]:
+            self._renew()
+        return data[match.end() :]
+
     def _renew(self) -> None:
-        """Replace the parser, which has nothing pending, if another one can be brought into its state."""
+        """Replace the parser if another one can be brought into its state."""
         names = self._writer.open
         if "body" in names and len(names) <= MAX_REPLAYED:
             parser = _new_parser(self._writer)
-            if self._writer.replay(parser.feed):
+            tags = "".join(f"<{name}>" for name in names).encode("utf-8", "replace")
+            if self._writer.muted(lambda: parser.feed(tags)) == names:
+                self._writer.muted(self._parser.close)  # which releases its input
                 self._parser, self._fed = parser, 0
 
 
@@ -97,11 +120,11 @@ class HtmlSource(Source):
         size: bytes of output so far.
     """
 
-    __slots__ = ("_document", "_encode", "_held", "_slices", "_source", "size")
+    __slots__ = ("_document", "_encode", "_held", "_r", "_slices", "_source", "size")
 
     def __init__(self, r: Request, parts: list[Part], document: Document, encode: Any) -> None:
         self._source: JoinedSource | None = JoinedSource(parts)
-        self._slices = Slices(r.engine.turns)
+        self._r, self._slices = r, Slices(r.engine.turns)
         self._document: Document | None = document
         self._held: list[bytes] = []
         self._encode, self.size = encode, 0
@@ -150,8 +173,13 @@ class HtmlSource(Source):
             self._add(self._document.end())
             self._source = self._document = None
             return
+        document = self._document
         for start in range(0, len(data), STEP):
-            self._add(self._document.feed(data[start : start + STEP]))
+            piece = data[start : start + STEP]
+            if document.pending > MAX_PENDING and b">" in piece:
+                self._add(await self._r.engine.runtime.in_thread(partial(document.feed, piece)))
+            else:
+                self._add(document.feed(piece))
             await self._slices.pause()
 
     def _add(self, data: bytes) -> None:

@@ -21,6 +21,9 @@ _MARK: Final = MARK.encode()
 _MARKED: Final = compile(rb"(?:=[ \t\r\n]*(?:\"(?=\")|'(?='))|<!--(?=-?>))|<(?=!(?!--|(?i:doctype)))")
 # the end of a piece that may begin one of them
 _OPEN: Final = compile(rb"(?:=[ \t\r\n]{0,64}[\"']?|<(?:!(?:-{0,3}|(?i:d[octyp]{0,5}))?)?)\Z")
+MAX_SCRIPT: Final = 256 * 1024  # bytes of a script, and of a tag, that are parsed as a whole
+MAX_TAG: Final = 1024
+_SCRIPT_END: Final = compile(rb"</(?:script|style)[^>]*>")
 _META: Final = compile(
     rb"(?i)<meta(?=[ \t\r\n/])[^>]*?charset[ \t\r\n]*=[ \t\r\n]*[\"']?([a-z0-9_:.-]+)[^>]*>"
 )
@@ -53,6 +56,37 @@ class Marker:
 def unmarked(text: str) -> str:
     """Return the text of an event without marks."""
     return text.replace(MARK, "") if MARK in text else text
+
+
+class Splitter:
+    """Ends pieces where libxml2's result does not depend on it: outside tags and scripts.
+
+    Its parser takes other end tags for that of a script if the script comes in pieces.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def split(self, data: bytes) -> bytes:
+        """Return the next piece."""
+        data, self._held = self._held + data, b""
+        low = data[-MAX_SCRIPT:].lower()
+        start = max(low.rfind(b"<script"), low.rfind(b"<style"))
+        if start < 0 or _SCRIPT_END.search(low, start) is not None:
+            start = low.rfind(b"<", len(low) - min(len(low), MAX_TAG))
+            if start >= 0 and low.find(b">", start) >= 0:
+                start = -1
+        if start < 0 or len(data) > MAX_SCRIPT:
+            return data
+        self._held = data[start:]
+        return data[:start]
+
+    def end(self) -> bytes:
+        """Return what is held back."""
+        held, self._held = self._held, b""
+        return held
 
 
 class Decoder:

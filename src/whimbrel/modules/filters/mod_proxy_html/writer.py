@@ -58,19 +58,20 @@ class Writer:
         self._out: list[str] = [conf.doctype]
         self._held: list[str] = []  # contents that wait for an end tag (ProxyHTMLExtended)
         self._held_size = 0
-        self._is_raw = False
+        self.is_raw = False
         self.open: list[str] = []  # elements without end tag so far
         self.ended = ""  # name of the last end tag since it was cleared
         self._muted: list[str] | None = None
 
-    def replay(self, feed: Callable[[bytes], None]) -> bool:
-        """Feed the start tags of the open elements, without output; return True if they are what came back."""
-        self._muted = []
+    def muted(self, work: Callable[[], None]) -> list[str]:
+        """Return the tags that the parser reports while *work* runs; they change nothing here."""
+        names: list[str] = []
+        self._muted = names
         try:
-            feed("".join(f"<{name}>" for name in self.open).encode("utf-8", "replace"))
-            return self._muted == self.open
+            work()
         finally:
             self._muted = None
+        return names
 
     def take(self) -> bytes:
         """Return the output since the last call."""
@@ -84,7 +85,7 @@ class Writer:
             self._muted.append(name)
             return
         self.open.append(name)
-        self._is_raw = name in self._raw
+        self.is_raw = name in self._raw
         if self._elements is not None:
             attributes_kept = self._allowed(name, attributes)
             if attributes_kept is None:
@@ -146,7 +147,7 @@ class Writer:
         if self.open:
             self.open.pop()
         self.ended = name
-        self._is_raw = False
+        self.is_raw = False
         if self._elements is not None:
             element = self._elements.get(name)
             if element is None or (element.is_deprecated and not self._is_legacy):
@@ -159,7 +160,7 @@ class Writer:
     def data(self, text: str) -> None:
         """Write characters, or the contents of a script."""
         text = unmarked(text)
-        if not self._is_raw:
+        if not self.is_raw:
             self._out.append(escape(text))
         elif self._extended:
             self._hold(text)
@@ -181,7 +182,8 @@ class Writer:
 
     def close(self) -> None:
         """End the document; contents that wait are lost, as in httpd."""
-        self._drop_held()
+        if self._muted is None:
+            self._drop_held()
 
     def _hold(self, text: str) -> None:
         self._held.append(text)
