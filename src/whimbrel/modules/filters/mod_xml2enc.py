@@ -15,9 +15,9 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import lower
 from whimbrel.directives.command import Command
-from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, Transform
-from whimbrel.modules.filters.charsets import built_in, codec_of, convertible, detected
+from whimbrel.modules.filters.charsets import LIBRARIES, built_in, codec_of, convertible, detected
 from whimbrel.modules.support.first_bytes import cut, first_bytes
 from whimbrel.modules.support.setters import add_text, global_only
 from whimbrel.registry.module import Module, Provider
@@ -272,10 +272,10 @@ def encoder(r: Request, charset: str) -> Callable[[bytes], bytes]:
     return Encoding(r, codec) if codec not in ("", "utf-8") else bytes
 
 
-
 MODULE = Module(
     name="xml2enc_module",
     source="mod_xml2enc.c",
+    versions=Versions.V24,
     dir_config=Xml2EncDirConfig,
     server_config=Xml2EncServerConfig,
     directives=(
@@ -305,6 +305,7 @@ MODULE = Module(
     providers=(
         Provider("output_filter", "xml2enc", Xml2Enc(skips=True)),
         Provider("xml2enc", "input", Xml2Enc(skips=False)),
+        Provider("libraries", _MODULE, lambda _configuration: LIBRARIES),
         Provider("xml2enc", "charset", charset_of),
         Provider("xml2enc", "encoder", encoder),
     ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.errors import StartError
 from whimbrel.base.numbers import lower
+from whimbrel.directives.spec import Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, add_output_filter
 from whimbrel.modules.filters.mod_proxy_html.settings import DIRECTIVES, ProxyHtmlDirConfig
 from whimbrel.modules.filters.mod_proxy_html.url_map import Rewriter, active_maps
@@ -114,8 +115,12 @@ def check_library(_configuration: Any) -> None:
 
 
 def libraries(_configuration: Any) -> tuple[str, ...]:
-    """Return what workers import."""
+    """Return what workers import; read the document type, as workers may lack the right to."""
+    from whimbrel.modules.filters.mod_proxy_html.elements import elements
+
+    elements()
     return (
+        "encodings.iso8859_1",
         "lxml.etree",
         "whimbrel.modules.filters.mod_proxy_html.html_filter",
         "whimbrel.modules.filters.mod_proxy_html.meta",
@@ -125,6 +130,7 @@ def libraries(_configuration: Any) -> tuple[str, ...]:
 MODULE = Module(
     name="proxy_html_module",
     source="mod_proxy_html.c",
+    versions=Versions.V24,
     dir_config=ProxyHtmlDirConfig,
     directives=DIRECTIVES,
     hooks=(Hook(INSERT_FILTER, make_insert, Order.MIDDLE, after=("mod_filter.c",)),),

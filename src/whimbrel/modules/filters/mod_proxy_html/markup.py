@@ -119,7 +119,7 @@ class Decoder:
             self._is_sniffing = False
             if (codec := _found(match[1])) not in ("", "utf-8"):
                 before = data[: match.end()]
-                self._decoder = codecs.getincrementaldecoder(codec)()
+                self._codec, self._decoder = codec, codecs.getincrementaldecoder(codec)()
                 return before + self._decode(data[match.end() :], final)
             self._codec = codec or self._codec
         return self._validate(data, final)
@@ -139,7 +139,7 @@ class Decoder:
         else:
             start = next(index for index, byte in enumerate(data) if byte > 127)
         self._is_sniffing = False
-        self._decoder = codecs.getincrementaldecoder("latin-1")()
+        self._codec, self._decoder = "iso8859-1", codecs.getincrementaldecoder("iso8859-1")()
         return data[:start] + self._decode(data[start:], final)
 
     def _decode(self, data: bytes, final: bool) -> bytes:
@@ -147,13 +147,9 @@ class Decoder:
             text: str = self._decoder.decode(data, final)
         except UnicodeDecodeError as problem:
             self.failed = True
-            text = problem.object[: problem.start].decode(self._decoder_name(problem), "ignore")
+            text = problem.object[: problem.start].decode(self._codec, "ignore")
             return text[: text.rfind(">") + 1].encode("utf-8", "replace")
         return text.encode("utf-8", "replace")
-
-    @staticmethod
-    def _decoder_name(problem: UnicodeDecodeError) -> str:
-        return problem.encoding
 
 
 def _meta(data: bytes) -> Any:
