@@ -38,8 +38,8 @@ SETTINGS = {
     "legacy": "ProxyHTMLEnable On\nProxyHTMLDocType XHTML Legacy\nProxyHTMLStripComments On\n"
     "ProxyHTMLFixups lowercase dospath\n",
     "no-xml2enc": "SetOutputFilter proxy-html\n",
-    "utf-8": "ProxyHTMLEnable On\nAddDefaultCharset utf-8\n",
-    "windows": "ProxyHTMLEnable On\nAddDefaultCharset windows-1252\n",
+    "utf-8": "ProxyHTMLEnable On\nAddType text/html;charset=utf-8 .html\n",
+    "windows": "ProxyHTMLEnable On\nAddType text/html;charset=windows-1252 .html\n",
     "latin2": "ProxyHTMLEnable On\nxml2EncDefault iso-8859-2\nProxyHTMLCharsetOut *\n",
     "start": "SetOutputFilter xml2enc;proxy-html\nxml2StartParse p html\n",
     "only-xml2enc": "SetOutputFilter xml2enc\n",

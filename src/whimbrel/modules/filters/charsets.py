@@ -45,10 +45,11 @@ LIBRARIES: Final = tuple(
     f"encodings.{name}"
     for name in (
         "ascii utf_8 utf_7 utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 "
-        "iso8859_1 iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 iso8859_7 iso8859_8 iso8859_9 iso8859_10 "
-        "iso8859_11 iso8859_13 iso8859_14 iso8859_15 iso8859_16 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 "
-        "cp1256 cp1257 cp1258 cp437 cp500 cp850 cp852 cp866 cp874 cp932 cp949 cp950 koi8_r koi8_u mac_roman "
-        "shift_jis euc_jp iso2022_jp euc_kr johab gb2312 gbk gb18030 hz big5 big5hkscs tis_620"
+        "iso8859_1 iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 iso8859_7 iso8859_8 "
+        "iso8859_9 iso8859_10 iso8859_11 iso8859_13 iso8859_14 iso8859_15 iso8859_16 cp1250 "
+        "cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp500 cp850 cp852 cp866 "
+        "cp874 cp932 cp949 cp950 koi8_r koi8_u mac_roman shift_jis euc_jp iso2022_jp euc_kr "
+        "johab gb2312 gbk gb18030 hz big5 big5hkscs tis_620"
     ).split()
 )
 
