@@ -6,6 +6,8 @@ import codecs
 from collections.abc import Mapping
 from typing import Final
 
+from whimbrel.base.numbers import upper
+
 UTF_8: Final = "UTF-8"
 # names that xmlParseCharEncoding knows, with libxml2's own name of the encoding
 _ALIKE: Final = {
@@ -59,7 +61,7 @@ def built_in(name: str, aliases: Mapping[str, str]) -> str:
 
     *aliases* are those of xml2EncAlias by upper-case name.
     """
-    return BUILT_IN.get(aliases.get(name.upper(), name).upper(), "")
+    return BUILT_IN.get(upper(aliases.get(upper(name), name)), "")
 
 
 def codec_of(own: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import lower
+from whimbrel.base.numbers import lower, upper
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.engine.output.filter import FilterProtocol, OutputFilter, Transform
@@ -63,7 +63,7 @@ def set_default(cmd: Command, conf: Xml2EncDirConfig, words: list[str]) -> None:
 def set_alias(_cmd: Command, conf: Xml2EncServerConfig, words: list[str]) -> None:
     """Add an alias of a charset."""
     known = conf.aliases if isinstance(conf.aliases, dict) else {}
-    conf.aliases = {**known, words[1].upper(): words[0]}
+    conf.aliases = {**known, upper(words[1]): words[0]}
 
 
 class _Sniffer:

@@ -40,22 +40,22 @@ async def first_bytes(r: Request, least: int = 1) -> bytes:
 
 def cut(parts: list[Part], start: int, end: int) -> list[Part]:
     """Return *parts* without the bytes from *start* to *end*, which come from `first_bytes`."""
-    kept: list[Part] = []
+    rest: list[Part] = []
     at = 0
     for part in parts:
         if isinstance(part, Source):
-            kept.append(part)
+            rest.append(part)
             continue
         size = part.length if isinstance(part, FileSegment) else len(part)
         low, high = max(0, min(size, start - at)), max(0, min(size, end - at))
         if low >= high:
-            kept.append(part)
+            rest.append(part)
         elif isinstance(part, bytes):
-            kept += [piece for piece in (part[:low], part[high:]) if piece]
+            rest += [piece for piece in (part[:low], part[high:]) if piece]
         else:
-            kept += _cut_file(part, low, high)
+            rest += _cut_file(part, low, high)
         at += size
-    return kept
+    return rest
 
 
 def _cut_file(part: FileSegment, low: int, high: int) -> list[Part]:

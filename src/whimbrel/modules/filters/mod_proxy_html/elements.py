@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 EMPTY: Final = frozenset("area base basefont br col frame hr img input isindex link meta param".split())
 
 
-class Element(NamedTuple):
+class HtmlElement(NamedTuple):
     """One element of the document type."""
 
     is_deprecated: bool
@@ -24,11 +24,11 @@ class Element(NamedTuple):
 
 
 @cache
-def elements() -> dict[str, Element]:
+def elements() -> dict[str, HtmlElement]:
     """Return the elements by name."""
     found = {}
     with open(os.path.join(os.path.dirname(__file__), "elements.tsv"), encoding="ascii") as file:
         for line in file:
             name, kind, *attributes = line.rstrip("\n").split("\t")
-            found[name] = Element("d" in kind, *(frozenset(names.split()) for names in attributes))
+            found[name] = HtmlElement("d" in kind, *(frozenset(names.split()) for names in attributes))
     return found

@@ -7,7 +7,7 @@ from typing import Any, Final
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.numbers import strtol
+from whimbrel.base.numbers import lower, strtol
 from whimbrel.base.regex import RegexError
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive
@@ -78,7 +78,7 @@ def _switch(name: str) -> Any:
 
     def apply(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
         rest = _switches(conf) - {name}
-        conf.switches = rest | {name} if words[0].lower() == "on" else rest
+        conf.switches = rest | {name} if lower(words[0]) == "on" else rest
 
     return apply
 
@@ -91,8 +91,8 @@ def set_fixup(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None
 
 def set_doctype(_cmd: Command, conf: ProxyHtmlDirConfig, words: list[str]) -> None:
     """Set the document type: HTML or XHTML, with Legacy, or any text and the dialect of its tags."""
-    kind, more = words[0].lower(), words[1] if len(words) > 1 else ""
-    legacy = more.lower() == "legacy"
+    kind, more = lower(words[0]), words[1] if len(words) > 1 else ""
+    legacy = lower(more) == "legacy"
     if kind in ("html", "xhtml"):
         conf.doctype = (_XHTML if kind == "xhtml" else _HTML)[legacy]
         conf.enforced, xhtml = "legacy" if legacy else "strict", kind == "xhtml"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.numbers import lower
 from whimbrel.base.regex import Regex, RegexError, compile_regex
 from whimbrel.engine.expressions import evaluate
 from whimbrel.expr.errors import EvalError
@@ -39,7 +40,7 @@ class UrlMap:
 
 def active_maps(r: Request, maps: list[UrlMap]) -> list[UrlMap]:
     """Return the maps whose conditions hold, with their variables replaced (ProxyHTMLInterp)."""
-    return [made for each in maps if (made := _interpolated(r, each)) is not None]
+    return [active for each in maps if (active := _interpolated(r, each)) is not None]
 
 
 def _interpolated(r: Request, each: UrlMap) -> UrlMap | None:
@@ -109,7 +110,7 @@ class Rewriter:
                 if match is not None:
                     matched = True
                     text = text[: match.start()] + rule.to.apply(match) + text[match.end() :]
-            elif text[: len(rule.before)].lower() == rule.lower:
+            elif lower(text[: len(rule.before)]) == rule.lower:
                 return rule.after + text[len(rule.before) :]
             if matched and "l" not in rule.flags:
                 break
@@ -138,7 +139,7 @@ class _Rule:
 
     def __init__(self, each: UrlMap) -> None:
         self.before, self.after, self.flags, self.regex = each.before, each.after, each.flags, each.regex
-        self.lower, self.to = each.before.lower(), Substitution(each.after)
+        self.lower, self.to = lower(each.before), Substitution(each.after)
 
 
 def _replace_regex(rule: _Rule, text: str) -> tuple[bool, str]:

@@ -87,10 +87,10 @@ class Writer:
         self.open.append(name)
         self.is_raw = name in self._raw
         if self._elements is not None:
-            attributes_kept = self._allowed(name, attributes)
-            if attributes_kept is None:
+            allowed = self._allowed(name, attributes)
+            if allowed is None:
                 return
-            attributes = attributes_kept
+            attributes = allowed
         out = self._out
         out.append(f"<{name}")
         if attributes:
@@ -124,7 +124,7 @@ class Writer:
             else:
                 self._log("AH01416", f"Bogus HTML element {name} dropped")
             return None
-        kept, missing = {}, len(element.required)
+        allowed, missing = {}, len(element.required)
         for key, value in attributes.items():
             if key in element.required:
                 missing -= 1
@@ -134,10 +134,10 @@ class Writer:
                 else:
                     self._log("AH01418", f"Bogus HTML attribute {key} of {name} dropped")
                 continue
-            kept[key] = value
+            allowed[key] = value
         if missing:
             self._log("AH01420", f"HTML element {name} is missing {missing} required attributes")
-        return kept
+        return allowed
 
     def end(self, name: str) -> None:
         """Write an end tag, behind the contents that wait for one."""
