@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Mapping
 from typing import Final
 
-from whimbrel.base.numbers import upper
+from whimbrel.base.numbers import split, upper
 
 UTF_8: Final = "UTF-8"
 # names that xmlParseCharEncoding knows, with libxml2's own name of the encoding
@@ -22,7 +22,7 @@ _ALIKE: Final = {
     "SHIFT_JIS": "",
     "EUC-JP": "",
 }
-BUILT_IN: Final = {name: own for own, names in _ALIKE.items() for name in (own, *names.split())} | {
+BUILT_IN: Final = {name: own for own, names in _ALIKE.items() for name in (own, *split(names))} | {
     "ISO LATIN 1": "ISO-8859-1",
     "ISO LATIN 2": "ISO-8859-2",
 }

@@ -10,6 +10,8 @@ import os
 from functools import cache
 from typing import Final, NamedTuple
 
+from whimbrel.base.numbers import split
+
 # elements without end tag
 EMPTY: Final = frozenset("area base basefont br col frame hr img input isindex link meta param".split())
 
@@ -30,5 +32,5 @@ def elements() -> dict[str, HtmlElement]:
     with open(os.path.join(os.path.dirname(__file__), "elements.tsv"), encoding="ascii") as file:
         for line in file:
             name, kind, *attributes = line.rstrip("\n").split("\t")
-            found[name] = HtmlElement("d" in kind, *(frozenset(names.split()) for names in attributes))
+            found[name] = HtmlElement("d" in kind, *(frozenset(split(names)) for names in attributes))
     return found
