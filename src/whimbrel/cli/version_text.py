@@ -56,6 +56,7 @@ BUILT_IN = (
     "mod_mime.c",
     "mod_mime_magic.c",
     "mod_negotiation.c",
+    "mod_proxy_html.c",
     "mod_ratelimit.c",
     "mod_remoteip.c",
     "mod_reqtimeout.c",
@@ -76,6 +77,7 @@ BUILT_IN = (
     "mod_version.c",
     "mod_vhost_alias.c",
     "mod_watchdog.c",
+    "mod_xml2enc.c",
 )
 
 _OPTIONS_HEAD = """\

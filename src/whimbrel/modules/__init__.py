@@ -89,6 +89,8 @@ TABLE: Final[tuple[str, ...]] = (
     "session.mod_session_crypto",
     "session.mod_session_dbd",
     "filters.mod_request",
+    "filters.mod_xml2enc",
+    "filters.mod_proxy_html",
     "aaa.mod_auth_form",
 )
 

@@ -90,8 +90,8 @@ def test_what_guards_or_answers_is_never_left_out(source: str, name: str, args: 
 
 
 def test_a_reason_ends_with_the_behaviour_that_it_rests_on() -> None:
-    assert ignorable_reason("mod_proxy_html.c", "ProxyHTMLEnable", "On") != ""
-    assert ignorable_reason("mod_proxy_html.c", "ProxyHTMLEnable", "On", {"mod_proxy"}) == ""
+    assert ignorable_reason("mod_proxy_ftp.c", "ProxyFtpListOnWildcard", "On") != ""
+    assert ignorable_reason("mod_proxy_ftp.c", "ProxyFtpListOnWildcard", "On", {"mod_proxy"}) == ""
 
 
 def test_the_list_names_directives_that_exist() -> None:

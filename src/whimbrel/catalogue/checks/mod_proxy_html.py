@@ -1,18 +1,10 @@
-"""mod_proxy_html's argument rules."""
+"""mod_proxy_html's notice before the configuration is executed; the module has its argument rules itself."""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
-from whimbrel.catalogue.checks.numbers import strtol
-from whimbrel.catalogue.checks.rules import CheckWarning, Rule, when
-
-CHECKS: dict[str, Rule] = {
-    "proxyhtmlbufsize": when(
-        lambda words, around: strtol(words[0])[1] != "" or words[0] == "-",
-        "Invalid value for directive ProxyHTMLBufSize, expected integer",
-    ),
-}
+from whimbrel.catalogue.checks.rules import CheckWarning
 
 
 def before(loaded: Set[str]) -> CheckWarning | None:

@@ -1,0 +1,170 @@
+"""What the parser is fed: UTF-8, as libxml2 decodes the document in httpd, with marks.
+
+Events are stripped of the character `MARK`, so marks change nothing in text, scripts, comments and values.
+They stand where lxml and newer versions of libxml2 differ from httpd's libxml2 2.9:
+
+* between the quotes of ``=""``: lxml reports attributes without value like those with an empty value, and
+  httpd writes them differently;
+* in ``<!`` that begins neither a comment nor a document type, which is text to libxml2 2.9;
+* behind ``<!--`` if ``>`` or ``->`` follows, which does not end the comment in libxml2 2.9.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import Any, Final
+
+from whimbrel.base.lazy_re import compile
+
+MARK: Final = "\U0010fd3a"  # private use
+_MARK: Final = MARK.encode()
+_MARKED: Final = compile(rb"(?:=[ \t\r\n]*(?:\"(?=\")|'(?='))|<!--(?=-?>))|<(?=!(?!--|(?i:doctype)))")
+# the end of a piece that may begin one of them
+_OPEN: Final = compile(rb"(?:=[ \t\r\n]{0,64}[\"']?|<(?:!(?:-{0,3}|(?i:d[octyp]{0,5}))?)?)\Z")
+MAX_SCRIPT: Final = 256 * 1024  # bytes of a script, and of a tag, that are parsed as a whole
+MAX_TAG: Final = 1024
+_SCRIPT_END: Final = compile(rb"</(?:script|style)[^>]*>")
+_META: Final = compile(
+    rb"(?i)<meta(?=[ \t\r\n/])[^>]*?charset[ \t\r\n]*=[ \t\r\n]*[\"']?([a-z0-9_:.-]+)[^>]*>"
+)
+_META_TEXT: Final = compile(rb"(?i)content[ \t\r\n]*=")
+_META_TYPE: Final = compile(rb"(?i)http-equiv[ \t\r\n]*=[ \t\r\n]*[\"']?content-type")
+_WIDE: Final = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+
+
+class Marker:
+    """Marks the pieces of a text."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def mark(self, data: bytes) -> bytes:
+        """Return the next piece, marked; an end that may begin a marked sequence is held back."""
+        data, self._held = self._held + data, b""
+        if match := _OPEN.search(data, max(0, len(data) - 70)):
+            data, self._held = data[: match.start()], data[match.start() :]
+        return _MARKED.sub(lambda match: match[0] + _MARK, data)
+
+    def end(self) -> bytes:
+        """Return what is held back."""
+        held, self._held = self._held, b""
+        return held
+
+
+def unmarked(text: str) -> str:
+    """Return the text of an event without marks."""
+    return text.replace(MARK, "") if MARK in text else text
+
+
+class Splitter:
+    """Ends pieces where libxml2's result does not depend on it: outside tags and scripts.
+
+    Its parser takes other end tags for that of a script if the script comes in pieces.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def split(self, data: bytes) -> bytes:
+        """Return the next piece."""
+        data, self._held = self._held + data, b""
+        low = data[-MAX_SCRIPT:].lower()
+        start = max(low.rfind(b"<script"), low.rfind(b"<style"))
+        if start < 0 or _SCRIPT_END.search(low, start) is not None:
+            start = low.rfind(b"<", len(low) - min(len(low), MAX_TAG))
+            if start >= 0 and low.find(b">", start) >= 0:
+                start = -1
+        if start < 0 or len(data) > MAX_SCRIPT:
+            return data
+        self._held = data[start:]
+        return data[:start]
+
+    def end(self) -> bytes:
+        """Return what is held back."""
+        held, self._held = self._held, b""
+        return held
+
+
+class Decoder:
+    """libxml2's input of a document, as UTF-8.
+
+    A document in UTF-8, or in no known encoding, changes to the charset of its first META element. At its
+    first invalid byte it changes to ISO-8859-1. A document in any other encoding ends at invalid bytes.
+
+    Attributes:
+        failed: True once an invalid byte has ended the document.
+    """
+
+    __slots__ = ("_codec", "_decoder", "_is_sniffing", "_tail", "failed")
+
+    def __init__(self, encoding: str) -> None:
+        self._codec = encoding and codecs.lookup(encoding).name
+        self._is_sniffing = self._codec in ("", "utf-8")
+        self._decoder: Any = None if self._is_sniffing else codecs.getincrementaldecoder(encoding)()
+        self._tail, self.failed = b"", False
+
+    def feed(self, data: bytes, final: bool = False) -> bytes:
+        """Return the UTF-8 of *data*."""
+        return b"" if self.failed else self._convert(data, final)
+
+    def _convert(self, data: bytes, final: bool) -> bytes:
+        if self._decoder is not None:
+            return self._decode(data, final)
+        data, self._tail = self._tail + data, b""
+        if self._is_sniffing and (match := _meta(data)) is not None:
+            self._is_sniffing = False
+            if (codec := _found(match[1])) not in ("", "utf-8"):
+                before = data[: match.end()]
+                self._codec, self._decoder = codec, codecs.getincrementaldecoder(codec)()
+                return before + self._decode(data[match.end() :], final)
+            self._codec = codec or self._codec
+        return self._validate(data, final)
+
+    def _validate(self, data: bytes, final: bool) -> bytes:
+        """Return valid UTF-8 as it is; what follows an invalid byte is ISO-8859-1."""
+        if data.isascii():
+            return data
+        if self._codec == "utf-8":
+            try:
+                used = codecs.utf_8_decode(data, "strict", final)[1]
+            except UnicodeDecodeError as problem:
+                start = problem.start
+            else:
+                self._tail = data[used:]
+                return data[:used]
+        else:
+            start = next(index for index, byte in enumerate(data) if byte > 127)
+        self._is_sniffing = False
+        self._codec, self._decoder = "iso8859-1", codecs.getincrementaldecoder("iso8859-1")()
+        return data[:start] + self._decode(data[start:], final)
+
+    def _decode(self, data: bytes, final: bool) -> bytes:
+        try:
+            text: str = self._decoder.decode(data, final)
+        except UnicodeDecodeError as problem:
+            self.failed = True
+            text = problem.object[: problem.start].decode(self._codec, "ignore")
+            return text[: text.rfind(">") + 1].encode("utf-8", "replace")
+        return text.encode("utf-8", "replace")
+
+
+def _meta(data: bytes) -> Any:
+    """Return the match of the first META element that libxml2 takes a charset from."""
+    for match in _META.finditer(data):
+        tag = match[0]
+        if not _META_TEXT.search(tag, 0, match.start(1) - match.start()) or _META_TYPE.search(tag):
+            return match
+    return None
+
+
+def _found(charset: bytes) -> str:
+    """Return the codec of a charset that libxml2 would change to, "" for none."""
+    try:
+        name = codecs.lookup(charset.decode("ascii")).name
+    except LookupError:
+        return ""
+    return "" if name in _WIDE else name

@@ -1,0 +1,43 @@
+"""ProxyHTMLMeta: copies META elements with http-equiv to response fields."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.base.lazy_re import compile
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+_META: Final = compile(rb"(?is)<meta[^>]*(http-equiv)[^>]*>")
+_NAME: Final = compile(rb"[^A-Za-z]*([A-Za-z0-9-]*)")
+_CONTENT: Final = compile(
+    rb"""content\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s>'"][^\s>]*)?)""", re.ASCII | re.IGNORECASE
+)
+MAX_FIELDS: Final = 100  # fields copied from one document; httpd has no bound
+
+
+def copy_fields(r: Request, start: bytes) -> tuple[int, int] | None:
+    """Set the fields that *start*, the first bytes of the body, contains.
+
+    Return the position of the last Content-Type element, which is not parsed; None without one.
+    """
+    where, text = None, start[4:].partition(b"\0")[0]
+    for match, _ in zip(_META.finditer(text), range(MAX_FIELDS)):  # noqa: B905
+        named = _NAME.match(text, match.end(1) + 1)
+        name = named[1] if named is not None else b""
+        if name[:12].lower() == b"content-type":
+            where = (match.start() + 4, match.end() + 4)
+        elif name and name[:8].lower() != b"content-":
+            content = _CONTENT.search(text, match.start(), match.end())
+            if content is not None:
+                value = content[content.lastindex or 0] if content.lastindex else b""
+                if not value.translate(None, b"\t") or _is_safe(value):
+                    r.headers_out.set(name.decode("latin-1"), value.decode("latin-1"))
+    return where
+
+
+def _is_safe(value: bytes) -> bool:
+    """Return True if *value* has no control character, which would end the field."""
+    return all(byte >= 32 or byte == 9 for byte in value)

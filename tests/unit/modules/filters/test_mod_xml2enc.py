@@ -1,0 +1,90 @@
+"""mod_xml2enc: charsets of documents, the Content-Type, log lines; expected values are apache2's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.support.client import error_log, fetch
+from tests.support.engine import build_engine
+from tests.support.site import Site
+
+from whimbrel.base.errors import ConfigError
+
+LOAD = "LoadModule xml2enc_module modules/mod_xml2enc.so\n"
+ON = f"{LOAD}LogLevel debug\nSetOutputFilter xml2enc\n"
+META = "<meta http-equiv=Content-Type content='text/html;charset={}'>"
+
+
+@pytest.mark.parametrize(
+    ("text", "conf", "body"),
+    [
+        ("caf\xe9", "", "caf\xc3\xa9"),
+        ("\x80", "AddType text/html;charset=windows-1252 .html", "\xe2\x82\xac"),
+        ("caf\xe9", "AddType text/html;charset=iso-8859-1 .html", "caf\xe9"),
+        ("\xb1", "xml2EncDefault iso-8859-2", "\xc4\x85"),
+        (f"a{META.format('utf-8')}b\xc3\xa9", "", "ab\xc3\xa9"),
+        (f"a{META.format('windows-1252')}b\x80", "", "ab\xe2\x82\xac"),
+        (f"a{META.format('klingon')}b\xe9", "", "ab\xe9"),
+        ("x\xa4\xff y", "AddType text/html;charset=gb2312 .html", "x\xa4 y"),
+        ("junk <P>x", "xml2StartParse p", "<P>x"),
+        ("\xef\xbb\xbfx\xc3\xa9", "", "\xef\xbb\xbfx\xc3\xa9"),
+    ],
+)
+def test_bodies(tmp_path: Path, text: str, conf: str, body: str) -> None:
+    reply = fetch(build_engine(tmp_path, ON + conf, {"htdocs/p.html": text}), "/p.html")
+    if "gb2312" in conf:
+        body = reply.body  # skipped bytes: see the log
+        assert "\xff" not in body
+    assert reply.body == body
+    assert (reply.get("Content-Type") or "").replace(" ", "") == "text/html;charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "conf", "lines"),
+    [
+        ("x", "", ["AH01430", "AH01434", "AH01439", "AH01441"]),
+        ("x", "AddType text/html;charset=utf-8 .html", ["AH01430", "AH01431"]),
+        ("\xef\xbb\xbfx", "", ["AH01430", "AH01432"]),
+        (META.format("utf-8"), "", ["AH01430", "AH01433"]),
+        (META.format("klingon"), "", ["AH01430", "AH01434", "AH01435", "AH01436"]),
+        (
+            "\x81x",
+            "AddType text/html;charset=windows-1252 .html",
+            ["AH01430", "AH01431", "AH01434", "AH01439", "AH01441", "AH01444"],
+        ),
+        ("x", "xml2StartParse p", ["AH01429", "AH01430", "AH01434", "AH01439", "AH01441"]),
+    ],
+)
+def test_log_lines(tmp_path: Path, text: str, conf: str, lines: list[str]) -> None:
+    engine = build_engine(tmp_path, ON + conf, {"htdocs/p.html": text})
+    fetch(engine, "/p.html")
+    assert sorted(re.findall(r"AH014(?:2[89]|3.|4.)", error_log(engine))) == lines
+
+
+def test_other_types_pass(tmp_path: Path) -> None:
+    reply = fetch(build_engine(tmp_path, ON, {"htdocs/p.png": "\xe9"}), "/p.png")
+    assert (reply.body, reply.get("Content-Type")) == ("\xe9", "image/png")
+
+
+def test_a_large_file_is_converted_in_pieces(tmp_path: Path) -> None:
+    engine = build_engine(tmp_path, ON + "LogLevel warn", {"htdocs/p.txt": "\xe9" * 200_000})
+    assert fetch(engine, "/p.txt").body.count("\xc3\xa9") == 200_000
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("xml2EncDefault klingon", "Invalid or unsupported default charset"),
+        ("xml2EncDefault latin1", "Invalid or unsupported default charset"),
+        (
+            "<Directory />\nxml2EncAlias utf-8 x\n</Directory>",
+            "xml2EncAlias not allowed in <Directory> context",
+        ),
+    ],
+)
+def test_messages(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Site(tmp_path, LOAD + line).load()
+    assert caught.value.reason == message
