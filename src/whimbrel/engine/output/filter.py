@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from enum import Flag, IntEnum
 from typing import TYPE_CHECKING, Any
 
-from whimbrel.engine.body import Source
+from whimbrel.engine.body import Aborted, Source
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
@@ -28,6 +28,18 @@ class FilterType(IntEnum):
     TRANSCODE = 40  # transfer codings
     CONNECTION = 50  # the connection: TLS
     NETWORK = 60  # the socket
+
+
+class FilterFailed(Aborted):
+    """A filter returned an error; the failure is logged.
+
+    Without a byte of output the response is the page for *status*. After *passed*, and whatever went on
+    before, it ends without its last chunk.
+    """
+
+    def __init__(self, text: str, *, passed: bytes = b"", status: int = 500) -> None:
+        super().__init__(text)
+        self.passed, self.status = passed, status
 
 
 class FilterProtocol(Flag):
@@ -61,7 +73,11 @@ class Transform:
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """Return the output for *data* that goes on now; b"" if there is none yet."""
+        """Return the output for *data* that goes on now; b"" if there is none yet.
+
+        Raises:
+            FilterFailed: the output ends here; `end` raises it too.
+        """
 
     @abstractmethod
     def end(self, data: bytes) -> bytes:

@@ -11,6 +11,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
 from whimbrel.engine.body import FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.engine.output.filter import FilterFailed
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.pipeline.error import die
@@ -55,7 +56,10 @@ async def finalize(r: Request) -> Response:
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters:
-        await run_output_filters(r)
+        try:
+            await run_output_filters(r)
+        except FilterFailed as problem:
+            r = await _failed(r, problem)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
@@ -109,6 +113,17 @@ def _is_bad(r: Request, pair: Pair) -> bool:
     if bad is not None:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
+
+
+async def _failed(r: Request, failure: FilterFailed) -> Request:
+    """Return the request whose response replaces that of *r*, whose filter has failed."""
+    r.drop_body()
+    r.chunked = False
+    r.set_uncacheable()  # each response must log the failure
+    await die(r, failure.status)
+    r = final_request(r)
+    await run_output_filters(r)
+    return r
 
 
 async def _refused(r: Request) -> Response:

@@ -28,8 +28,6 @@ _OF_MODULES: Final = {
     "deflate": "deflate_module",
     "inflate": "deflate_module",
     "includes": "include_module",
-    "substitute": "substitute_module",
-    "sed": "sed_module",
     "brotli_compress": "brotli_module",
     "rate_limit": "ratelimit_module",
     "buffer": "buffer_module",
