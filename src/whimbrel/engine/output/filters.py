@@ -48,6 +48,7 @@ async def _apply(r: Request, begun: Begun) -> None:
             _apply_whole(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
+            r.body = []  # the source owns the parts
             await source.begin(MAX_GATHERED if is_complete(parts) else 1)
             r.chunked = source.early
             r.body = source.parts()

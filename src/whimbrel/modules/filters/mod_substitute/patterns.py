@@ -113,5 +113,7 @@ def parse(cmd: Command, written: str) -> Pattern:
     except RegexError:
         raise ConfigError("Substitute could not compile regex") from None
     scan = scannable(parts[0], ignore_case=ignore_case, version22=version22)
-    text = Substitution(parts[1], ampersand=cmd.dialect.ampersand_is_match)
-    return Expression(regex, text, scan, flatten)
+    to = parts[1]
+    if version22:  # a backslash before any other character is a character
+        to = re.sub(r"\\(?![$&])", r"\\\\", to)
+    return Expression(regex, Substitution(to, ampersand=cmd.dialect.ampersand_is_match), scan, flatten)
