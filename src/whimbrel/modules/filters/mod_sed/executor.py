@@ -19,7 +19,11 @@ MAX_STEPS: Final = 200_000  # commands of one cycle; httpd has no bound
 
 
 class RunError(Exception):
-    """The script cannot go on."""
+    """The script cannot go on; the text is APR's for the reason."""
+
+
+NO_MEMORY: Final = "(12)Cannot allocate memory"
+INTERNAL: Final = "(20014)Internal error (specific information not available)"
 
 
 class Executor:
@@ -44,11 +48,13 @@ class Executor:
 
     def feed(self, text: str) -> None:
         """Run the script on the lines of *text*; the last one waits for more input; raise RunError."""
-        if self.has_quit or not text:
+        if self.has_quit:
             return
         if self._error:
             self._log(self._error)
-            raise RunError(self._error)
+            raise RunError(INTERNAL)
+        if not text:
+            return
         *lines, rest = (self._rest + text).split("\n")
         if not rest and lines:
             rest = lines.pop() + "\n"
@@ -58,7 +64,7 @@ class Executor:
                 return
         self._rest = rest
         if len(rest) > MAX_SPACE:
-            raise RunError("line too long")
+            raise RunError(NO_MEMORY)
 
     def end(self) -> None:
         """Run the script on the last line; raise RunError."""
@@ -88,7 +94,7 @@ class Executor:
             steps += 1
             if steps > MAX_STEPS:
                 self._log("sed: too many commands for one line")
-                raise RunError("endless script")
+                raise RunError(INTERNAL)
             command = commands[index]
             index += 1
             if not self._selects(index - 1, command):
@@ -110,7 +116,7 @@ class Executor:
 
     def _set(self, text: str) -> None:
         if len(text) > MAX_SPACE:
-            raise RunError("pattern space too large")
+            raise RunError(NO_MEMORY)
         self._space = text
 
     def _matches(self, address: Address) -> bool:
@@ -201,7 +207,7 @@ class Executor:
         elif name == "H":
             self._hold = f"{self._hold}\n{until_nul(self._space)}"
             if len(self._hold) > MAX_SPACE:
-                raise RunError("hold space too large")
+                raise RunError(NO_MEMORY)
         elif name == "x":
             self._space, self._hold = self._hold, until_nul(self._space)
         return None
@@ -224,7 +230,7 @@ class Executor:
             return
         edited = substituted(command.expression, command.replacement, command.count, text, MAX_SPACE)
         if edited is None:
-            raise RunError("pattern space too large")
+            raise RunError(NO_MEMORY)
         self._has_substituted = edited.count > 0
         if not edited.count:
             return

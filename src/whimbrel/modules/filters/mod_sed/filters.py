@@ -11,7 +11,7 @@ from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterFailed, OutputFilter, Transform
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
-from whimbrel.modules.filters.mod_sed.executor import Executor, RunError
+from whimbrel.modules.filters.mod_sed.executor import INTERNAL, Executor, RunError
 from whimbrel.modules.filters.mod_sed.files import CannotOpen
 from whimbrel.modules.filters.mod_sed.parser import Parser
 from whimbrel.modules.filters.mod_sed.script import Script
@@ -65,6 +65,10 @@ class Buckets:
             if self._count >= MAX_BUCKETS:
                 self.is_full, self._count = True, 0
 
+    def ends_full(self) -> bool:
+        """Return True if the output, with its last bucket, is passed on before the end is known."""
+        return self.is_full or self._count + (self._fill > 0) >= MAX_BUCKETS
+
     def take(self) -> bytes:
         """Return the output, and forget it."""
         data = to_bytes("".join(self.pieces))
@@ -76,10 +80,10 @@ class Buckets:
 class SedTransform(Transform):
     """A response body through a script."""
 
-    __slots__ = ("_buckets", "_executor", "_is_brigade", "early")
+    __slots__ = ("_buckets", "_executor", "_is_brigade", "_r", "early")
 
     def __init__(self, r: Request, script: Script, *, is_brigade: bool) -> None:
-        self._buckets = Buckets()
+        self._r, self._buckets = r, Buckets()
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
         self._is_brigade = is_brigade  # each piece is a brigade of the handler: its output goes on
         self.early = False
@@ -94,7 +98,7 @@ class SedTransform(Transform):
     def end(self, data: bytes) -> bytes:
         """Return the rest of the output."""
         self._work(data, is_end=True)
-        self.early = self._buckets.is_full
+        self.early = self._buckets.ends_full()
         self._executor.close()
         return self._buckets.take()
 
@@ -105,6 +109,7 @@ class SedTransform(Transform):
                 self._executor.end()
         except RunError as problem:
             self._executor.close()
+            log_failure(self._r, "output", "AH10394", problem)
             raise FilterFailed(str(problem)) from None
 
     def __del__(self) -> None:
@@ -119,9 +124,9 @@ class SedOutput(OutputFilter):
     name = "Sed"
 
     def begin(self, r: Request) -> Transform | None:
-        """Return the transform; None without a script, or for an empty body."""
+        """Return the transform; None without a script."""
         script = r.dir_config(SedDirConfig).output
-        if script is None or r.header_only or not r.body:
+        if script is None:
             return None
         if script.reads_files:
             r.set_uncacheable()
@@ -136,31 +141,31 @@ class SedOutput(OutputFilter):
 class SedBody(FilteredBody):
     """A request body through a script."""
 
-    __slots__ = ("_buckets", "_executor")
+    __slots__ = ("_buckets", "_executor", "_r")
 
     def __init__(self, r: Request, source: RequestBody, script: Script) -> None:
         super().__init__(source)
-        self._buckets = Buckets()
+        self._r, self._buckets = r, Buckets()
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
 
     async def read(self) -> bytes:
         """Return the next bytes of the output, b"" at the end."""
         executor, buckets = self._executor, self._buckets
-        try:
-            while not executor.has_quit or not self.source.ended or self.source.buffered:
-                data = await self.source.read()
-                executor.feed(to_text(data))
-                if not data:
+        while not buckets.pieces:
+            data = await self.source.read()
+            try:
+                if data:
+                    executor.feed(to_text(data))
+                else:
                     executor.end()
                     executor.close()
-                if buckets.pieces:
-                    return buckets.take()
-                if not data:
-                    break
-        except RunError as problem:
-            executor.close()
-            raise _unreadable(str(problem)) from None
-        return b""
+            except RunError as problem:
+                executor.close()
+                log_failure(self._r, "input", "AH10395", problem)
+                raise _unreadable(str(problem)) from None
+            if not data:
+                break
+        return buckets.take()
 
 
 class SedInput(InputFilter):
@@ -179,17 +184,22 @@ class SedInput(InputFilter):
         except CannotOpen as problem:
             log(r, str(problem))
             failed = RequestBody(None)
-            failed.fail(_unreadable(str(problem)))
+            failed.fail(_unreadable(INTERNAL))
             return failed
 
 
 def log(r: Request, text: str) -> None:
     """Log an error of the script."""
-    r.log("error", text, module="sed")
+    r.log("error", text, code="AH02998", module="sed")
+
+
+def log_failure(r: Request, what: str, code: str, problem: RunError) -> None:
+    """Log that the script has failed on a body."""
+    r.log("error", f"error evaluating sed on {what}", code=code, module="sed", cause=str(problem))
 
 
 def _unreadable(reason: str) -> BodyError:
-    return BodyError(500, LogMessage("debug", "", reason))
+    return BodyError(400, LogMessage("", "", reason, reason))
 
 
 SED_OUTPUT: Final = SedOutput()

@@ -169,7 +169,7 @@ class _Reader:
             self.open.pop()
             self.closed += 1
             self.add(")", 2, can_repeat=False)
-        elif char == "{" and self.atoms and self.atoms[-1].can_repeat:
+        elif char == "{" and self.atoms:
             self.range()
         elif char in ("", "\n"):
             raise BadExpression("Illegal or missing delimiter: %s")
@@ -212,7 +212,8 @@ class _Reader:
             raise BadExpression("} expected after \\: %s")
         if most < least:
             raise BadExpression("First number exceeds second in \\{ \\}: %s")
-        self.atoms[-1].counts = (least, most)
+        if self.atoms[-1].can_repeat:  # a group does not repeat
+            self.atoms[-1].counts = (least, most)
         self.size += 2
 
     def bracket(self) -> None:
