@@ -124,11 +124,12 @@ def _by_prefix(scan: Scan, substitution: Substitution) -> Stage:
         while begin >= 0:
             if begin >= end:
                 end = find("\n", begin) + 1 or len(page)
+            attempt = cost.factor * (end - begin) ** cost.degree
+            if steps + attempt > MAX_STEPS:
+                return None
             found = match(page, begin, end)
             if found is None:
-                steps += cost.factor * (end - begin) ** cost.degree
-                if steps > MAX_STEPS:
-                    return None
+                steps += attempt
                 begin = find(prefix, begin + 1)
                 continue
             out.append(page[at:begin])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.support.sed_scripts import DOCUMENTS, INSERTED, SedScript, sed_scripts
+
 from whimbrel.modules.filters.mod_sed.executor import Executor, RunError
 from whimbrel.modules.filters.mod_sed.parser import Parser
 
@@ -52,6 +52,8 @@ def test_a_script_without_an_end_is_stopped(tmp_path: Path) -> None:
     assert run(tmp_path, endless, ["x\n"]) == 500
 
 
-@pytest.mark.parametrize("lines", [(r"s/\(\)/xx/g",), (r"s/\(\)/x/2",), (":a", "G;h", "ba"), (":a", "H;g", "ba")])
+@pytest.mark.parametrize(
+    "lines", [(r"s/\(\)/xx/g",), (r"s/\(\)/x/2",), (":a", "G;h", "ba"), (":a", "H;g", "ba")]
+)
 def test_spaces_that_grow_without_an_end_are_bounded(tmp_path: Path, lines: tuple[str, ...]) -> None:
     assert run(tmp_path, SedScript(lines, {}), ["some text\n"]) == 500

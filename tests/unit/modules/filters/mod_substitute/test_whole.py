@@ -41,11 +41,9 @@ def patterns(draw: st.DrawFn) -> Pattern | None:
     return expression(draw(EXPRESSIONS), to, ignore_case=ignore_case, flatten=flatten)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(patterns(), min_size=1, max_size=3), TEXTS, st.sampled_from([20, 60, 200, NO_LIMIT]))
-def test_the_whole_text_gives_what_the_lines_give(
-    drawn: list[Pattern | None], text: str, limit: int
-) -> None:
+def test_the_whole_text_gives_what_the_lines_give(drawn: list[Pattern | None], text: str, limit: int) -> None:
     rules = Rules(tuple(pattern for pattern in drawn if pattern is not None), limit)
     stages = compile_stages(rules)
     got = None if stages is None else substitute_whole(rules, stages, text)
