@@ -19,7 +19,7 @@ INSERTED: Final = "inserted file\nno newline"  # the content of @/ins.txt
 
 
 @dataclass(frozen=True)
-class SedScript:
+class RecordedScript:
     """A script: the arguments of its OutputSed lines (``${NL}`` is a newline, ``@`` a directory), and the
     answer for each document: its text, or the status of an error.
     """
@@ -34,8 +34,8 @@ class SedScript:
         return "".join(f'OutputSed "{line}"\n' for line in quoted)
 
 
-def sed_scripts() -> list[SedScript]:
+def sed_scripts() -> list[RecordedScript]:
     """Return the recorded scripts."""
     path = Path(__file__).parent.parent / "data/sed/scripts.jsonl"
     rows = map(json.loads, path.read_text("ascii").splitlines())
-    return [SedScript(tuple(row["script"]), row["answers"]) for row in rows]
+    return [RecordedScript(tuple(row["script"]), row["answers"]) for row in rows]

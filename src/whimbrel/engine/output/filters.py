@@ -45,7 +45,7 @@ async def _apply(r: Request, begun: Begun) -> None:
         r.body = [begun]
     elif begun is not None:
         if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
-            _apply_whole(r, begun, content(parts))
+            _transform_bytes(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
             r.body = []  # the source owns the parts
@@ -54,7 +54,7 @@ async def _apply(r: Request, begun: Begun) -> None:
             r.body = source.parts()
 
 
-def _apply_whole(r: Request, begun: Transform, data: bytes) -> None:
+def _transform_bytes(r: Request, begun: Transform, data: bytes) -> None:
     """Replace the body of *r*, the bytes *data*, by their transformation."""
     out = b""
     try:

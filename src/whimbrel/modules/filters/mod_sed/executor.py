@@ -10,7 +10,7 @@ from typing import Final
 
 from whimbrel.modules.filters.mod_sed.files import WrittenFiles, read_file
 from whimbrel.modules.filters.mod_sed.listing import listed_lines
-from whimbrel.modules.filters.mod_sed.script import Address, Command, LastLine, Print, Script
+from whimbrel.modules.filters.mod_sed.script import Address, LastLine, Print, SedCommand, SedScript
 from whimbrel.modules.filters.mod_sed.substitution import substituted
 
 MAX_SPACE: Final = 8 << 20  # bytes of the pattern space and of the hold space
@@ -33,8 +33,8 @@ class Executor:
         has_quit: ``q`` has run, or the input has ended.
     """
 
-    def __init__(self, script: Script, write: Callable[[str], None], log: Callable[[str], None]) -> None:
-        self._commands, self._is_quiet, self._error = script.commands, script.is_quiet, script.error
+    def __init__(self, script: SedScript, write: Callable[[str], None], log: Callable[[str], None]) -> None:
+        self._commands, self._no_print, self._error = script.commands, script.no_print, script.error
         self._write, self._log = write, log
         self._files = WrittenFiles(script.files)
         self.has_quit = False
@@ -44,7 +44,7 @@ class Executor:
         self._is_last = self._has_substituted = self._is_deleted = False
         self._pending: int | None = None
         self._active = [False] * len(script.commands)
-        self._appends: list[Command] = []
+        self._appends: list[SedCommand] = []
 
     def feed(self, text: str) -> None:
         """Run the script on the lines of *text*; the last one waits for more input; raise RunError."""
@@ -108,7 +108,7 @@ class Executor:
                 if target < 0:
                     break
                 index = target
-        if not self._is_quiet and not self._is_deleted:
+        if not self._no_print and not self._is_deleted:
             self._line(self._space)
         self._flush_appends()
         self._is_deleted = False
@@ -126,7 +126,7 @@ class Executor:
             return self._is_last
         return address.search(until_nul(self._space)) is not None
 
-    def _selects(self, index: int, command: Command) -> bool:
+    def _selects(self, index: int, command: SedCommand) -> bool:
         """Return True if *command* runs on this line."""
         first, second = command.first, command.second
         if first is None:
@@ -147,7 +147,7 @@ class Executor:
             self._active[index] = True
         return not command.is_negated
 
-    def _run(self, index: int, command: Command) -> int | None:
+    def _run(self, index: int, command: SedCommand) -> int | None:
         """Run *command*; return the index to branch to, -1 for the end of the script, None to go on."""
         name = command.name
         if name == "s":
@@ -214,7 +214,7 @@ class Executor:
 
     def _next(self, index: int, name: str) -> None:
         """Run n, N or q."""
-        if name != "N" and not self._is_quiet:
+        if name != "N" and not self._no_print:
             self._line(self._space)
         self._flush_appends()
         if name == "q":
@@ -223,7 +223,7 @@ class Executor:
         self._space = self._space + "\n" if name == "N" else ""
         self._pending = index + 1
 
-    def _substitute(self, command: Command) -> None:
+    def _substitute(self, command: SedCommand) -> None:
         assert command.expression is not None
         text, nul, rest = self._space.partition("\0")
         if command.expression.search(text) is None:
@@ -235,9 +235,9 @@ class Executor:
         if not edited.count:
             return
         self._set(edited.text)
-        if command.print is Print.ALL and self._is_quiet:
+        if command.print is Print.ALL and self._no_print:
             self._line(self._space)
-        elif command.print is Print.FIRST_LINE and self._is_quiet:
+        elif command.print is Print.FIRST_LINE and self._no_print:
             self._line(self._space.partition("\n")[0])
         if command.file >= 0:
             self._files.write(command.file, self._space + "\n")

@@ -14,7 +14,7 @@ from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_sed.executor import INTERNAL, Executor, RunError
 from whimbrel.modules.filters.mod_sed.files import CannotOpen
 from whimbrel.modules.filters.mod_sed.parser import Parser
-from whimbrel.modules.filters.mod_sed.script import Script
+from whimbrel.modules.filters.mod_sed.script import SedScript
 from whimbrel.registry.settings import UNSET, setting
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class SedDirConfig:
     A section with one of the directives replaces both scripts of the sections around it.
     """
 
-    output: Script | None = setting(None)
-    input: Script | None = setting(None)
+    output: SedScript | None = setting(None)
+    input: SedScript | None = setting(None)
     parsers: dict[str, Parser] = field(default_factory=dict)
 
     def merge_onto(self, base: SedDirConfig) -> SedDirConfig:
@@ -82,7 +82,7 @@ class SedTransform(Transform):
 
     __slots__ = ("_buckets", "_executor", "_is_brigade", "_r", "early")
 
-    def __init__(self, r: Request, script: Script, *, is_brigade: bool) -> None:
+    def __init__(self, r: Request, script: SedScript, *, is_brigade: bool) -> None:
         self._r, self._buckets = r, Buckets()
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))
         self._is_brigade = is_brigade  # each piece is a brigade of the handler: its output goes on
@@ -143,7 +143,7 @@ class SedBody(FilteredBody):
 
     __slots__ = ("_buckets", "_executor", "_r")
 
-    def __init__(self, r: Request, source: RequestBody, script: Script) -> None:
+    def __init__(self, r: Request, source: RequestBody, script: SedScript) -> None:
         super().__init__(source)
         self._r, self._buckets = r, Buckets()
         self._executor = Executor(script, self._buckets.write, lambda text: log(r, text))

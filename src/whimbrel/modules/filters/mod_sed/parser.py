@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.base.numbers import is_digits
+from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.modules.filters.mod_sed.arguments import (
     ArgumentError,
     inserted_text,
@@ -17,11 +17,18 @@ from whimbrel.modules.filters.mod_sed.arguments import (
 )
 from whimbrel.modules.filters.mod_sed.regexp import (
     BadExpression,
-    Expression,
+    BasicExpression,
     compile_expression,
     constant_expression,
 )
-from whimbrel.modules.filters.mod_sed.script import ALL_MATCHES, Address, Command, LastLine, Print, Script
+from whimbrel.modules.filters.mod_sed.script import (
+    ALL_MATCHES,
+    Address,
+    LastLine,
+    Print,
+    SedCommand,
+    SedScript,
+)
 
 MAX_LINE: Final = 1000  # characters; a longer line, and all behind it, is ignored
 ROOM: Final = 10_000  # bytes of httpd's compiled addresses, expressions and texts
@@ -53,7 +60,7 @@ class _Draft:
     second: Address | None = None
     is_negated: bool = False
     text: str = ""
-    expression: Expression | None = None
+    expression: BasicExpression | None = None
     replacement: tuple[str | int, ...] = ()
     count: int = 0
     print: Print = Print.NOTHING
@@ -70,7 +77,7 @@ class Parser:
         self._labels: dict[str, int | None] = {}
         self._blocks: list[_Draft] = []
         self._files: list[str] = []
-        self._is_quiet = False
+        self._no_print = False
         self._size = self._numbers = self._groups = 0
         self._last: Address | None = None  # the address or expression that // repeats
         self._line, self._at = "", 0
@@ -79,13 +86,13 @@ class Parser:
         """Parse *text*; raise ScriptError."""
         for number, line in enumerate(script_lines(text)):
             if number == 0 and line.startswith("#"):
-                self._is_quiet = self._is_quiet or line[1:2] == "n"
+                self._no_print = self._no_print or line[1:2] == "n"
                 continue
             self._line, self._at = line, 0
             while self._command():
                 pass
 
-    def script(self) -> Script:
+    def script(self) -> SedScript:
         """Return the script so far."""
         error = "too many {'s" if self._blocks else ""
         for label, index in self._labels.items():
@@ -94,7 +101,7 @@ class Parser:
         ends = [index for index, draft in enumerate(self._drafts) if draft.label == ""]
         following = dict(zip(ends, ends[1:], strict=False))
         commands = tuple(
-            Command(
+            SedCommand(
                 draft.name,
                 draft.first,
                 draft.second,
@@ -109,7 +116,7 @@ class Parser:
             )
             for index, draft in enumerate(self._drafts)
         )
-        return Script(commands, tuple(self._files), self._is_quiet, error)
+        return SedScript(commands, tuple(self._files), self._no_print, error)
 
     def _target(self, index: int, draft: _Draft, following: dict[int, int]) -> int | None:
         """Return the target of a branch; httpd chains the branches to the end, each leads to the next."""
@@ -221,7 +228,7 @@ class Parser:
         if self._size > ROOM - 3 or self._numbers >= MAX_NUMBERS:
             raise self._failure(_GARBLED)
         self._size += 3
-        return True, int(self._line[start : self._at]) & ((1 << 63) - 1)
+        return True, decimal(self._line[start : self._at]) & ((1 << 63) - 1)
 
     def _room(self) -> int:
         return ROOM - 2 - self._size
@@ -315,7 +322,7 @@ class Parser:
         if compiled.expression is None:
             if self._last is None:
                 raise ScriptError(_NO_EXPRESSION)
-            is_expression = isinstance(self._last, Expression)
+            is_expression = isinstance(self._last, BasicExpression)
             draft.expression = self._last if is_expression else constant_expression()  # type: ignore[assignment]
         else:
             draft.expression = self._last = compiled.expression
@@ -338,7 +345,7 @@ class Parser:
         if "1" <= self._peek() <= "9":
             count = 0
             while is_digits(self._peek()):
-                count = count * 10 + int(self._take())
+                count = count * 10 + decimal(self._take())
                 if count > MAX_COUNT:
                     raise self._failure("suffix too large: %s")
             draft.count = count

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.base.regex import Match, Regex, compile_regex
 
 MAX_GROUPS: Final = 9
@@ -21,19 +22,19 @@ class BadExpression(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class BasicExpression:
     """A compiled expression.
 
     Attributes:
         first: the form for a search from the beginning of the pattern space.
-        here: the form that matches at the place of the last match alone: there, a repeated character with
+        repeated: the form that matches at the place of the last match alone: there, a repeated character with
             which the expression begins must occur.
         is_anchored: it begins with ``^``.
         groups: number of groups.
     """
 
     first: Regex
-    here: Regex
+    repeated: Regex
     is_anchored: bool
     groups: int
 
@@ -46,16 +47,16 @@ class Expression:
         """Return the next match in *rest*, the text behind the last match, and what its positions lack."""
         if self.is_anchored:
             return None
-        match = self.here.search(rest)
+        match = self.repeated.search(rest)
         if match is not None:
             return match, 0
         match = self.first.search(rest[1:]) if rest else None
         return None if match is None else (match, 1)
 
 
-def constant_expression() -> Expression:
+def constant_expression() -> BasicExpression:
     """Return the expression that an address without text stands for: it matches nothing at the beginning."""
-    return Expression(compile_regex("^"), compile_regex("^"), True, 0)
+    return BasicExpression(compile_regex("^"), compile_regex("^"), True, 0)
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class Compiled:
         size: bytes of httpd's compiled form.
     """
 
-    expression: Expression | None
+    expression: BasicExpression | None
     end: int
     size: int = 0
 
@@ -262,7 +263,7 @@ def _class(members: set[int], *, is_negated: bool) -> str:
 
 def _member(code: int) -> str:
     char = chr(code)
-    return char if char.isascii() and (char.isalnum() or char in " _,;:<>=\"'") else f"\\x{code:02x}"
+    return char if char.isascii() and (is_alphanumeric(char) or char in " _,;:<>=\"'") else f"\\x{code:02x}"
 
 
 def compile_expression(line: str, at: int, delimiter: str, room: int) -> Compiled:
@@ -277,17 +278,17 @@ def compile_expression(line: str, at: int, delimiter: str, room: int) -> Compile
     is_anchored = first == "^"
     reader.at += is_anchored
     reader.read()
-    normal, here = [], []
+    normal, repeated = [], []
     at_begin = True
     for atom in reader.atoms:
         must_occur = at_begin and atom.may_be_empty
         normal.append(atom.render(must_occur=False))
-        here.append(atom.render(must_occur=must_occur and not atom.text.startswith("(?:")))
+        repeated.append(atom.render(must_occur=must_occur and not atom.text.startswith("(?:")))
         at_begin = at_begin and not atom.can_repeat and atom.text in ("(", ")")
     text = "".join(normal)
-    expression = Expression(
+    expression = BasicExpression(
         compile_regex("^" + text if is_anchored else text),
-        compile_regex("^" + "".join(here)),
+        compile_regex("^" + "".join(repeated)),
         is_anchored,
         reader.groups,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.filters.mod_sed.regexp import Expression
+from whimbrel.modules.filters.mod_sed.regexp import BasicExpression
 
 ALL_MATCHES = 999  # count of s///g
 
@@ -16,7 +16,7 @@ class LastLine(Enum):
     LAST = "$"
 
 
-Address = int | Expression | LastLine
+Address = int | BasicExpression | LastLine
 Replacement = tuple[str | int, ...]  # texts, and numbers of groups; 0 is the whole match
 
 
@@ -29,7 +29,7 @@ class Print(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SedCommand:
     """One command.
 
     Attributes:
@@ -47,7 +47,7 @@ class Command:
     second: Address | None = None
     is_negated: bool = False
     text: str = ""
-    expression: Expression | None = None
+    expression: BasicExpression | None = None
     replacement: Replacement = ()
     count: int = 0
     print: Print = Print.NOTHING
@@ -56,18 +56,18 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class SedScript:
     """A parsed script.
 
     Attributes:
         files: names of the files of ``w``.
-        is_quiet: ``#n``: lines are not printed at the end of the script.
+        no_print: ``#n``: lines are not printed at the end of the script.
         error: reason why the script cannot run, "" if it can.
     """
 
-    commands: tuple[Command, ...]
+    commands: tuple[SedCommand, ...]
     files: tuple[str, ...] = ()
-    is_quiet: bool = False
+    no_print: bool = False
     error: str = ""
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.filters.mod_sed.regexp import Expression
+from whimbrel.modules.filters.mod_sed.regexp import BasicExpression
 from whimbrel.modules.filters.mod_sed.script import ALL_MATCHES, Replacement
 
 
@@ -18,7 +18,7 @@ class Edited:
 
 
 def substituted(
-    expression: Expression, replacement: Replacement, count: int, text: str, room: int
+    expression: BasicExpression, replacement: Replacement, count: int, text: str, room: int
 ) -> Edited | None:
     """Return *text* with the match number *count* replaced: 0 the first, `ALL_MATCHES` all.
 

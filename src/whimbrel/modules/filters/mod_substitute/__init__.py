@@ -1,6 +1,6 @@
 """mod_substitute: the filter SUBSTITUTE replaces text in response bodies.
 
-Public: MODULE; files: patterns (one pattern), lines (httpd's rules, line by line), whole (many lines at
+Public: MODULE; files: patterns (one pattern), lines (httpd's rules, line by line), pages (many lines at
 once). Manual: mod/mod_substitute.html. Must not import: server, cli.
 """
 
@@ -18,8 +18,8 @@ from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.output.filter import FilterFailed, OutputFilter, Transform
 from whimbrel.modules.filters.mod_substitute.lines import Cut, Rules, substitute_lines
+from whimbrel.modules.filters.mod_substitute.pages import compile_stages, substitute_page
 from whimbrel.modules.filters.mod_substitute.patterns import NO_LIMIT, Pattern, parse
-from whimbrel.modules.filters.mod_substitute.whole import compile_stages, substitute_whole
 from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, setting
@@ -108,7 +108,7 @@ class Substituted(Transform):
 
     def _run(self, block: bytes) -> bytes:
         text = to_text(block)
-        edited = None if self._stages is None else substitute_whole(self._rules, self._stages, text)
+        edited = None if self._stages is None else substitute_page(self._rules, self._stages, text)
         if edited is None:
             try:
                 edited = substitute_lines(self._rules, text)

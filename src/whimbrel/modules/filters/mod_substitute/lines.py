@@ -1,4 +1,4 @@
-"""Substitution line by line, as httpd defines it: the reference for `whole`.
+"""Substitution line by line, as httpd defines it: the reference for `pages`.
 
 A line is a list of buckets, at first one. A pattern that matches splits its bucket (flag q, or the only
 pattern) or replaces it by one. Each bucket is a subject of its own for the patterns that follow.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
-from whimbrel.modules.filters.mod_substitute.patterns import LineTooLong, Pattern
+from whimbrel.modules.filters.mod_substitute.patterns import OverlongLine, Pattern
 
 # buckets after which httpd passes lines on, before it has seen the rest of the data
 MAX_BUCKETS: Final = 1000
@@ -48,7 +48,7 @@ def substitute_lines(rules: Rules, text: str) -> str:
             break
         try:
             buckets = substitute_line(rules, line if last else line + "\n")
-        except LineTooLong:
+        except OverlongLine:
             raise Cut("".join(out[:passed])) from None
         out.append("".join(buckets))
         count += len(buckets)
@@ -58,7 +58,7 @@ def substitute_lines(rules: Rules, text: str) -> str:
 
 
 def substitute_line(rules: Rules, line: str) -> list[str]:
-    """Return the buckets of *line* after substitution; raise LineTooLong."""
+    """Return the buckets of *line* after substitution; raise OverlongLine."""
     buckets = [line]
     flatten = len(rules.patterns) > 1
     for pattern in rules.patterns:
@@ -96,7 +96,7 @@ def _split(pattern: Pattern, bucket: str, rules: Rules) -> list[str]:
         at = end
     out.append(bucket[at:])
     if len(out) > 1 and not pattern.is_expression and left < len(out[-1]):
-        raise LineTooLong
+        raise OverlongLine
     return out
 
 
@@ -104,9 +104,9 @@ def _left(pattern: Pattern, left: int, before: int, text: str) -> int:
     """Return the space that remains of *left* after *before* bytes and the replacement *text*."""
     if pattern.is_expression:
         if left <= before or len(text) >= left - before:
-            raise LineTooLong
+            raise OverlongLine
     elif left < before + len(text):
-        raise LineTooLong
+        raise OverlongLine
     return left - before - len(text)
 
 

@@ -24,7 +24,7 @@ _COMPLETE: Final = "Bad Substitute format, must be a complete s/// pattern"
 _FLAGS: Final = "Bad Substitute flag, only s///[infq] are supported"
 
 
-class LineTooLong(Exception):
+class OverlongLine(Exception):
     """A line exceeds SubstituteMaxLineLength, or a match of nothing would repeat for ever."""
 
 
@@ -60,7 +60,7 @@ class FixedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class PatternExpression:
     """A pattern that is a regular expression; *scan*: its form for whole pages, if it has one."""
 
     regex: Regex
@@ -77,7 +77,7 @@ class Expression:
         """Yield the matches in *line*; each search begins a new subject behind the last match, as in httpd.
 
         Raises:
-            LineTooLong: the match of nothing at the beginning of a subject, which httpd repeats until the
+            OverlongLine: the match of nothing at the beginning of a subject, which httpd repeats until the
                 line is too long.
         """
         search, apply = self.regex.search, self.substitution.apply
@@ -86,11 +86,11 @@ class Expression:
             start, end = match.start(), match.end()
             yield at + start, at + end, apply(match)
             if not end:
-                raise LineTooLong
+                raise OverlongLine
             subject, at = subject[end:], at + end
 
 
-Pattern = FixedText | Expression
+Pattern = FixedText | PatternExpression
 
 
 def parse(cmd: Command, written: str) -> Pattern:
@@ -116,4 +116,4 @@ def parse(cmd: Command, written: str) -> Pattern:
     to = parts[1]
     if version22:  # a backslash before any other character is a character
         to = re.sub(r"\\(?![$&])", r"\\\\", to)
-    return Expression(regex, Substitution(to, ampersand=cmd.dialect.ampersand_is_match), scan, flatten)
+    return PatternExpression(regex, Substitution(to, ampersand=cmd.dialect.ampersand_is_match), scan, flatten)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.sed_scripts import DOCUMENTS, INSERTED, SedScript, sed_scripts
+from tests.support.sed_scripts import DOCUMENTS, INSERTED, RecordedScript, sed_scripts
 
 from whimbrel.modules.filters.mod_sed.executor import Executor, RunError
 from whimbrel.modules.filters.mod_sed.parser import Parser
@@ -13,7 +13,7 @@ from whimbrel.modules.filters.mod_sed.parser import Parser
 SCRIPTS = sed_scripts()
 
 
-def run(root: Path, script: SedScript, pieces: list[str]) -> str | int:
+def run(root: Path, script: RecordedScript, pieces: list[str]) -> str | int:
     """Return the output of *script* for *pieces*, or 500."""
     parser = Parser()
     for line in script.lines:
@@ -32,7 +32,7 @@ def run(root: Path, script: SedScript, pieces: list[str]) -> str | int:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: "; ".join(script.lines)[:60])
-def test_a_script_has_the_output_of_httpd(tmp_path: Path, script: SedScript) -> None:
+def test_a_script_has_the_output_of_httpd(tmp_path: Path, script: RecordedScript) -> None:
     (tmp_path / "ins.txt").write_text(INSERTED)
     got = {name: run(tmp_path, script, [text]) for name, text in DOCUMENTS.items()}
     assert got == script.answers
@@ -48,7 +48,7 @@ def test_pieces_have_no_effect_on_the_output(tmp_path: Path, size: int) -> None:
 
 
 def test_a_script_without_an_end_is_stopped(tmp_path: Path) -> None:
-    endless = SedScript((":a", "ba"), {})
+    endless = RecordedScript((":a", "ba"), {})
     assert run(tmp_path, endless, ["x\n"]) == 500
 
 
@@ -56,4 +56,4 @@ def test_a_script_without_an_end_is_stopped(tmp_path: Path) -> None:
     "lines", [(r"s/\(\)/xx/g",), (r"s/\(\)/x/2",), (":a", "G;h", "ba"), (":a", "H;g", "ba")]
 )
 def test_spaces_that_grow_without_an_end_are_bounded(tmp_path: Path, lines: tuple[str, ...]) -> None:
-    assert run(tmp_path, SedScript(lines, {}), ["some text\n"]) == 500
+    assert run(tmp_path, RecordedScript(lines, {}), ["some text\n"]) == 500

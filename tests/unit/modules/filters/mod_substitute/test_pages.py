@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from whimbrel.base.regex import RegexError, compile_regex, scannable
 from whimbrel.modules.filters.mod_substitute.lines import Cut, Rules, substitute_lines
-from whimbrel.modules.filters.mod_substitute.patterns import NO_LIMIT, Expression, FixedText, Pattern
-from whimbrel.modules.filters.mod_substitute.whole import compile_stages, substitute_whole
+from whimbrel.modules.filters.mod_substitute.pages import compile_stages, substitute_page
+from whimbrel.modules.filters.mod_substitute.patterns import NO_LIMIT, FixedText, Pattern, PatternExpression
 from whimbrel.modules.support.substitution import Substitution
 
 ALPHABET = "aabbcAB\n\n\0\r\\$1 .\xe9"
@@ -28,7 +28,7 @@ def expression(pattern: str, to: str, *, ignore_case: bool, flatten: bool) -> Pa
     except RegexError:
         return None
     scan = scannable(pattern, ignore_case=ignore_case)
-    return Expression(regex, Substitution(to), scan, flatten)
+    return PatternExpression(regex, Substitution(to), scan, flatten)
 
 
 @st.composite
@@ -46,7 +46,7 @@ def patterns(draw: st.DrawFn) -> Pattern | None:
 def test_the_whole_text_gives_what_the_lines_give(drawn: list[Pattern | None], text: str, limit: int) -> None:
     rules = Rules(tuple(pattern for pattern in drawn if pattern is not None), limit)
     stages = compile_stages(rules)
-    got = None if stages is None else substitute_whole(rules, stages, text)
+    got = None if stages is None else substitute_page(rules, stages, text)
     try:
         want: str | None = substitute_lines(rules, text)
     except Cut:
@@ -77,11 +77,11 @@ def test_a_search_that_would_take_too_long_goes_by_lines() -> None:
     rules = Rules((pattern,), NO_LIMIT)
     stages = compile_stages(rules)
     assert stages is not None
-    assert substitute_whole(rules, stages, 'href="' * 10_000 + "\n") is not None
-    assert substitute_whole(rules, stages, 'href="x' + "href=" * 10 + "\n") is not None
+    assert substitute_page(rules, stages, 'href="' * 10_000 + "\n") is not None
+    assert substitute_page(rules, stages, 'href="x' + "href=" * 10 + "\n") is not None
     slow = expression("ab*b*b*c", "x", ignore_case=False, flatten=True)
     assert slow is not None
     rules = Rules((slow,), NO_LIMIT)
     stages = compile_stages(rules)
     assert stages is not None
-    assert substitute_whole(rules, stages, "a" + "b" * 10_000) is None
+    assert substitute_page(rules, stages, "a" + "b" * 10_000) is None

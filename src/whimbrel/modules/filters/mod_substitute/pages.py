@@ -14,7 +14,7 @@ from typing import Final, cast
 from whimbrel.base.regex import Match
 from whimbrel.base.regex_cost import Scan
 from whimbrel.modules.filters.mod_substitute.lines import Rules
-from whimbrel.modules.filters.mod_substitute.patterns import Expression, FixedText, Pattern
+from whimbrel.modules.filters.mod_substitute.patterns import FixedText, Pattern, PatternExpression
 from whimbrel.modules.support.substitution import Substitution
 
 # steps of a matcher that one piece may take, by proof; beyond it lines are matched one by one
@@ -29,8 +29,8 @@ def compile_stages(rules: Rules) -> tuple[Stage, ...] | None:
     do not qualify.
     """
     stages: list[Stage] = []
-    for pattern in rules.patterns:
-        stage = _stage(pattern)
+    for number, pattern in enumerate(rules.patterns, 1):
+        stage = _stage(pattern, is_last=number == len(rules.patterns))
         if stage is None:
             return None
         stages.append(stage)
@@ -40,7 +40,7 @@ def compile_stages(rules: Rules) -> tuple[Stage, ...] | None:
     return tuple(stages)
 
 
-def substitute_whole(rules: Rules, stages: tuple[Stage, ...], text: str) -> str | None:
+def substitute_page(rules: Rules, stages: tuple[Stage, ...], text: str) -> str | None:
     """Return *text* after substitution; None if the rules of lines must decide.
 
     No line can be longer than the text, so that a short text needs no check of lengths.
@@ -58,13 +58,16 @@ def substitute_whole(rules: Rules, stages: tuple[Stage, ...], text: str) -> str 
 
 
 def _keeps_lines(pattern: Pattern) -> bool:
-    """Return True if no match and no replacement has a newline."""
+    """Return True if no match and no replacement has a newline, or if `_by_prefix` makes sure of it."""
     if isinstance(pattern, FixedText):
         return "\n" not in pattern.text + pattern.replacement
-    return pattern.scan is not None and not pattern.scan.has_newline and "\n" not in pattern.substitution.text
+    scan = pattern.scan
+    if scan is None or "\n" in pattern.substitution.text:
+        return False
+    return not scan.has_newline or bool(scan.prefix)
 
 
-def _stage(pattern: Pattern) -> Stage | None:
+def _stage(pattern: Pattern, *, is_last: bool) -> Stage | None:
     if isinstance(pattern, FixedText):
         if "\n" in pattern.text:
             return None
@@ -75,7 +78,7 @@ def _stage(pattern: Pattern) -> Stage | None:
     if scan.is_literal and substitution.plain is not None and "\n" not in scan.prefix:
         return _fixed(scan.prefix, substitution.plain, None)
     if scan.prefix:
-        return _by_prefix(scan, substitution)
+        return _by_prefix(scan, substitution, takes_newline=is_last)
     return None if scan.has_newline else _anywhere(scan, _template(pattern))
 
 
@@ -86,7 +89,7 @@ def _fixed(text: str, replacement: str, fold: re.Pattern[str] | None) -> Stage:
     return lambda page: fold.sub(template, page)
 
 
-def _template(pattern: Expression) -> str:
+def _template(pattern: PatternExpression) -> str:
     """Return the replacement as a template of `re`."""
     return "".join(
         piece.replace("\\", "\\\\")
@@ -110,8 +113,11 @@ def _anywhere(scan: Scan, template: str) -> Stage:
     return stage
 
 
-def _by_prefix(scan: Scan, substitution: Substitution) -> Stage:
-    """Return the stage of an expression that begins with a text: each occurrence is tried within its line."""
+def _by_prefix(scan: Scan, substitution: Substitution, *, takes_newline: bool) -> Stage:
+    """Return the stage of an expression that begins with a text: each occurrence is tried within its line.
+
+    Without *takes_newline* it has no result where a match takes the end of a line.
+    """
     match, prefix, cost = scan.pattern.match, scan.prefix, scan.cost
     apply, plain = substitution.apply, substitution.plain
 
@@ -132,6 +138,8 @@ def _by_prefix(scan: Scan, substitution: Substitution) -> Stage:
                 steps += attempt
                 begin = find(prefix, begin + 1)
                 continue
+            if not takes_newline and page[found.end() - 1] == "\n":
+                return None
             out.append(page[at:begin])
             out.append(apply(cast(Match, found)) if plain is None else plain)
             at = found.end()
