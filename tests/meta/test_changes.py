@@ -68,7 +68,6 @@ WITHOUT_SWITCH = {
     "C41": _LATER,
     "C42": _LATER,
     "C43": _LATER,
-    "C44": _LATER,
     "C45": _NAMES,
     "C46": _NAMES,
     "C48": _ELSEWHERE,

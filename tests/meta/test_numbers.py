@@ -67,6 +67,8 @@ BOUNDED: Final = {
     "modules/mappers/mod_rewrite/template.py": "one digit",
     "modules/mappers/mod_negotiation/accept.py": "one digit",
     "modules/filters/mod_include/page.py": "one digit",
+    "modules/filters/mod_sed/arguments.py": "one digit",
+    "modules/filters/mod_sed/regexp.py": "one digit",
     "modules/filters/mod_include/formatting.py": "nine digits",
     "modules/session/mod_session.py": "two hexadecimal digits",
     "expr/functions.py": "two hexadecimal digits",

@@ -114,9 +114,7 @@ class EagerTaskLoop(FakeLoop):
 class FakeResponse(Response):
     """A response with a body of bytes; *counted* holds the sizes passed to `on_sent`."""
 
-    def __init__(
-        self, *body: Part, close: bool = False, framing: Framing = Framing.LENGTH
-    ) -> None:
+    def __init__(self, *body: Part, close: bool = False, framing: Framing = Framing.LENGTH) -> None:
         request: Any = types.SimpleNamespace(status=200, time=0.0)
         super().__init__(request, b"[", b"]", list(body), close=close, framing=framing)
         self.counted: list[int] = []

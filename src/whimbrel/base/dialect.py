@@ -107,6 +107,7 @@ class Dialect:
     )
     body_limit: bool = switch("unlisted", "LimitRequestBody is 1 GiB unless set")
     rewrite_22: bool = switch("C39", "RewriteLog is a file of its own, and the rules run as 2.2 ran them")
+    substitute_22: bool = switch("C44", "Substitute takes lines of any length, and texts end at a NUL byte")
     overlong_line_is_eof: bool = switch(
         "unlisted", "a line too long for httpd ends a password or group file (2.2 cuts it into several)"
     )
@@ -183,6 +184,7 @@ V22 = Dialect(
     reqtimeout_defaults=False,
     body_limit=False,
     rewrite_22=True,
+    substitute_22=True,
     overlong_line_is_eof=False,
     pipes_by_shell=True,
     access_in_core=True,
@@ -239,6 +241,7 @@ V24 = Dialect(
     reqtimeout_defaults=True,
     body_limit=True,
     rewrite_22=False,
+    substitute_22=False,
     overlong_line_is_eof=True,
     pipes_by_shell=False,
     access_in_core=False,

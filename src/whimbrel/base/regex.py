@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, Protocol, cast
 
 from whimbrel.base.lazy_re import compile
-from whimbrel.base.regex_cost import search_cost
+from whimbrel.base.regex_cost import Scan, scan_of, search_cost
 
 
 class RegexError(Exception):
@@ -98,8 +98,7 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
     """Return the pattern under `re`, with PCRE for subjects beyond the proven length; None if nothing is
     proven.
     """
-    flags = re.ASCII | (re.NOFLAG if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else re.NOFLAG)
-    text = pattern if version22 else _end_only(pattern)
+    text, flags = _python_form(pattern, ignore_case, version22)
     try:
         quick, bound = re.compile(text, flags), search_cost(text, flags)
     except (re.error, OverflowError):
@@ -109,6 +108,24 @@ def _proven(pattern: str, ignore_case: bool, version22: bool) -> Any:
         return None
     search = quick.match if bound[1] else quick.search  # `search` tries an anchored pattern at each character
     return _GuardedRe(quick, search, length, partial(_pcre, pattern, ignore_case, version22))
+
+
+def _python_form(pattern: str, ignore_case: bool, version22: bool) -> tuple[str, re.RegexFlag]:
+    flags = re.ASCII | (re.NOFLAG if version22 else re.DOTALL) | (re.IGNORECASE if ignore_case else re.NOFLAG)
+    return pattern if version22 else _end_only(pattern), flags
+
+
+def scannable(pattern: str, *, ignore_case: bool = False, version22: bool = False) -> Scan | None:
+    """Return *pattern* for a search of many lines at once; None if it has anchors, may match nothing, or is
+    beyond the subset on which `re` and PCRE agree.
+    """
+    if not _plain(pattern):
+        return None
+    text, flags = _python_form(pattern, ignore_case, version22)
+    try:
+        return scan_of(text, flags)
+    except (re.error, OverflowError):
+        return None
 
 
 class _GuardedRe:

@@ -85,6 +85,67 @@ def search_cost(pattern: str, flags: re.RegexFlag) -> tuple[Polynomial, bool] | 
     return cost if is_anchored else cost.times(Polynomial(1, 1)), is_anchored
 
 
+class Scan(NamedTuple):
+    """A pattern without assertions that matches at least one character.
+
+    Attributes:
+        pattern: the compiled expression.
+        cost: steps of one attempt, as a function of the length of the subject.
+        prefix: the characters with which each match begins.
+        is_literal: the prefix is the whole pattern.
+        has_newline: a match may contain a newline.
+    """
+
+    pattern: re.Pattern[str]
+    cost: Polynomial
+    prefix: str
+    is_literal: bool
+    has_newline: bool
+
+
+def scan_of(pattern: str, flags: re.RegexFlag) -> Scan | None:
+    """Return the scan of *pattern*; None without a proof, or if it has assertions or may match nothing."""
+    tree = _parser.parse(pattern, flags)
+    proof = _Proof(flags)
+    try:
+        characters, has_assertion = _alphabet(proof, tree)
+        cost = proof.sequence(tree, _EVERYTHING).cost
+    except _Unproven:
+        return None
+    if has_assertion or tree.getwidth()[0] < 1:
+        return None
+    prefix = ""
+    for name, value in [] if proof.folds else tree:
+        if str(name) != "LITERAL":
+            break
+        prefix += chr(value)
+    is_literal = len(prefix) == len(tree)
+    return Scan(re.compile(pattern, flags), cost, prefix, is_literal, bool(characters & _NEWLINE))
+
+
+def _alphabet(proof: _Proof, items: Any) -> tuple[int, bool]:
+    """Return the set of characters that *items* match, and True if one of them is an assertion."""
+    characters, has_assertion = 0, False
+    for name, value in items:
+        kind = str(name)
+        if kind in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
+            characters |= proof.characters(kind, value)
+            continue
+        if kind == "SUBPATTERN":
+            parts = [value[3]]
+        elif kind == "BRANCH":
+            parts = value[1]
+        elif kind in ("MAX_REPEAT", "MIN_REPEAT"):
+            parts = [value[2]]
+        else:
+            has_assertion = True
+            continue
+        for part in parts:
+            more, also = _alphabet(proof, part)
+            characters, has_assertion = characters | more, has_assertion or also
+    return characters, has_assertion
+
+
 def _is_anchored(tree: Any) -> bool:
     if not len(tree):
         return False

@@ -78,6 +78,8 @@ TABLE: Final[tuple[str, ...]] = (
     "loggers.mod_log_forensic",
     "filters.mod_filter",
     "filters.mod_ratelimit",
+    "filters.mod_substitute",
+    "filters.mod_sed",
     "examples.mod_case_filter",
     "generators.mod_info",
     "metadata.mod_cern_meta",

@@ -1,0 +1,58 @@
+"""mod_sed: the filter Sed runs sed scripts on response and request bodies.
+
+Public: MODULE; files: parser (with arguments, regexp), script (parsed commands), executor (with substitution,
+listing, files), filters. Manual: mod/mod_sed.html. The language is that of Solaris sed.
+Must not import: server, cli.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.modules.filters.mod_sed.filters import SED_INPUT, SED_OUTPUT, SedDirConfig
+from whimbrel.modules.filters.mod_sed.parser import Parser, ScriptError
+from whimbrel.modules.support.setters import Setter
+from whimbrel.registry.module import Module, Provider
+
+
+def add_script(name: str) -> Setter:
+    """Return the setter that continues the script of the field *name*."""
+
+    def apply(_cmd: Command, conf: SedDirConfig, words: list[str]) -> None:
+        parser = conf.parsers.setdefault(name, Parser())
+        try:
+            parser.add(words[0])
+        except ScriptError as problem:
+            raise ConfigError(f"Failed to compile sed expression. {problem}") from None
+        setattr(conf, name, parser.script())
+
+    return apply
+
+
+def _directive(name: str, field: str, subject: str) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=Args.TAKE1,
+        where=Context.ACCESS_CONF,
+        apply=add_script(field),
+        help=f"Sed regular expression for {subject}",
+    )
+
+
+MODULE = Module(
+    name="sed_module",
+    source="mod_sed.c",
+    dir_config=SedDirConfig,
+    directives=(
+        _directive("OutputSed", "output", "Response"),
+        _directive("InputSed", "input", "Request"),
+    ),
+    providers=(
+        Provider("output_filter", "sed", SED_OUTPUT),
+        Provider("input_filter", "sed", SED_INPUT),
+    ),
+    versions=Versions.V24,
+)
