@@ -53,8 +53,10 @@ class RequestBody:
         failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
             received it.
         trailers: the fields after the last chunk.
+        is_filtered: it is read through an input filter.
     """
 
+    is_filtered = False
     __slots__ = (
         "_chunks",
         "_done",
@@ -153,6 +155,9 @@ class RequestBody:
                 raise too_large(limit, read=size)
             out.append(data)
         return b"".join(out)
+
+    def close(self) -> None:
+        """Release what filters of the body hold: the response was sent."""
 
     async def discard(self, limit: int = 0) -> None:
         """Read it and throw it away; raises BodyError."""

@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 
+class FilterError(Exception):
+    """A filter failed before the head was sent: the response is the error page for *status*.
+
+    Attributes:
+        is_bucket: the filter passed an error bucket (ap_bucket_error_create), so httpd's page has no
+            Content-Length and the connection ends; otherwise the handler returned the status.
+    """
+
+    def __init__(self, status: int, *, is_bucket: bool = False) -> None:
+        super().__init__(status)
+        self.status, self.is_bucket = status, is_bucket
+
+
 class FilterType(IntEnum):
     """Position of a filter in its chain (ap_filter_type): filters of lower types run first."""
 
@@ -46,7 +59,7 @@ class Transform:
     """State of a filter that computes its output from its input without waiting.
 
     A whole small body is one call of `end`. A longer body, or one with a source, is `feed` for each piece,
-    then `end` with b"".
+    then `end` with b"". Both raise `FilterError` after a logged failure.
 
     Attributes:
         early: True if output went on before the end of the input was known, so that httpd sends the response
@@ -93,6 +106,9 @@ class OutputFilter:
 
         The filter sees the head that the handler and the earlier filters left, and their output, `r.body`. It
         may change fields. A `Source` that it returns reads that output itself and replaces it.
+
+        Raises:
+            FilterError: the response is an error page; the failure is logged.
         """
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from whimbrel.engine.body import PIECE, JoinedSource, Part, Source, content, is_complete, size_of
+from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.output.filter import Begun, FilterType, OutputFilter, Transform
+from whimbrel.engine.output.filter import Begun, FilterError, FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
 from whimbrel.registry.module import Reads
 
@@ -96,7 +96,10 @@ class TransformedSource(Source):
             data = b"".join(self._first)
             self._first.clear()
             return data
-        return await self._next()
+        try:
+            return await self._next()
+        except FilterError as problem:
+            raise Aborted("an output filter failed") from problem
 
     def read_now(self) -> bytes | None:
         """Return the output that is there."""

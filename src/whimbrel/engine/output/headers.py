@@ -9,8 +9,9 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
-from whimbrel.engine.body import FileSegment, Source, is_complete
+from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.engine.output.filter import FilterError
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.pipeline.error import die
@@ -55,7 +56,10 @@ async def finalize(r: Request) -> Response:
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters:
-        await run_output_filters(r)
+        try:
+            await run_output_filters(r)
+        except (FilterError, Aborted) as problem:
+            return await _failed(r, problem)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
@@ -124,6 +128,30 @@ async def _refused(r: Request) -> Response:
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
         return build_response(r, bare=True)
     return build_response(r, measured=False)
+
+
+async def _failed(r: Request, problem: FilterError | Aborted) -> Response:
+    """Return the error page in place of a response that an output filter or its input could not make.
+
+    The page has no body if its own filters fail too.
+    """
+    first = r
+    while first.prev is not None:
+        first = first.prev
+    while True:
+        failure = problem if isinstance(problem, FilterError) else FilterError(500)
+        r.drop_body()
+        if r.is_committed:
+            break
+        r.chunked, r.status_line = False, None
+        await die(r, failure.status, r.status)
+        r = final_request(first)
+        try:
+            await run_output_filters(r)
+            break
+        except (FilterError, Aborted) as further:
+            problem = further
+    return build_response(r, measured=not failure.is_bucket, refused=failure.is_bucket)
 
 
 def _emptied(r: Request) -> None:

@@ -32,14 +32,7 @@ _OF_MODULES: Final = {
     "sed": "sed_module",
     "brotli_compress": "brotli_module",
     "rate_limit": "ratelimit_module",
-    "buffer": "buffer_module",
-    "data": "data_module",
     "reqtimeout": "reqtimeout_module",
-    "xlate": "charset_lite_module",
-    "xlateout": "charset_lite_module",
-    "xlatein": "charset_lite_module",
-    "reflector": "reflector_module",
-    "charset": "charset_lite_module",
     "proxy-html": "proxy_html_module",
     "xml2enc": "xml2enc_module",
     "expires": "expires_module",
@@ -65,9 +58,7 @@ _OWN: Final = frozenset(
 
 
 # Built-in filters that leave a response unchanged.
-_IGNORABLE: Final = frozenset(
-    {"buffer", "cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"}
-)
+_IGNORABLE: Final = frozenset({"cache", "request", "kept_body", "reqtimeout", "expires", "fixup_headers_out"})
 
 
 def note_missing(cmd: Command, written: str) -> None:
