@@ -208,5 +208,4 @@ def _trace(r: Request, defined: ExtFilterDefinition, negation: str) -> None:
         f"{negation}filtering `{r.uri or r.filename}' of type `{r.content_type or '(unspecified)'}' "
         f"through `{defined.command}', cfg {settings}"
     )
-    source = "mod_ext_filter.c(642)" if old else ""
-    r.log("debug" if old else "trace1", words, module=MODULE_NAME, source=source)
+    r.log("debug" if old else "trace1", words, module=MODULE_NAME)
