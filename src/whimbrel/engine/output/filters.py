@@ -45,6 +45,7 @@ async def _apply(r: Request, begun: Begun) -> None:
         r.body = [begun]
     elif begun is not None:
         if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
+            r.body = []  # the files are closed, whether the filter fails or not
             data = content(parts)
             if r.chunked:  # the handler has sent it in several brigades
                 out = begun.feed(data)
@@ -56,7 +57,12 @@ async def _apply(r: Request, begun: Begun) -> None:
             r.body = [out] if out else []
         else:
             source = TransformedSource(r, parts, begun)
-            await source.begin(MAX_GATHERED if is_complete(parts) else 1)
+            r.body = []
+            try:
+                await source.begin(MAX_GATHERED if is_complete(parts) else 1)
+            except BaseException:
+                await source.aclose()
+                raise
             r.chunked = source.early
             r.body = source.parts()
 

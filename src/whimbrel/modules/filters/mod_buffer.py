@@ -50,11 +50,10 @@ class BufferedOutput(Transform):
         self._length, self._size = 0, size
 
     def feed(self, data: bytes) -> bytes:
-        """Return the buffer if it is full; *data* waits."""
-        out = self._taken() if self._length > self._size else b""
+        """Return the buffer if *data* fills it."""
         self._held.append(data)
         self._length += len(data)
-        return out
+        return self._taken() if self._length > self._size else b""
 
     def end(self, data: bytes) -> bytes:
         """Return the buffer and *data*."""

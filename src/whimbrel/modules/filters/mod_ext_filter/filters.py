@@ -51,6 +51,7 @@ class ExtOutputFilter(OutputFilter):
         if program is None or defined is None:
             return None
         length = sum(map(size_of, sized(r.body))) if is_complete(r.body) else None
+        r.body = []
         if defined.outtype:
             r.content_type = defined.outtype
         if not defined.preserves_length:

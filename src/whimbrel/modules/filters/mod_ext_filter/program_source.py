@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 MODULE: Final = "ext_filter"
+PIPE_SIZE: Final = 64 * 1024  # bytes that a pipe buffers
 _TIMEOUT: Final = "(70007)The timeout specified has expired"
 GRACE: Final = 1.0  # seconds for the program to end, and its standard error to be closed, behind its output
 
@@ -60,7 +61,7 @@ class ProgramSource(Source):
             stderr_writer(r, r.server) if self._logs else None,
         )
         self._timeout: float = r.server_conf(CoreServerConfig).timeout
-        self._first: list[bytes] = []
+        self._first = b""
         self._failure: Exception | None = None  # why the input cannot be read
         self._is_fed = self._is_waiting = self._has_ended = False
         self._moved = self._count = 0
@@ -77,7 +78,7 @@ class ProgramSource(Source):
                 pieces.append(data)
                 size += len(data)
                 if size > MAX_GATHERED:
-                    self._first = pieces
+                    self._first = b"".join(pieces)
                     return None
         except BaseException:
             self.stop()
@@ -91,10 +92,9 @@ class ProgramSource(Source):
             Aborted: the program failed, or its output has another length than announced.
             Exception: that of the input.
         """
-        if self._first:
-            return self._first.pop(0)
-        if self._has_ended:
-            return None
+        data, self._first = self._first, b""
+        if data or self._has_ended:
+            return data or None
         data = await self._next()
         self._count += len(data)
         if not data:
@@ -120,16 +120,21 @@ class ProgramSource(Source):
                     raise self._failed("ef_unified_filter() failed", "AH01468", _TIMEOUT) from None
 
     async def _feed(self) -> None:
-        """Write the input to the program until it ends or the program no longer reads."""
-        unshared = 0
+        """Write the input to the program until it ends or the program no longer reads.
+
+        Input that fits into the pipe counts as read, whether the program ends before or after it is written.
+        """
+        unshared = total = 0
         try:
             while not self._is_fed:
                 self._is_waiting = True
                 data = await self._source.read()
                 self._is_waiting = False
+                total += len(data or b"")
                 if data is None:
                     self._is_fed = True
                 elif not await self._program.write(data):
+                    self._is_fed = total <= PIPE_SIZE and await self._source.read() is None
                     break
                 else:
                     self._moved += 1
@@ -175,7 +180,7 @@ class ProgramSource(Source):
     def stop(self) -> None:
         """End the program; its output is not read any further."""
         self._has_ended = True
-        self._first.clear()
+        self._first = b""
         self._feeder.cancel()
         self._program.stop(listen=self._logs)
 
