@@ -47,4 +47,4 @@ def test_a_command_without_quotes_is_one_word() -> None:
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_definition(text, ("up",) if text.startswith("UP") else ())
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(f": {message}")
