@@ -58,6 +58,13 @@ class FilteredBody(RequestBody):
         """Number of bytes that have arrived and were not read."""
         return self.source.buffered
 
+    def check_announced(self) -> None:
+        """See RequestBody.check_announced: the bytes on the wire count."""
+        try:
+            self.source.check_announced()
+        except BodyError as problem:
+            raise self.refused(problem) from None
+
     async def read_source(self) -> bytes:
         """Return the next bytes of the input, b"" at the end; raise BodyError."""
         source = self.source

@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable
 from enum import Flag, IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whimbrel.engine.body import Source
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
+    from whimbrel.engine.body import Source
     from whimbrel.engine.request import Request
+
+    Begun: TypeAlias = "Transform | Source | None"
 
 
 class FilterError(Exception):
@@ -110,9 +112,6 @@ class OutputFilter:
         Raises:
             FilterError: the response is an error page; the failure is logged.
         """
-
-
-Begun = Transform | Source | None
 
 
 def add_output_filter(r: Request, added: OutputFilter) -> None:

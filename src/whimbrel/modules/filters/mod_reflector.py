@@ -12,7 +12,7 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.body import PIECE, Aborted, Source
-from whimbrel.engine.input.body import RequestBody, too_large
+from whimbrel.engine.input.body import RequestBody
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.methods import NAMES
@@ -41,13 +41,12 @@ def add_header(_cmd: Command, conf: ReflectorDirConfig, words: list[str]) -> Non
 
 
 class ReflectedBody(Source):
-    """*first*, then the rest of a request body of at most *limit* bytes (0: no limit)."""
+    """*first*, then the rest of a request body."""
 
-    __slots__ = ("_body", "_count", "_first", "_limit", "_r")
+    __slots__ = ("_body", "_first", "_r")
 
-    def __init__(self, r: Request, first: bytes, body: RequestBody, limit: int) -> None:
-        self._r, self._first, self._body, self._limit = r, first, body, limit
-        self._count = len(first)
+    def __init__(self, r: Request, first: bytes, body: RequestBody) -> None:
+        self._r, self._first, self._body = r, first, body
 
     async def read(self) -> bytes | None:
         """Return the next bytes; raise Aborted if the body cannot be read."""
@@ -56,9 +55,6 @@ class ReflectedBody(Source):
             return data
         try:
             data = await self._body.read()
-            self._count += len(data)
-            if self._limit and self._count > self._limit:
-                raise self._body.refused(too_large(self._limit, read=self._count))
         except BodyError as problem:
             reason = problem.reason
             self._r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
@@ -66,7 +62,7 @@ class ReflectedBody(Source):
         return data or None
 
 
-async def _reflect(r: Request, headers: list[tuple[str, str]], limit: int, no_ranges: bool) -> None:
+async def _reflect(r: Request, headers: list[tuple[str, str]], no_ranges: bool) -> None:
     """Respond with the body of *r*; raise BodyError if its beginning cannot be read."""
     from whimbrel.modules.core.handler import set_last_modified
 
@@ -82,19 +78,17 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], limit: int, no_ra
     kind = r.headers_in.get("Content-Type")
     if kind is not None:
         r.content_type = kind
-    body.check_announced(limit)
+    body.check_announced()
     pieces, size, data = [], 0, b""
     while size <= PIECE and (data := await body.read()):
         pieces.append(data)
         size += len(data)
-        if limit and size > limit:
-            raise body.refused(too_large(limit, read=size))
     first, length = b"".join(pieces), r.headers_in.get("Content-Length")
     r.chunked = bool(first)
     if length is not None and (not body.is_filtered if data else length == str(size)):
         out.set("Content-Length", length)  # an input filter may have changed the length
     if data:
-        r.body.append(ReflectedBody(r, first, body, limit))
+        r.body.append(ReflectedBody(r, first, body))
     elif first:
         r.body.append(first)
 
@@ -102,9 +96,8 @@ async def _reflect(r: Request, headers: list[tuple[str, str]], limit: int, no_ra
 def make_handler(scope: Scope) -> CompiledHook:
     """Make the handler."""
     from whimbrel.modules.http.methods import options
-    from whimbrel.modules.support.cgi.script import body_limit_of
 
-    headers, limit = scope.dir_config(ReflectorDirConfig).headers, body_limit_of(scope)
+    headers = scope.dir_config(ReflectorDirConfig).headers
     no_ranges = scope.dir_config(CoreDirConfig).max_ranges == 0
 
     async def reflect(r: Request) -> HookStatus:
@@ -117,7 +110,7 @@ def make_handler(scope: Scope) -> CompiledHook:
             return 405
         if r.main is None:
             r.set_uncacheable()
-            await _reflect(r, headers, limit, no_ranges)
+            await _reflect(r, headers, no_ranges)
         return OK
 
     return CompiledHook(reflect, Reads.HEAD, is_async=True, handlers=frozenset((HANDLER_NAME,)))

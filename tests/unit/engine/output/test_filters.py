@@ -1,4 +1,4 @@
-"""Output filters that fail: the error page, its framing, and the files of the body."""
+"""Output filters: order, framing, pieces, and release of what is not read."""
 
 from __future__ import annotations
 
@@ -8,96 +8,213 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.client import Reply, fetch
-from tests.support.engine import build_engine
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from whimbrel.engine.body import Aborted, FileSegment
-from whimbrel.engine.engine import Engine
-from whimbrel.engine.output.filter import Begun, FilterError, OutputFilter, Transform
-from whimbrel.engine.output.filters import TransformedSource
+from whimbrel.engine.body import PIECE, Aborted, FileSegment, Part, Source
+from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform, add_output_filter
+from whimbrel.engine.output.filters import MAX_GATHERED, run_output_filters
+from whimbrel.registry.module import Reads
+from whimbrel.testing.fake_runtime import FakeRuntime
 
-BIG = "x" * 300_000
+
+class Deps:
+    on_client = False
 
 
-class Failing(Transform):
-    """A transform that fails at its first byte."""
+class FakeRequest:
+    """Request with a body, as far as filters use it."""
+
+    def __init__(self, *parts: Part) -> None:
+        self.body, self.chunked, self.output_filters = list(parts), False, []
+        self.deps, self.uncacheable = Deps(), False
+        self.engine: Any = type("Engine", (), {"runtime": FakeRuntime()})
+
+    def set_uncacheable(self) -> None:
+        self.uncacheable = True
+
+
+class Pieces(Source):
+    """Source of *pieces*; it fails behind them if *fails*."""
+
+    def __init__(self, *pieces: bytes, fails: bool = False) -> None:
+        self.left, self.fails, self.ended = list(pieces), fails, ""
+
+    async def read(self) -> bytes | None:
+        if not self.left and self.fails:
+            raise Aborted("broken")
+        return self.left.pop(0) if self.left else None
+
+    def drop(self) -> None:
+        self.ended = "dropped"
+
+    async def aclose(self) -> None:
+        self.ended = "closed"
+
+
+class Held(Transform):
+    """Holds back the last *count* bytes of its input, and marks the end."""
+
+    def __init__(self, count: int, mark: bytes = b"$", *, is_heavy: bool = False) -> None:
+        self.count, self.mark, self.held, self.is_heavy = count, mark, b"", is_heavy
 
     def feed(self, data: bytes) -> bytes:
-        raise FilterError(500)
+        self.held += data
+        out, self.held = self.held[: -self.count or None], self.held[-self.count :] if self.count else b""
+        return out
 
     def end(self, data: bytes) -> bytes:
-        raise FilterError(500)
+        return self.held + data + self.mark
 
 
 class Filter(OutputFilter):
-    """A filter that does what *begun* does."""
+    """Filter that begins *begun*."""
 
-    name = "TEST"
+    def __init__(self, begun: Any, name: str = "F", kind: int = FilterType.RESOURCE) -> None:
+        self.begun, self.name, self.type = begun, name, kind
 
-    def __init__(self, begun: Any) -> None:
-        self.begun = begun
-
-    def begin(self, r: Any) -> Begun:
-        begun: Begun = self.begun()
-        return begun
+    def begin(self, r: Any) -> Any:
+        return self.begun() if callable(self.begun) else self.begun
 
 
-def refuse() -> Begun:
-    """Fail as with an error bucket."""
-    raise FilterError(500, is_bucket=True)
+def run(r: FakeRequest, *filters: OutputFilter) -> None:
+    request: Any = r
+    for each in filters:
+        add_output_filter(request, each)
+    asyncio.run(run_output_filters(request))
 
 
-def engine(root: Path, begun: Any, conf: str = "") -> Engine:
-    """An engine whose filter TEST is made by *begun*."""
-    files = {"htdocs/a.txt": "abc", "htdocs/big.txt": BIG, "htdocs/e.html": "sorry"}
-    load = "LoadModule case_filter_module modules/mod_case_filter.so\nSetOutputFilter CASEFILTER\n"
-    built = build_engine(root, load + conf, files)
-    built.configuration.modules.register_provider("output_filter", "casefilter", Filter(begun))
-    return built
+async def read(parts: list[Part]) -> bytes:
+    out = b""
+    for part in parts:
+        if isinstance(part, Source):
+            while (data := await part.read()) is not None:
+                assert data
+                out += data
+        else:
+            assert isinstance(part, bytes)
+            out += part
+    return out
 
 
-@pytest.mark.parametrize("path", ["/a.txt", "/big.txt"])
-def test_a_failure_before_the_head_is_an_error_page(tmp_path: Path, path: str) -> None:
-    before = len(os.listdir("/proc/self/fd"))
-    reply = fetch(engine(tmp_path, Failing), path)
-    assert (reply.status, reply.get("Content-Length")) == (500, str(len(reply.body)))
-    assert reply.get("ETag") is None
-    assert len(os.listdir("/proc/self/fd")) == before
+def test_filters_run_by_type_and_then_by_insertion() -> None:
+    r: Any = FakeRequest()
+    types = {"c": 20, "a": 10, "d": 20, "b": 10, "e": 30, "before": 18}
+    for name, kind in types.items():
+        add_output_filter(r, Filter(None, name, kind))
+    assert [each.name for each in r.output_filters] == ["a", "b", "before", "c", "d", "e"]
 
 
-def test_an_error_bucket_has_no_length(tmp_path: Path) -> None:
-    reply = fetch(engine(tmp_path, refuse), "/a.txt")
-    assert (reply.status, reply.get("Content-Length"), reply.get("Transfer-Encoding")) == (500, None, None)
+def test_a_small_complete_body_is_one_call() -> None:
+    calls: list[bytes] = []
+
+    class Once(Transform):
+        def feed(self, data: bytes) -> bytes:
+            raise AssertionError
+
+        def end(self, data: bytes) -> bytes:
+            calls.append(data)
+            return data
+
+    r = FakeRequest(b"one", b"two")
+    run(r, Filter(Once()))
+    assert (calls, r.body, r.chunked) == ([b"onetwo"], [b"onetwo"], False)
 
 
-def test_an_error_document_of_text(tmp_path: Path) -> None:
-    reply = fetch(engine(tmp_path, refuse, 'ErrorDocument 500 "text"'), "/a.txt")
-    assert (reply.status, reply.body) == (500, "text")
+@pytest.mark.parametrize(("count", "chunked"), [(3, True), (100, False)])
+def test_output_before_the_end_of_a_source_makes_the_response_chunked(count: int, chunked: bool) -> None:
+    r = FakeRequest(Pieces(b"abcdef", b"ghi"))
+    run(r, Filter(Held(count)))
+    assert r.chunked is chunked
+    assert asyncio.run(read(r.body)) == b"abcdefghi$"
+    assert all(isinstance(part, bytes) for part in r.body) is not chunked
 
 
-def test_a_failing_error_document(tmp_path: Path) -> None:
-    reply: Reply = fetch(engine(tmp_path, refuse, "ErrorDocument 500 /e.html"), "/a.txt")
-    assert reply.status == 500
-    assert "Additionally, a 500" in reply.body
+def test_a_complete_body_of_several_brigades_is_chunked_if_a_filter_passes_it_on() -> None:
+    for count, chunked in ((0, True), (100, False)):
+        r = FakeRequest(b"abc")
+        r.chunked = True
+        run(r, Filter(Held(count)))
+        assert (r.body, r.chunked) == ([b"abc$"], chunked)
 
 
-def test_an_aborted_input_is_an_error_page_before_the_head(tmp_path: Path) -> None:
-    def begin() -> Begun:
-        raise Aborted("test")
-
-    assert fetch(engine(tmp_path, begin), "/a.txt").status == 500
-
-
-def test_a_failure_behind_the_head_aborts() -> None:
-    async def run() -> None:
-        handle = os.open("/dev/zero", os.O_RDONLY)
-        source = TransformedSource(_Request(), [FileSegment(handle, 0, 10)], Failing())  # type: ignore[arg-type]
-        with pytest.raises(Aborted):
-            await source.read()
-        await source.aclose()
-
-    asyncio.run(run())
+@pytest.mark.parametrize("size", [PIECE + 1, MAX_GATHERED + PIECE])
+@pytest.mark.parametrize("is_heavy", [False, True])
+def test_a_large_file_is_complete_up_to_a_bound(size: int, is_heavy: bool, tmp_path: Path) -> None:
+    data = os.urandom(size)
+    (tmp_path / "a").write_bytes(data)
+    handle = os.open(tmp_path / "a", os.O_RDONLY)
+    r = FakeRequest(FileSegment(handle, 0, size))
+    run(r, Filter(Held(5, is_heavy=is_heavy)))
+    assert isinstance(r.body[0], Source) is (size > MAX_GATHERED)
+    assert asyncio.run(read(r.body)) == data + b"$"
+    with pytest.raises(OSError):
+        os.fstat(handle)
 
 
-class _Request:
-    chunked = False
+def test_a_failure_of_the_input_is_raised_to_the_reader() -> None:
+    r = FakeRequest(Pieces(b"abc", fails=True))
+    run(r, Filter(Held(0)))
+    with pytest.raises(Aborted):
+        asyncio.run(read(r.body))
+
+
+@pytest.mark.parametrize("how", ["dropped", "closed"])
+def test_the_input_is_released(how: str) -> None:
+    source = Pieces(b"abc", b"def", fails=True)
+    r = FakeRequest(source)
+    run(r, Filter(Held(0)))
+    (part,) = r.body
+    assert isinstance(part, Source)
+    if how == "dropped":
+        part.drop()
+    else:
+        asyncio.run(part.aclose())
+    assert source.ended == how
+
+
+def test_filters_behind_the_head_run_later() -> None:
+    r: Any = FakeRequest(b"x")
+    run(r, Filter(lambda: Held(0), "late", FilterType.PROTOCOL + 3))
+    assert r.body == [b"x"]
+    asyncio.run(run_output_filters(r, after_head=True))
+    assert r.body == [b"x$"]
+
+
+def test_what_a_filter_reads_decides_about_caching() -> None:
+    for reads, wanted in (
+        (Reads.HEAD, (False, False)),
+        (Reads.UNCACHEABLE, (True, False)),
+        (Reads.CLIENT, (False, True)),
+    ):
+        r, each = FakeRequest(b"x"), Filter(lambda: Held(0))
+        each.reads = reads
+        run(r, each)
+        assert (r.uncacheable, r.deps.on_client) == wanted
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.binary(max_size=30), max_size=6),
+    st.lists(st.tuples(st.integers(0, 40), st.binary(max_size=3)), max_size=4),
+    st.sampled_from(["bytes", "source", "mixed"]),
+    st.booleans(),
+)
+def test_any_chain_gives_the_same_bytes(
+    pieces: list[bytes], chain: list[tuple[int, bytes]], kind: str, chunked: bool
+) -> None:
+    wanted = b"".join(pieces)
+    for _count, mark in chain:
+        wanted += mark
+    some = [piece for piece in pieces if piece]
+    parts: list[Part] = (
+        [*some]
+        if kind == "bytes"
+        else [Pieces(*some)]
+        if kind == "source"
+        else [*some[:2], Pieces(*some[2:4]), *some[4:]]
+    )
+    r = FakeRequest(*parts)
+    r.chunked = chunked
+    run(r, *(Filter(lambda count=count, mark=mark: Held(count, mark)) for count, mark in chain))
+    assert asyncio.run(read(r.body)) == wanted
