@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.client import Reply, fetch
@@ -13,8 +13,11 @@ from tests.support.engine import build_engine
 
 from whimbrel.engine.body import Aborted, FileSegment
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.output.filter import Begun, FilterError, OutputFilter, Transform
+from whimbrel.engine.output.filter import FilterError, OutputFilter, Transform
 from whimbrel.engine.output.filters import TransformedSource
+
+if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
 
 BIG = "x" * 300_000
 

@@ -11,7 +11,7 @@ from whimbrel.base.numbers import lower
 from whimbrel.engine.body import Aborted, JoinedSource, Source, is_complete, size_of, sized
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
-from whimbrel.engine.output.filter import Begun, FilterError, OutputFilter
+from whimbrel.engine.output.filter import FilterError, OutputFilter
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_ext_filter.definition import (
@@ -21,6 +21,7 @@ from whimbrel.modules.filters.mod_ext_filter.definition import (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
     from whimbrel.engine.request import Request
     from whimbrel.modules.filters.mod_ext_filter.program_source import ProgramSource
 
