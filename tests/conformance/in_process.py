@@ -6,6 +6,7 @@ of a request go through `whimbrel.testing.client.Client` instead of a socket.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from pathlib import Path
 
@@ -130,8 +131,8 @@ def is_possible(case: Case) -> bool:
 
 
 def answer(case: Case) -> Result:
-    """The result of asking an engine one case."""
-    with RecordedSite(case, modules(case.version)) as site:
+    """The result of asking an engine one case, in the server root as working directory."""
+    with RecordedSite(case, modules(case.version)) as site, contextlib.chdir(site.root):
         return evaluate_site(EngineServer(site))
 
 

@@ -101,6 +101,7 @@ KEYS: Final = {
 }
 BYTES: Final = {
     ("modules/examples/mod_case_filter.py", "upper"),
+    ("modules/examples/mod_case_filter_in.py", "upper"),
     ("server/connection/dumpio.py", "splitlines"),
     ("server/master/pidfile.py", "strip"),
     ("server/master/pidfile.py", "isdigit"),

@@ -180,6 +180,8 @@ class Engine:
         ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
         first.bytes_sent = r.bytes_sent = count
+        if r.body_in.is_filtered:
+            r.body_in.close()
         fields: Any = first.headers_in
         head, files = first.head, r.deps
         may_recur = (

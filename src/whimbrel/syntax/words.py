@@ -19,6 +19,13 @@ _PLAIN = compile(
     r"""[ \t\n\v\f\r]*([^ \t\n\v\f\r"'\\][^ \t\n\v\f\r\\]*)(?:[ \t\n\v\f\r]+|\Z)"""
 )  # a word without special characters
 _QUOTED = {quote: compile(rf"(?:[^\\{quote}]|\\[\\{quote}]|\\)*") for quote in "\"'"}
+_GAP = compile(r"[ \t]*")
+_ARGUMENT = {
+    "": compile(r"""(?:\\[ \t"']|[^ \t])*"""),
+    '"': compile(r"""(?:\\[ \t"']|[^"])*"""),
+    "'": compile(r"""(?:\\[ \t"']|[^'])*"""),
+}
+_ANY_ESCAPED = compile(r"\\(.?)", re.DOTALL)
 _ESCAPED = {"": compile(r"\\(\\)"), '"': compile(r'\\([\\"])'), "'": compile(r"\\([\\'])")}
 
 
@@ -80,3 +87,19 @@ def skip_blanks(text: str, at: int = 0) -> int:
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return match.end() if match else at
+
+
+def tokenize_argv(text: str) -> list[str]:
+    """Split a command line as apr_tokenize_to_argv does.
+
+    Blanks and tabs separate words.  A quote opens only at the beginning of a word and ends it where it
+    closes; a backslash quotes the next character.
+    """
+    words, at = [], _end(_GAP, text, 0)
+    while at < len(text):
+        quote = text[at] if text[at] in _ARGUMENT and text[at] else ""
+        at += len(quote)
+        end = _end(_ARGUMENT[quote], text, at)
+        words.append(_ANY_ESCAPED.sub(r"\1", text[at:end]))
+        at = _end(_GAP, text, end + len(quote))
+    return words

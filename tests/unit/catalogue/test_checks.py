@@ -272,9 +272,6 @@ def test_urls_of_certificate_authorities(url: str, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("source", "name", "words", "said"),
     [
-        ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat mode=x"], "Invalid mode: `x'"),
-        ("mod_ext_filter.c", "ExtFilterDefine", ['f cmd="/bin/cat x" mode=output'], None),
-        ("mod_ext_filter.c", "ExtFilterDefine", ["f cmd=/bin/cat x"], "Unexpected parameter: `x'"),
         ("mod_heartbeat.c", "HeartbeatAddress", [":80"], "HeartbeatAddress: Unable to parse address."),
         ("mod_cache.c", "CacheKeyBaseURL", ["[::1]"], "Could not parse '[::1]' as an URL."),
         ("mod_proxy_hcheck.c", "ProxyHCExpr", ["ok {true} x y"], "error: extra parameter(s)"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from whimbrel.syntax.words import getword, skip_blanks, unescaped
+from whimbrel.syntax.words import getword, skip_blanks, tokenize_argv, unescaped
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,17 @@ def test_a_backslash_reduces_only_pairs_and_its_own_quote() -> None:
 
 def test_blanks_end_at_the_first_visible_character() -> None:
     assert skip_blanks(" \t\r\x0b\x0cx") == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("/bin/sed -e 's/words/WORDS/'", ["/bin/sed", "-e", "s/words/WORDS/"]),
+        (r'a\ b	"c d\" e" f', ["a b", 'c d" e', "f"]),
+        (r"s/a'b/ a\\b", ["s/a'b/", "a\\b"]),
+        ("'' x", ["", "x"]),
+        ("  ", []),
+    ],
+)
+def test_command_lines(text: str, words: list[str]) -> None:
+    assert tokenize_argv(text.replace(r"\t", "\t")) == words

@@ -55,8 +55,10 @@ class RequestBody:
         failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
             received it.
         trailers: the fields after the last chunk.
+        is_filtered: it is read through an input filter.
     """
 
+    is_filtered = False
     __slots__ = (
         "_chunks",
         "_done",
@@ -157,6 +159,9 @@ class RequestBody:
         while data := await self.read():
             out.append(data)
         return b"".join(out)
+
+    def close(self) -> None:
+        """Release what filters of the body hold: the response was sent."""
 
     async def discard(self) -> None:
         """Read the rest of the body and discard it; raise BodyError."""

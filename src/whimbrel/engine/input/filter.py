@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.output.filter import FilterType
+from whimbrel.http.http1.chunked import BodyError
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -40,6 +41,7 @@ class FilteredBody(RequestBody):
     """Request body that is read through a filter; `read` is the filter's own."""
 
     __slots__ = ("source",)
+    is_filtered = True
 
     def __init__(self, source: RequestBody) -> None:
         super().__init__(source.length)
@@ -56,9 +58,30 @@ class FilteredBody(RequestBody):
         """Number of bytes that have arrived and were not read."""
         return self.source.buffered
 
+    def check_announced(self) -> None:
+        """See RequestBody.check_announced: the bytes on the wire count."""
+        try:
+            self.source.check_announced()
+        except BodyError as problem:
+            raise self.refused(problem) from None
+
+    async def read_source(self) -> bytes:
+        """Return the next bytes of the input, b"" at the end; raise BodyError."""
+        source = self.source
+        try:
+            return await source.read()
+        except BodyError as problem:
+            raise self.refused(problem) from None
+        finally:
+            self.received, self.trailers = source.received, source.trailers
+
     @abstractmethod
     async def read(self) -> bytes:
         """Return the next bytes of the output, b"" at the end; raise BodyError."""
+
+    def close(self) -> None:
+        """Release what the filter and those nearer to the connection hold."""
+        self.source.close()
 
 
 def add_input_filter(r: Request, added: InputFilter) -> None:

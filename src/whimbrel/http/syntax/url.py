@@ -16,6 +16,7 @@ _ESCAPE = compile(r"%([0-9A-Fa-f]{2})?")
 _UNRESERVED_ESCAPE = compile(r"%(?:2[dDeE]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])")
 _BAD_ESCAPE = compile(r"%(?![0-9A-Fa-f]{2})")
 _SLASHES = compile(r"//+")
+_SHELL = compile(r"""[&;`'"|*?~<>^()\[\]{}$\\\n]""")
 NOT_PLAIN: Final = compile(
     r"[%\0]|/[./]"
 )  # a path that needs decoding or normalization: an escape, a dot or empty segment
@@ -83,6 +84,11 @@ def unescape_loose(text: str) -> str:
     paths.
     """
     return _ESCAPE.sub(lambda m: m[0] if m[1] is None else chr(int(m[1], 16)), text)
+
+
+def escape_shell(text: str) -> str:
+    """Escape every character with a meaning in a shell by a backslash (ap_escape_shell_cmd)."""
+    return _SHELL.sub(lambda match: "\\" + match[0], text)
 
 
 def normalize(

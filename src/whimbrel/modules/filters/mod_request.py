@@ -13,6 +13,7 @@ from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.input.body import RequestBody
+from whimbrel.engine.input.filter import FilteredBody
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
@@ -41,33 +42,21 @@ def ready_body(data: bytes) -> RequestBody:
     return body
 
 
-class RetainedBody(RequestBody):
+class RetainedBody(FilteredBody):
     """Body that is read through this object, which retains up to *limit* bytes and refuses more."""
 
-    __slots__ = ("_limit", "_request", "_source", "kept_body")
+    __slots__ = ("_limit", "_request", "kept_body")
 
     def __init__(self, source: RequestBody, limit: int, r: Request) -> None:
-        super().__init__(source.length)
-        self._source, self._limit, self._request = source, limit, r
-        self.received = source.received
+        super().__init__(source)
+        self._limit, self._request = limit, r
         self.kept_body = b""
-
-    @property
-    def ended(self) -> bool:
-        """True if the last byte has arrived."""
-        return self._source.ended
-
-    @property
-    def buffered(self) -> int:
-        """Number of bytes that have arrived and were not read."""
-        return self._source.buffered
 
     async def read(self) -> bytes:
         """Return the next bytes; raise BodyError(413) above the limit."""
         if self.length is not None and self.length > self._limit:
             raise self._refusal("AH01412", self.length, self._limit)
-        data = await self._source.read()
-        self.received = self._source.received
+        data = await self.read_source()
         self.kept_body += data
         if len(self.kept_body) > self._limit:
             raise self._refusal("AH01413", len(self.kept_body), 0)
@@ -77,7 +66,7 @@ class RetainedBody(RequestBody):
         """Return the error to raise; it is logged in this module's name, so its own text is not used."""
         line = f"Requested content-length of {size} is larger than the configured limit of {limit}"
         self._request.log("error", line, code=code, module=_MODULE)
-        return BodyError(413, LogMessage("trace8", "", line))
+        return self.refused(BodyError(413, LogMessage("trace8", "", line)))
 
 
 def make_keep(scope: Scope) -> CompiledHook | None:

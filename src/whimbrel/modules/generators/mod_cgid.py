@@ -13,6 +13,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, atoi
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.modules.support.cgi.raw_stderr import stderr_writer
 from whimbrel.modules.support.cgi.script_log import DIRECTIVES, ScriptLog, ScriptLogServerConfig
 from whimbrel.modules.support.setters import global_only, timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -55,13 +56,7 @@ def set_socket(cmd: Command, conf: CgidServerConfig, words: list[str]) -> None:
 
 def complain(r: Any, words: str) -> None:
     """Write a line of a program's standard error unchanged to the main server's error log."""
-    configuration = r.engine.configuration
-    provider = configuration.provider("log", "error_sink")
-    sink = (
-        provider(configuration, configuration.main) if provider is not None else configuration.spec.error_log
-    )
-    if sink is not None:
-        r.engine.runtime.write_log(sink, to_bytes(words) + b"\n")
+    stderr_writer(r, r.engine.configuration.main)(to_bytes(words))
 
 
 REFUSALS = ("AH01262", "AH01263", "AH01264", "AH01265", "AH01266")

@@ -38,7 +38,6 @@ _NAMED: Final = {
         if name != "-"
     },
 }
-_SHELL = re.compile(r"""[&;`'"|*?~<>^()\[\]{}$\\\n]""")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 _SEPARATORS = re.compile(r"[, \t]+")
 
@@ -109,11 +108,6 @@ def changed(value: str, names: str, known: dict[str, Change]) -> str:
                 raise KeyError(name)
             value = change(value)
     return value
-
-
-def escape_shell(value: str) -> str:
-    """Escape every character with a meaning in a shell by a backslash."""
-    return _SHELL.sub(lambda match: "\\" + match[0], value)
 
 
 def formatted_size(size: int, in_bytes: bool) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.pipeline.redirect import log_subrequest_limit
-from whimbrel.http.syntax.url import escape_html, escape_uri, unescape_loose
+from whimbrel.http.syntax.url import escape_html, escape_shell, escape_uri, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element
-from whimbrel.modules.filters.mod_include.formatting import decode_entities, escape_shell
+from whimbrel.modules.filters.mod_include.formatting import decode_entities
 from whimbrel.modules.filters.mod_include.page import NESTED, Page
 from whimbrel.modules.filters.mod_request import RetainedBody
 from whimbrel.modules.support.cgi.environment import environment, overlap

@@ -41,38 +41,42 @@ def _c_string(value: bytes) -> bytes:
 
 
 class Program:
-    """A running program; *complain* gets each line of its standard error.
+    """A running program; *complain* gets each line of its standard error, None discards them.
 
-    Raises OSError if it cannot be started.  *limits* are the RLimit... values as written.
+    Raises OSError if it cannot be started.  *directory* None is that of the server; *limits* are the
+    RLimit... values as written.  The program is the file *argv* begins with: PATH is not searched.
     """
 
     def __init__(
         self,
         argv: list[bytes],
         env: Mapping[bytes, bytes],
-        directory: bytes,
+        directory: bytes | None,
         limits: Mapping[str, tuple[str, str]],
-        complain: Callable[[bytes], None],
+        complain: Callable[[bytes], None] | None,
     ) -> None:
-        self._complain = complain
+        words = [_c_string(word) for word in argv]
         self._process = subprocess.Popen(
-            [_c_string(word) for word in argv],
+            words,
+            executable=words[0] if b"/" in words[0] else b"./" + words[0],
             env={name: _c_string(value) for name, value in env.items()},
             cwd=directory,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if complain is None else subprocess.PIPE,
             bufsize=0,
             preexec_fn=_limiter(limits) if limits else None,
         )
-        self._in, self._out, self._err = (
-            _taken(s) for s in (self._process.stdin, self._process.stdout, self._process.stderr)
-        )
+        self._in, self._out = _taken(self._process.stdin), _taken(self._process.stdout)
         self._loop = asyncio.get_running_loop()
         self._line = b""
         self._unshared = 0
         self._stderr_closed: asyncio.Future[None] | None = None
-        self._loop.add_reader(self._err, self._on_error)
+        self._err = -1
+        if complain is not None:
+            self._complain = complain
+            self._err = _taken(self._process.stderr)
+            self._loop.add_reader(self._err, self._on_error)
 
     # input
     async def write(self, data: bytes) -> bool:
@@ -113,6 +117,18 @@ class Program:
             self._unshared = 0
             await yield_to_loop()
         return data
+
+    async def exit_status(self, timeout: float) -> int | None:
+        """Return the exit status, minus the signal that ended the program; None if it runs on for *timeout*
+        seconds.
+        """
+        if self._process.poll() is None:
+            ended: asyncio.Future[None] = self._loop.create_future()
+            if forget := self._on_exit(lambda: _set(ended)):
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(ended, timeout)
+                forget()
+        return self._process.poll()
 
     async def complaints(self, timeout: float) -> None:
         """Wait until standard error is closed, at most *timeout* seconds."""
@@ -155,19 +171,34 @@ class Program:
         if self._process.poll() is not None or self._loop.is_closed():
             return
         self._signal(signal.SIGTERM)
-        try:
-            watch = os.pidfd_open(self._process.pid)
-        except ProcessLookupError:  # the process has ended and was reaped
-            return
         killer = self._loop.call_later(KILL_AFTER, self._signal, signal.SIGKILL)
 
         def gone() -> None:
             self._process.poll()
             killer.cancel()
-            self._loop.remove_reader(watch)
+            if forget is not None:
+                forget()
+
+        forget = self._on_exit(gone)
+        if forget is None:
+            killer.cancel()
+
+    def _on_exit(self, ended: Callable[[], None]) -> Callable[[], None] | None:
+        """Call *ended* when the process ends, until the returned function is called; None if it has ended and
+        was reaped.
+        """
+        try:
+            watch = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:
+            return None
+
+        def forget() -> None:
+            if not self._loop.is_closed():
+                self._loop.remove_reader(watch)
             os.close(watch)
 
-        self._loop.add_reader(watch, gone)
+        self._loop.add_reader(watch, ended)
+        return forget
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(OSError):

@@ -1,0 +1,19 @@
+"""Standard error of programs that httpd starts with an error log as their standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def stderr_writer(r: Any, server: Any) -> Callable[[bytes], None]:
+    """Return the function that writes a line unchanged to the error log of *server*."""
+    configuration, runtime = r.engine.configuration, r.engine.runtime
+    provider = configuration.provider("log", "error_sink")
+    sink = provider(configuration, server) if provider is not None else configuration.spec.error_log
+
+    def write(line: bytes) -> None:
+        if sink is not None:
+            runtime.write_log(sink, line + b"\n")
+
+    return write
