@@ -77,6 +77,8 @@ TABLE: Final[tuple[str, ...]] = (
     "loggers.mod_log_debug",
     "loggers.mod_log_forensic",
     "filters.mod_ratelimit",
+    "filters.mod_deflate",
+    "filters.mod_brotli",
     "examples.mod_case_filter",
     "generators.mod_info",
     "metadata.mod_cern_meta",

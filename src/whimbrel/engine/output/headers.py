@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
-from whimbrel.engine.body import FileSegment, Source, is_complete
+from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.output.media_type import content_type
@@ -55,7 +55,11 @@ async def finalize(r: Request) -> Response:
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
     always = r.err_headers_out.copy() if ranged else r.err_headers_out
     if r.output_filters:
-        await run_output_filters(r)
+        try:
+            await run_output_filters(r)
+        except Aborted:  # nothing was passed on, so the client gets an error page (AP_FILTER_ERROR)
+            r.set_uncacheable()
+            return await _refused(r)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
@@ -112,8 +116,8 @@ def _is_bad(r: Request, pair: Pair) -> bool:
 
 
 async def _refused(r: Request) -> Response:
-    """Return the error page in place of a response with an invalid field; an empty response if the page has
-    one too.
+    """Return the error page in place of a response with an invalid field, or of one whose filter failed; an
+    empty response if the page has an invalid field too.
     """
     _emptied(r)
     await die(r, 500)

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
 # Filters of loaded modules, implemented here or not: these are never unknown.
 _OF_MODULES: Final = {
-    "deflate": "deflate_module",
-    "inflate": "deflate_module",
     "includes": "include_module",
     "substitute": "substitute_module",
     "sed": "sed_module",
-    "brotli_compress": "brotli_module",
     "rate_limit": "ratelimit_module",
     "buffer": "buffer_module",
     "data": "data_module",

@@ -1,0 +1,305 @@
+"""The output filter DEFLATE: gzip.
+
+zlib emits a block when it has 2^(memory level + 6) symbols, and httpd passes `DeflateBufferSize` bytes on
+when they are there while input remains. Only then the length is unknown when the head is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.engine.body import JoinedSource, Part, is_complete, size_of
+from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter, Transform
+from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
+from whimbrel.modules.support.coded_bodies import (
+    MAX_OUTPUT,
+    CodedBody,
+    Key,
+    coded_bodies,
+    digest_in_pieces,
+    digest_now,
+    is_file,
+    is_recurring,
+    is_small,
+)
+from whimbrel.modules.support.codings import (
+    AcceptsCoding,
+    add_coding,
+    current_coding,
+    first_coding,
+    tag_coding,
+)
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+GZIP_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+VALIDATION: Final = 8  # bytes behind the compressed data: CRC and length
+MIN_SIZE: Final = len(GZIP_HEAD) + VALIDATION + 50 + 1  # the fields of a compressed response have 50 bytes
+MIN_WINDOW: Final = 9  # a smaller window is refused by zlib's deflateInit2
+# Where zlib reads more of an input that is in memory as a whole: its window is filled, then moved.
+WINDOW_FILLED, WINDOW_MOVED = 64 * 1024, 32 * 1024
+BUCKET: Final = 8000  # bytes in which httpd reads other input
+NO_CONTENT, NOT_MODIFIED = 204, 304
+DEFAULT_LEVEL: Final = 6
+MODULE_NAME: Final = "deflate"
+GZIP_22: Final = (AcceptsCoding("gzip", quality=False),)
+GZIP_24: Final = (AcceptsCoding("gzip", quality=True),)
+
+
+def make_compressor(level: int, window: int, memory: int) -> tuple[Any, Any]:
+    """Return a compressor for raw deflate data, and the function for its CRC."""
+    from zlib_ng import zlib_ng  # not needed before the first response
+
+    if level in (1, 2):
+        from isal import isal_zlib
+
+        return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -window), isal_zlib.crc32
+    level = DEFAULT_LEVEL if level < 0 else level
+    return zlib_ng.compressobj(level, zlib_ng.DEFLATED, -window, memory), zlib_ng.crc32
+
+
+class Gzip(Transform):
+    """Compressor of one response.
+
+    Output is held until `DeflateBufferSize` bytes are there while more input has come, as in httpd.
+
+    Attributes:
+        is_whole: the input is in the memory of httpd as a whole, as files are.
+    """
+
+    __slots__ = (
+        "_compressor",
+        "_crc",
+        "_crc32",
+        "_held",
+        "_key",
+        "_mark",
+        "_output",
+        "_produced",
+        "_read",
+        "_request",
+        "_step",
+        "_threshold",
+        "early",
+    )
+    is_heavy = True
+
+    def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_whole: bool) -> None:
+        self._request, self._key = r, key
+        self._compressor, self._crc32 = make_compressor(conf.level, conf.window, conf.memory)
+        self._crc = self._read = self._produced = 0
+        self._held = [GZIP_HEAD]
+        self._output: list[bytes] | None = [] if key is not None else None
+        self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_whole else (BUCKET, BUCKET)
+        # isal emits without such blocks; zlib's have about this many bytes
+        block = 5 << (conf.memory + 4) if conf.level in (1, 2) else 0
+        self._threshold, self.early = max(conf.buffer, block), False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the output that httpd passes on."""
+        self._crc = self._crc32(data, self._crc)
+        at, size, compress = 0, len(data), self._compressor.compress
+        while at < size and not self.early:
+            room = self._mark - self._read
+            if not room:
+                self.early = self._produced >= self._threshold
+                self._mark += self._step
+                continue
+            piece = data[at : at + room] if at or room < size else data
+            at += len(piece)
+            self._read += len(piece)
+            self._hold(compress(piece))
+        if not self.early:
+            return b""
+        if self._request.header_only:  # the length of its response is unknown, so the rest does not matter
+            self._key = self._output = None
+        elif at < size:
+            rest = data[at:] if at else data
+            self._read += len(rest)
+            self._hold(compress(rest))
+        return self._pass()
+
+    def _hold(self, out: bytes) -> None:
+        if out:
+            self._produced += len(out)
+            self._held.append(out)
+
+    def _pass(self) -> bytes:
+        out = b"".join(self._held)
+        self._held.clear()
+        if self._output is not None:
+            self._output.append(out)
+            if self._produced > MAX_OUTPUT:
+                self._output = None
+        return out
+
+    def end(self, data: bytes) -> bytes:
+        """Return the rest of the output; log and store it."""
+        first = self.feed(data) if data else b""
+        if self.early and self._request.header_only:
+            return first
+        self._hold(self._compressor.flush())
+        self._held.append(self._crc.to_bytes(4, "little") + (self._read & 0xFFFFFFFF).to_bytes(4, "little"))
+        out = self._pass()
+        report(self._request, self._read, self._produced)
+        if self._key is not None and self._output is not None:
+            entry = CodedBody(b"".join(self._output), self.early, self._produced)
+            coded_bodies(self._request).put(self._key, entry)
+        return first + out
+
+
+def report(r: Request, read: int, produced: int) -> None:
+    """Log the sizes without the head and the validation bytes, and set the notes."""
+    conf = r.server_conf(DeflateServerConfig)
+    log(r, "debug", f"Zlib: Compressed {read} to {produced} : URL {r.uri}", "AH01384")
+    if conf.input_note:
+        r.notes[conf.input_note] = str(read) if read else "-"
+    if conf.output_note:
+        is_known = read if r.plan.dialect.wire_22 else produced
+        r.notes[conf.output_note] = str(produced) if is_known else "-"
+    if conf.ratio_note:
+        r.notes[conf.ratio_note] = str(produced * 100 // read) if read else "-"
+
+
+def log(r: Request, level: str, text: str, code: str = "", cause: str = "") -> None:
+    """Write a line in the name of mod_deflate."""
+    r.log(level, text, code=code, module=MODULE_NAME, cause=cause)
+
+
+def trace(r: Request, text: str) -> None:
+    """Write a line at level trace1, which 2.2 does not have."""
+    if not r.plan.dialect.wire_22:
+        r.log("trace1", text, module=MODULE_NAME)
+
+
+class Deflate(OutputFilter):
+    """Output filter DEFLATE."""
+
+    __slots__ = ()
+    name, type = "DEFLATE", FilterType.CONTENT_SET
+    protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH
+
+    def begin(self, r: Request) -> Begun | Awaitable[Begun]:
+        """Return the compressor, None for a response that is not compressed."""
+        if not r.plan.dialect.wire_22 and not r.chunked:  # the end is known to httpd too
+            if not is_complete(r.body):
+                return begin_source(r)
+            size = sum(map(size_of, r.body))
+            if size < MIN_SIZE:
+                trace(r, f"Not compressing very small response of {size} bytes")
+                return None
+        return begin_compression(r)
+
+
+async def begin_source(r: Request) -> Begun:
+    """`Deflate.begin` for a body whose source must be read to know that it is not small."""
+    source, first, size = JoinedSource(r.body), list[Part](), 0
+    r.body = [source]
+    while size < MIN_SIZE and (data := await source.read()) is not None:
+        first.append(data)
+        size += len(data)
+    if size < MIN_SIZE:
+        trace(r, f"Not compressing very small response of {size} bytes")
+        r.body = first
+        return None
+    r.body = [*first, source]
+    begun = begin_compression(r)
+    return begun if begun is None or isinstance(begun, Transform) else await begun
+
+
+def begin_compression(r: Request) -> Transform | None | Awaitable[Begun]:
+    """Decide, set the fields, and return the compressor or what the cache has."""
+    if not is_wanted(r):
+        return None
+    conf = r.server_conf(DeflateServerConfig)
+    present = current_coding(r)
+    if conf.window < MIN_WINDOW and r.status != NOT_MODIFIED:
+        log(r, "error", f"unable to init Zlib: deflateInit2 returned -2: URL {r.uri}", "AH01383")
+        return None
+    add_coding(r, "gzip", present)
+    if r.plan.dialect.wire_22 or conf.etag == NO_CHANGE:
+        pass
+    elif conf.etag == REMOVE:
+        r.headers_out.unset("ETag")
+    else:
+        tag_coding(r, "gzip")
+    if r.status == NOT_MODIFIED:
+        return None
+    is_whole = is_file(r)
+    if not is_recurring(r):
+        return Gzip(r, conf, None, is_whole=is_whole)
+    if is_small(r):
+        return _cached(r, conf, digest_now(r), is_whole)
+    return _begin_large(r, conf, is_whole)
+
+
+async def _begin_large(r: Request, conf: DeflateServerConfig, is_whole: bool) -> Begun:
+    return _cached(r, conf, await digest_in_pieces(r), is_whole)
+
+
+def _cached(r: Request, conf: DeflateServerConfig, digest: bytes, is_whole: bool) -> Transform | None:
+    """Set the compressed body from the cache and return None; if it is not there, return its compressor."""
+    key = ("gzip", digest, conf.level, conf.window, conf.memory, conf.buffer, is_whole)
+    entry = coded_bodies(r).get(key)
+    if entry is None:
+        return Gzip(r, conf, key, is_whole=is_whole)
+    size = sum(map(size_of, r.body))
+    r.body, r.chunked = [entry.data], entry.early
+    if not (entry.early and r.header_only):
+        report(r, size, entry.size)
+    return None
+
+
+def is_wanted(r: Request) -> bool:
+    """Return True if the response is to be compressed; add Vary where that depends on Accept-Encoding."""
+    is_22, env = r.plan.dialect.wire_22, r.env
+    reason = (
+        "subrequest"
+        if r.main is not None
+        else "no content"
+        if r.status == NO_CONTENT and not is_22
+        else "no-gzip"
+        if "no-gzip" in env
+        else "content-range"
+        if "Content-Range" in r.headers_out
+        else ""
+    )
+    if reason:
+        trace(r, f"Not compressing ({reason})")
+        return False
+    if not (r.content_type or "").startswith("text/html") and env.get("gzip-only-text/html") == "1":
+        trace(r, "Not compressing, (gzip-only-text/html)")
+        return False
+    coded = first_coding(current_coding(r))
+    if coded:
+        trace(r, f"Not compressing (content-encoding already  set: {coded})")
+        return False
+    r.headers_out.merge("Vary", "Accept-Encoding")
+    if "force-gzip" in env:
+        trace(r, "Forcing compression (force-gzip set)")
+    elif not is_accepted(r):
+        return False
+    return not (is_22 and r.status in (NO_CONTENT, NOT_MODIFIED))
+
+
+def is_accepted(r: Request) -> bool:
+    """Return True if the client accepts gzip."""
+    (accepted,) = predicates = GZIP_22 if r.plan.dialect.wire_22 else GZIP_24
+    value = r.headers_in.get_classified("Accept-Encoding", predicates)
+    if value is None:
+        return False
+    if enabled(r.plan.levels, MODULE_NAME, "trace1"):
+        r.headers_in.get("Accept-Encoding")  # the line below shows the value
+        token, quality = accepted.choice(value)
+        if quality is not None:
+            trace(r, f"token: '{token or 'NULL'}' - q: '{quality}'")
+    if value in accepted:
+        return True
+    trace(r, "Not compressing (no Accept-Encoding: gzip or q=0)")
+    return False
+
+
+DEFLATE: Final = Deflate()
