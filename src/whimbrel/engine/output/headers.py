@@ -57,9 +57,8 @@ async def finalize(r: Request) -> Response:
     if r.output_filters:
         try:
             await run_output_filters(r)
-        except Aborted:  # nothing was passed on, so the client gets an error page (AP_FILTER_ERROR)
-            r.set_uncacheable()
-            return await _refused(r)
+        except Aborted:
+            return await _filter_failed(r)
     if _has_bad_field(r):
         return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
@@ -116,8 +115,8 @@ def _is_bad(r: Request, pair: Pair) -> bool:
 
 
 async def _refused(r: Request) -> Response:
-    """Return the error page in place of a response with an invalid field, or of one whose filter failed; an
-    empty response if the page has an invalid field too.
+    """Return the error page in place of a response with an invalid field; an empty response if the page has
+    one too.
     """
     _emptied(r)
     await die(r, 500)
@@ -128,6 +127,21 @@ async def _refused(r: Request) -> Response:
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
         return build_response(r, bare=True)
     return build_response(r, measured=False)
+
+
+async def _filter_failed(r: Request) -> Response:
+    """Return the error page in place of a response whose filter failed before it passed anything on
+    (AP_FILTER_ERROR).
+    """
+    if r.plan.dialect.messages_24:
+        r.log("debug", "Response from AP_FILTER_ERROR", code="AH02831", module="http")
+    r.set_uncacheable()
+    r.drop_body()
+    r.chunked = False
+    await die(r, 500)
+    r = final_request(r)
+    await run_output_filters(r)
+    return build_response(r)
 
 
 def _emptied(r: Request) -> None:

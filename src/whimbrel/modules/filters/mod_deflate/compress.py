@@ -44,21 +44,30 @@ WINDOW_FILLED, WINDOW_MOVED = 64 * 1024, 32 * 1024
 BUCKET: Final = 8000  # bytes in which httpd reads other input
 NO_CONTENT, NOT_MODIFIED = 204, 304
 DEFAULT_LEVEL: Final = 6
+MAX_ISAL_LEVEL: Final = 2
+MAX_SHORT: Final = 20 * 1024  # bytes of a content that zlib compresses
 MODULE_NAME: Final = "deflate"
 GZIP_22: Final = (AcceptsCoding("gzip", quality=False),)
 GZIP_24: Final = (AcceptsCoding("gzip", quality=True),)
 
 
-def make_compressor(level: int, window: int, memory: int) -> tuple[Any, Any]:
-    """Return a compressor for raw deflate data, and the function for its CRC."""
-    from zlib_ng import zlib_ng  # not needed before the first response
+def make_compressor(conf: DeflateServerConfig, *, is_short: bool) -> tuple[Any, Any]:
+    """Return a compressor for raw deflate data, and the function for its CRC.
 
-    if level in (1, 2):
+    A short content is compressed by zlib itself: its size is that of httpd's response, at the same speed.
+    """
+    level = DEFAULT_LEVEL if conf.level < 0 else conf.level
+    if is_short:
+        import zlib  # none of the libraries is needed before the first response
+
+        return zlib.compressobj(level, zlib.DEFLATED, -conf.window, conf.memory), zlib.crc32
+    if level <= MAX_ISAL_LEVEL:
         from isal import isal_zlib
 
-        return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -window), isal_zlib.crc32
-    level = DEFAULT_LEVEL if level < 0 else level
-    return zlib_ng.compressobj(level, zlib_ng.DEFLATED, -window, memory), zlib_ng.crc32
+        return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -conf.window), isal_zlib.crc32
+    from zlib_ng import zlib_ng
+
+    return zlib_ng.compressobj(level, zlib_ng.DEFLATED, -conf.window, conf.memory), zlib_ng.crc32
 
 
 class Gzip(Transform):
@@ -72,6 +81,7 @@ class Gzip(Transform):
 
     __slots__ = (
         "_compressor",
+        "_conf",
         "_crc",
         "_crc32",
         "_held",
@@ -83,23 +93,43 @@ class Gzip(Transform):
         "_request",
         "_step",
         "_threshold",
+        "_waiting",
+        "_waiting_size",
         "early",
     )
     is_heavy = True
 
     def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_whole: bool) -> None:
-        self._request, self._key = r, key
-        self._compressor, self._crc32 = make_compressor(conf.level, conf.window, conf.memory)
-        self._crc = self._read = self._produced = 0
+        self._request, self._conf, self._key = r, conf, key
+        self._compressor: Any = None
+        self._crc32: Any = None
+        self._waiting: list[bytes] = []
+        self._crc = self._read = self._produced = self._waiting_size = 0
         self._held = [GZIP_HEAD]
         self._output: list[bytes] | None = [] if key is not None else None
         self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_whole else (BUCKET, BUCKET)
         # isal emits without such blocks; zlib's have about this many bytes
-        block = 5 << (conf.memory + 4) if conf.level in (1, 2) else 0
+        block = 5 << (conf.memory + 4) if 0 < conf.level <= MAX_ISAL_LEVEL else 0
         self._threshold, self.early = max(conf.buffer, block), False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output that httpd passes on."""
+        if self._compressor is None:
+            self._waiting.append(data)
+            self._waiting_size += len(data)
+            if self._waiting_size <= MAX_SHORT:
+                return b""
+            data = self._start(is_short=False)
+        return self._compress(data)
+
+    def _start(self, *, is_short: bool) -> bytes:
+        """Choose the library; return the input that waits for it."""
+        self._compressor, self._crc32 = make_compressor(self._conf, is_short=is_short)
+        data = b"".join(self._waiting)
+        self._waiting.clear()
+        return data
+
+    def _compress(self, data: bytes) -> bytes:
         self._crc = self._crc32(data, self._crc)
         at, size, compress = 0, len(data), self._compressor.compress
         while at < size and not self.early:
@@ -139,6 +169,8 @@ class Gzip(Transform):
     def end(self, data: bytes) -> bytes:
         """Return the rest of the output; log and store it."""
         first = self.feed(data) if data else b""
+        if self._compressor is None:
+            first = self._compress(self._start(is_short=True))
         if self.early and self._request.header_only:
             return first
         self._hold(self._compressor.flush())

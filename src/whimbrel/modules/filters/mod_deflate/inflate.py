@@ -10,6 +10,7 @@ from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilt
 from whimbrel.engine.output.filters import MAX_GATHERED
 from whimbrel.modules.filters.mod_deflate.compress import NO_CONTENT, NOT_MODIFIED, VALIDATION, log
 from whimbrel.modules.filters.mod_deflate.gzip_stream import (
+    GENERAL_ERROR,
     HEAD_SIZE,
     MAGIC,
     RESERVED,
@@ -107,37 +108,48 @@ class InflatedSource(Source):
 
     async def _next(self) -> bytes | None:
         while not self._done:
+            if self.problem is not None:
+                raise self.problem
             if not self._rest:
                 data = await self._source.read()
                 if data is None:
                     self._done = True
                     return self._finish()
                 self._rest = data
+            out: list[bytes] = []
             try:
-                out = self._inflate()
+                self._inflate(out)
             except InflateError as problem:
-                raise Aborted(problem.cause) from None
+                self.problem = self._failure(problem.cause)
             if out:
                 self.early = True
                 await yield_to_loop()
-                return out
+                return b"".join(out)
         return None
 
-    def _inflate(self) -> bytes:
-        """Return the full buffers of a part of the input that is there."""
+    def _failure(self, cause: str) -> Aborted:
+        """Return the exception for a failure, which is logged in the name of 2.4's default handler."""
+        r = self._request
+        if r.plan.dialect.messages_24 and r.handler in (None, "default-handler"):
+            number = cause[1 : cause.index(")")]
+            r.log("debug", f"default_handler: ap_pass_brigade returned {number}", code="AH00133", cause=cause)
+        return Aborted(cause)
+
+    def _inflate(self, out: list[bytes]) -> None:
+        """Add the full buffers of a part of the input that is there to *out*."""
         if len(self._head) < HEAD_SIZE and not self._plain and not self._take_head():
-            return b""
+            return
         if self._plain:
             data, self._rest = self._rest, b""
             self._held.append(data)
-            return b""
+            return
         if self._optional is not None and not self._optional.is_complete:
             self._rest = self._optional.skip(self._rest)
-        stream, out, size = self._stream, list[bytes](), 0
+        stream, size = self._stream, 0
         while self._rest and stream.trailer is None and size < PIECE:
             if not stream.room:
                 out += self._held
-                size = sum(map(len, out))
+                size += stream.buffer
                 self._held.clear()
             data, self._rest = stream.step(self._rest)
             self._held.append(data)
@@ -145,7 +157,6 @@ class InflatedSource(Source):
                 self._take_trailer("AH01408")
         if self._rest and stream.trailer is not None:
             self._take_trailer("AH01407")
-        return b"".join(out)
 
     def _take_head(self) -> bool:
         """Take the first bytes of the header; return True if they are complete and right."""
@@ -192,7 +203,7 @@ class InflatedSource(Source):
             )
             if error is not None:
                 log(r, "error", *error)
-                raise Aborted(error[0])
+                raise self._failure(GENERAL_ERROR)
         return b"".join(self._held) or None
 
 

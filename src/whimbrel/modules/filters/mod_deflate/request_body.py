@@ -44,6 +44,7 @@ class InflatedBody(FilteredBody):
     """
 
     __slots__ = (
+        "_bucket",
         "_error",
         "_head",
         "_is_gzip",
@@ -60,7 +61,7 @@ class InflatedBody(FilteredBody):
         super().__init__(source)
         self._request = r
         self._is_gzip: bool | None = None
-        self._head, self._rest = b"", b""
+        self._head, self._bucket, self._rest = b"", b"", b""
         self._optional: OptionalFields | None = None
         self._stream: GzipStream | None = None
         self._error: BodyError | None = None
@@ -106,7 +107,7 @@ class InflatedBody(FilteredBody):
         out: list[bytes] = []
         size = 0
         while size < MAX_READ:
-            if not self._rest:
+            if not (self._bucket or self._rest):
                 if out:
                     break
                 self._rest = await self._read_wire()
@@ -140,9 +141,11 @@ class InflatedBody(FilteredBody):
         if stream.trailer is not None:
             self._take_trailer(stream)
             return b""
-        data, after = self._rest[:BUCKET], self._rest[BUCKET:]
-        out, rest = stream.step(data)
-        self._rest = rest + after
+        if not self._bucket:
+            self._bucket, self._rest = self._rest[:BUCKET], self._rest[BUCKET:]
+        out, self._bucket = stream.step(self._bucket)
+        if stream.trailer is not None:
+            self._bucket, self._rest = b"", self._bucket + self._rest
         if stream.trailer is not None and self._rest:
             self._take_trailer(stream)
         return out

@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, Source
 from whimbrel.engine.input.body import level_of, too_large
+from whimbrel.engine.input.filter import FilteredBody
 from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
@@ -104,6 +105,8 @@ class Script(Source):
         body, size = self.r.body_in, 0
         if limit and (body.length or 0) > limit:
             raise body.refused(too_large(limit, announced=body.length or 0))
+        if isinstance(body, FilteredBody):
+            limit = 0  # the limit is about bytes of the connection, which filters count
         reads = self.program is not None
         while data := await body.read():
             size += len(data)
