@@ -28,7 +28,6 @@ from whimbrel.registry.phases import (
     FIXUPS,
     HANDLER,
     HEADER_PARSER,
-    INSERT_ERROR_FILTER,
     INSERT_FILTER,
     MAP_TO_STORAGE,
     TRANSLATE_NAME,
@@ -63,11 +62,6 @@ CORE = Module(
         Hook(FIXUPS, lazy_maker(f"{_PACKAGE}.handler", "make_override_type"), Order.REALLY_FIRST),
         Hook(HEADER_PARSER, lazy_maker(f"{_PACKAGE}.filters", "make_name_lookup"), Order.REALLY_FIRST),
         Hook(INSERT_FILTER, lazy_maker(f"{_PACKAGE}.filters", "make_insert_filters"), Order.MIDDLE),
-        Hook(
-            INSERT_ERROR_FILTER,
-            lazy_maker(f"{_PACKAGE}.filters", "make_insert_error_filters"),
-            Order.MIDDLE,
-        ),
         Hook(HANDLER, lazy_maker("whimbrel.modules.http.protocols", "make_upgrade"), Order.REALLY_FIRST),
         Hook(
             MAP_TO_STORAGE,

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 # Filters of loaded modules, implemented here or not: these are never unknown.
 _OF_MODULES: Final = {
+    "deflate": "deflate_module",
+    "inflate": "deflate_module",
     "includes": "include_module",
     "substitute": "substitute_module",
     "sed": "sed_module",
+    "brotli_compress": "brotli_module",
     "rate_limit": "ratelimit_module",
     "buffer": "buffer_module",
     "data": "data_module",
@@ -60,8 +63,6 @@ _OWN: Final = frozenset(
     }
 )
 
-
-_ERROR_TYPE: Final = "text/html"  # of error pages
 
 # Built-in filters that leave a response unchanged.
 _IGNORABLE: Final = frozenset(
@@ -107,26 +108,6 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
         return OK
 
     return CompiledHook(insert, Reads.HEAD)
-
-
-def make_insert_error_filters(scope: Scope) -> CompiledHook | None:
-    """Make the hook that adds 2.2's filters for text/html to error pages; None without any.
-
-    2.2 adds filters by type wherever it sets a type.
-    """
-    conf = scope.dir_config(CoreDirConfig)
-    added, unknown = known_filters(scope, ";".join(conf.filters_by_type.get(_ERROR_TYPE, ())))
-    if not (added or unknown):
-        return None
-
-    def insert(r: Request) -> HookStatus:
-        for name in unknown:
-            unknown_filter(r, name)
-        for filter_ in added:
-            add_output_filter(r, filter_)
-        return OK
-
-    return CompiledHook(insert)
 
 
 def unknown_filter(r: Request, name: str) -> None:

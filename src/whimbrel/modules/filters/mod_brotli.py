@@ -37,6 +37,7 @@ from whimbrel.modules.support.codings import (
     add_coding,
     current_coding,
     first_coding,
+    is_accepted,
     tag_coding,
 )
 from whimbrel.modules.support.setters import Setter, set_choice
@@ -46,7 +47,7 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-BROTLI: Final = (AcceptsCoding("br", quality=False),)
+BROTLI: Final = (AcceptsCoding("br", quality=True),)
 LIBRARY: Final = "brotli"
 NO_CONTENT, NOT_MODIFIED = 204, 304
 
@@ -184,8 +185,7 @@ def is_wanted(r: Request) -> bool:
     ):
         return False
     r.headers_out.merge("Vary", "Accept-Encoding")
-    value = r.headers_in.get_classified("Accept-Encoding", BROTLI)
-    return value is not None and value in BROTLI[0]
+    return is_accepted(r, BROTLI, "brotli")
 
 
 def require_library(_config: CompletedConfig) -> None:
@@ -243,8 +243,8 @@ MODULE = Module(
             set_choice(
                 "etag", ETAG_MODES, "BrotliAlterETag accepts only 'AddSuffix', 'NoChange' and 'Remove'"
             ),
-            "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange' "
-            "(2.2.x behavior), 'Remove'",
+            "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', "
+            "'Remove'",
         ),
     ),
     providers=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.numbers import lower
+from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.modules.support.tokens import get_token
 
 if TYPE_CHECKING:
@@ -47,6 +48,23 @@ class AcceptsCoding:
             rest = rest.removeprefix(",")
             token, rest = get_token(rest) if rest else ("", "")
         return token, get_token(rest.lstrip(";"), with_blanks=True)[0] if rest else None
+
+
+def is_accepted(r: Request, predicates: tuple[AcceptsCoding], module: str) -> bool:
+    """Return True if the client accepts the coding of *predicates*; False without Accept-Encoding.
+
+    At level trace1 the parsed value is logged in the name of *module*.
+    """
+    value = r.headers_in.get_classified("Accept-Encoding", predicates)
+    if value is None:
+        return False
+    (accepted,) = predicates
+    if enabled(r.plan.levels, module, "trace1") and not r.plan.dialect.wire_22:
+        r.headers_in.get("Accept-Encoding")  # the line shows the value, so the cache key needs it
+        token, quality = accepted.choice(value)
+        if quality is not None:
+            r.log("trace1", f"token: '{token or 'NULL'}' - q: '{quality}'", module=module)
+    return value in accepted
 
 
 def current_coding(r: Request) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.engine.body import JoinedSource, Part, is_complete, size_of
-from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter, Transform
 from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
 from whimbrel.modules.support.coded_bodies import (
@@ -29,6 +28,7 @@ from whimbrel.modules.support.codings import (
     add_coding,
     current_coding,
     first_coding,
+    is_accepted,
     tag_coding,
 )
 
@@ -76,7 +76,7 @@ class Gzip(Transform):
     Output is held until `DeflateBufferSize` bytes are there while more input has come, as in httpd.
 
     Attributes:
-        is_whole: the input is in the memory of httpd as a whole, as files are.
+        is_mapped: httpd maps the input into memory, as it does with files.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class Gzip(Transform):
     )
     is_heavy = True
 
-    def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_whole: bool) -> None:
+    def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_mapped: bool) -> None:
         self._request, self._conf, self._key = r, conf, key
         self._compressor: Any = None
         self._crc32: Any = None
@@ -107,7 +107,7 @@ class Gzip(Transform):
         self._crc = self._read = self._produced = self._waiting_size = 0
         self._held = [GZIP_HEAD]
         self._output: list[bytes] | None = [] if key is not None else None
-        self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_whole else (BUCKET, BUCKET)
+        self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_mapped else (BUCKET, BUCKET)
         # isal emits without such blocks; zlib's have about this many bytes
         block = 5 << (conf.memory + 4) if 0 < conf.level <= MAX_ISAL_LEVEL else 0
         self._threshold, self.early = max(conf.buffer, block), False
@@ -260,24 +260,24 @@ def begin_compression(r: Request) -> Transform | None | Awaitable[Begun]:
         tag_coding(r, "gzip")
     if r.status == NOT_MODIFIED:
         return None
-    is_whole = is_file(r)
+    is_mapped = is_file(r)
     if not is_recurring(r):
-        return Gzip(r, conf, None, is_whole=is_whole)
+        return Gzip(r, conf, None, is_mapped=is_mapped)
     if is_small(r):
-        return _cached(r, conf, digest_now(r), is_whole)
-    return _begin_large(r, conf, is_whole)
+        return _cached(r, conf, digest_now(r), is_mapped)
+    return _begin_large(r, conf, is_mapped)
 
 
-async def _begin_large(r: Request, conf: DeflateServerConfig, is_whole: bool) -> Begun:
-    return _cached(r, conf, await digest_in_pieces(r), is_whole)
+async def _begin_large(r: Request, conf: DeflateServerConfig, is_mapped: bool) -> Begun:
+    return _cached(r, conf, await digest_in_pieces(r), is_mapped)
 
 
-def _cached(r: Request, conf: DeflateServerConfig, digest: bytes, is_whole: bool) -> Transform | None:
+def _cached(r: Request, conf: DeflateServerConfig, digest: bytes, is_mapped: bool) -> Transform | None:
     """Set the compressed body from the cache and return None; if it is not there, return its compressor."""
-    key = ("gzip", digest, conf.level, conf.window, conf.memory, conf.buffer, is_whole)
+    key = ("gzip", digest, conf.level, conf.window, conf.memory, conf.buffer, is_mapped)
     entry = coded_bodies(r).get(key)
     if entry is None:
-        return Gzip(r, conf, key, is_whole=is_whole)
+        return Gzip(r, conf, key, is_mapped=is_mapped)
     size = sum(map(size_of, r.body))
     r.body, r.chunked = [entry.data], entry.early
     if not (entry.early and r.header_only):
@@ -312,26 +312,11 @@ def is_wanted(r: Request) -> bool:
     r.headers_out.merge("Vary", "Accept-Encoding")
     if "force-gzip" in env:
         trace(r, "Forcing compression (force-gzip set)")
-    elif not is_accepted(r):
+    elif not is_accepted(r, GZIP_22 if is_22 else GZIP_24, MODULE_NAME):
+        if "accept-encoding" in r.headers_in.entries():
+            trace(r, "Not compressing (no Accept-Encoding: gzip or q=0)")
         return False
     return not (is_22 and r.status in (NO_CONTENT, NOT_MODIFIED))
-
-
-def is_accepted(r: Request) -> bool:
-    """Return True if the client accepts gzip."""
-    (accepted,) = predicates = GZIP_22 if r.plan.dialect.wire_22 else GZIP_24
-    value = r.headers_in.get_classified("Accept-Encoding", predicates)
-    if value is None:
-        return False
-    if enabled(r.plan.levels, MODULE_NAME, "trace1"):
-        r.headers_in.get("Accept-Encoding")  # the line below shows the value
-        token, quality = accepted.choice(value)
-        if quality is not None:
-            trace(r, f"token: '{token or 'NULL'}' - q: '{quality}'")
-    if value in accepted:
-        return True
-    trace(r, "Not compressing (no Accept-Encoding: gzip or q=0)")
-    return False
 
 
 DEFLATE: Final = Deflate()
