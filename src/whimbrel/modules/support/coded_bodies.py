@@ -75,7 +75,8 @@ def coded_bodies(r: Request) -> CodedBodies:
 def is_recurring(r: Request) -> bool:
     """Return True if the body of *r* is complete, short enough, and likely to be sent again."""
     return (
-        not (r.deps.is_uncacheable or r.chunked)
+        not r.chunked
+        and (not r.deps.is_uncacheable or is_file(r))
         and is_complete(r.body)
         and sum(map(size_of, r.body)) <= MAX_INPUT
     )
