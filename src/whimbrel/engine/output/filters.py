@@ -40,7 +40,7 @@ async def _run(r: Request, each: OutputFilter) -> None:
 
 async def _apply(r: Request, begun: Begun) -> None:
     """Replace the body of *r* by its transformation."""
-    parts = r.body
+    parts, r.body = r.body, []  # if the filter fails, its input is closed already
     if isinstance(begun, Source):
         r.body = [begun]
     elif begun is not None:
@@ -79,9 +79,13 @@ class TransformedSource(Source):
     async def begin(self, count: int) -> None:
         """Read until *count* bytes of output are there, or its end."""
         size, self.early = 0, False
-        while size < count and (data := await self._next()) is not None:
-            self._first.append(data)
-            size += len(data)
+        try:
+            while size < count and (data := await self._next()) is not None:
+                self._first.append(data)
+                size += len(data)
+        except BaseException:
+            await self.aclose()
+            raise
 
     def parts(self) -> list[Part]:
         """Return the body: bytes if the end has been reached, else this source."""
