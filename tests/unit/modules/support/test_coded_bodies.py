@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.client import decoded_body, fetch
 from tests.support.engine import build_engine
+from tests.support.worker import WorkerHarness
 
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.engine import Engine
@@ -167,3 +168,25 @@ def test_responses_to_clients_that_accept_gzip_stay_cached(
         reply = fetch(engine, path, f"Accept-Encoding: {accepted}", f"Cookie: {n}", *fields)
         assert reply.status == status
     assert len(answered) <= 2
+
+
+def test_both_protocols_share_bodies(tmp_path: Path, runs: list[int]) -> None:
+    """A compressed body of HTTP/1 is the one of each HTTP/2 stream."""
+    pytest.importorskip("hpack", reason="the optional package hpack is not installed")
+    from tests.hostile import http2_frames as h2
+
+    load = "LoadModule http2_module modules/mod_http2.so\nProtocols h2c http/1.1\n"
+    engine = build_engine(tmp_path, load + CONF, FILES)
+    first = fetch(engine, "/5000.txt", "Accept-Encoding: gzip").body.encode("latin-1")
+    worker = WorkerHarness(engine)
+    connection, transport = worker.connect(("127.0.0.1", 50_000))
+    connection.data_received(h2.PREFACE + h2.settings() + h2.window(0, 1 << 20))
+    for stream, accepted in ((1, "gzip"), (3, "br, gzip"), (5, "gzip, *;q=0")):
+        data = h2.request(stream, ("accept-encoding", accepted), path="/5000.txt")
+        transport.protocol.data_received(data)
+        worker.loop.tick()
+    frames = h2.read_frames(transport.out)
+    bodies = [payload for kind, _flags, stream, payload in frames if kind == 0 and stream]
+    assert bodies == [first] * 3
+    assert worker.problems == []
+    assert len(runs) == 1
