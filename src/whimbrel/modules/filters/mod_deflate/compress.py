@@ -45,6 +45,8 @@ BUCKET: Final = 8000  # bytes in which httpd reads other input
 NO_CONTENT, NOT_MODIFIED = 204, 304
 DEFAULT_LEVEL: Final = 6
 MAX_ISAL_LEVEL: Final = 2
+# isal's memory level with blocks of about as many symbols, by zlib's; 1 for lower ones
+ISAL_MEMORY: Final = {9: 5, 8: 3}
 MAX_SHORT: Final = 20 * 1024  # bytes of a content that zlib compresses
 MODULE_NAME: Final = "deflate"
 GZIP_22: Final = (AcceptsCoding("gzip", quality=False),)
@@ -64,7 +66,8 @@ def make_compressor(conf: DeflateServerConfig, *, is_short: bool) -> tuple[Any, 
     if level <= MAX_ISAL_LEVEL:
         from isal import isal_zlib
 
-        return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -conf.window), isal_zlib.crc32
+        memory = ISAL_MEMORY.get(conf.memory, 1)
+        return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -conf.window, memory), isal_zlib.crc32
     from zlib_ng import zlib_ng
 
     return zlib_ng.compressobj(level, zlib_ng.DEFLATED, -conf.window, conf.memory), zlib_ng.crc32
@@ -92,7 +95,6 @@ class Gzip(Transform):
         "_read",
         "_request",
         "_step",
-        "_threshold",
         "_waiting",
         "_waiting_size",
         "early",
@@ -108,9 +110,7 @@ class Gzip(Transform):
         self._held = [GZIP_HEAD]
         self._output: list[bytes] | None = [] if key is not None else None
         self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_mapped else (BUCKET, BUCKET)
-        # isal emits without such blocks; zlib's have about this many bytes
-        block = 5 << (conf.memory + 4) if 0 < conf.level <= MAX_ISAL_LEVEL else 0
-        self._threshold, self.early = max(conf.buffer, block), False
+        self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output that httpd passes on."""
@@ -135,7 +135,7 @@ class Gzip(Transform):
         while at < size and not self.early:
             room = self._mark - self._read
             if not room:
-                self.early = self._produced >= self._threshold
+                self.early = self._produced >= self._conf.buffer
                 self._mark += self._step
                 continue
             piece = data[at : at + room] if at or room < size else data
