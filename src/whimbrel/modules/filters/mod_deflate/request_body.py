@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.engine.input.body import RequestBody, too_large
+from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.input.filter import FilteredBody, InputFilter
 from whimbrel.engine.output.filter import FilterType
-from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.modules.filters.mod_deflate.compress import VALIDATION
@@ -53,8 +51,6 @@ class InflatedBody(FilteredBody):
         "_request",
         "_rest",
         "_stream",
-        "_wire",
-        "_wire_limit",
     )
 
     def __init__(self, r: Request, source: RequestBody) -> None:
@@ -65,10 +61,7 @@ class InflatedBody(FilteredBody):
         self._optional: OptionalFields | None = None
         self._stream: GzipStream | None = None
         self._error: BodyError | None = None
-        core = r.dir_config(CoreDirConfig).limit_body
-        core = core if core >= 0 else DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
-        self._limit = r.dir_config(DeflateDirConfig).limit or core
-        self._wire, self._wire_limit = 0, 0 if isinstance(source, FilteredBody) else core
+        self._limit = r.dir_config(DeflateDirConfig).limit or r.plan.body_limit
 
     async def read(self) -> bytes:
         """Return the next bytes of the content, b"" at the end; raise BodyError."""
@@ -122,9 +115,6 @@ class InflatedBody(FilteredBody):
     async def _read_wire(self) -> bytes:
         data = await self.source.read()
         self.received = self.source.received
-        self._wire += len(data)
-        if self._wire_limit and self._wire > self._wire_limit:
-            raise too_large(self._wire_limit, read=self._wire)
         return data
 
     def _step(self) -> bytes:
