@@ -12,7 +12,7 @@ from whimbrel.base.errors import StartError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
 from whimbrel.engine.body import size_of
-from whimbrel.engine.output.filter import Begun, FilterType, OutputFilter, Transform
+from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
 from whimbrel.modules.filters.mod_deflate.settings import (
     ADD_SUFFIX,
     ETAG_MODES,
@@ -45,6 +45,7 @@ from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import setting
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
     from whimbrel.engine.request import Request
 
 BROTLI: Final = (AcceptsCoding("br", quality=True),)

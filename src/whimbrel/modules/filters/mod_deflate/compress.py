@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.engine.body import JoinedSource, Part, is_complete, size_of
-from whimbrel.engine.output.filter import Begun, FilterProtocol, FilterType, OutputFilter, Transform
+from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter, Transform
 from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
 from whimbrel.modules.support.coded_bodies import (
     MAX_OUTPUT,
@@ -33,6 +33,7 @@ from whimbrel.modules.support.codings import (
 )
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
     from whimbrel.engine.request import Request
 
 GZIP_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
