@@ -68,7 +68,7 @@ class InflatedBody(FilteredBody):
         if self._is_gzip is None:
             self._is_gzip = self._begin()
         if not self._is_gzip:
-            return await self.source.read()
+            return await self._read_wire()
         if self._error is not None:
             raise self._error
         try:
@@ -113,7 +113,10 @@ class InflatedBody(FilteredBody):
         return b"".join(out)
 
     async def _read_wire(self) -> bytes:
-        data = await self.source.read()
+        try:
+            data = await self.source.read()
+        except BodyError as problem:  # the end of the body is unknown, as without the filter
+            raise self.refused(problem) from None
         self.received = self.source.received
         return data
 
