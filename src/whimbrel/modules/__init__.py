@@ -85,6 +85,8 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_buffer",
     "filters.mod_data",
     "filters.mod_reflector",
+    "filters.mod_deflate",
+    "filters.mod_brotli",
     "examples.mod_case_filter",
     "examples.mod_case_filter_in",
     "generators.mod_info",

@@ -35,6 +35,9 @@ from whimbrel.http.syntax.fields import has_token
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
+# The fields that a response without a body loses; in 2.4 codings and languages of r.content_... alone.
+BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length", "Content-Type")
+BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Encoding", "Content-Language")
 # The fields that a 304 of 2.2 has, lower case.
 SENT_WITH_304 = frozenset(
     (
@@ -334,13 +337,7 @@ def _vary(r: Request) -> None:
 def _entity_fields(r: Request, bodiless: bool) -> None:
     out = r.headers_out
     if bodiless:
-        for name in (
-            "Transfer-Encoding",
-            "Content-Length",
-            "Content-Type",
-            "Content-Encoding",
-            "Content-Language",
-        ):
+        for name in BODY_FIELDS_22 if r.plan.dialect.wire_22 else BODY_FIELDS:
             if name != "Content-Type" or r.content_type is not None:
                 out.unset(name)
         if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):

@@ -40,6 +40,10 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
     ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler",
     "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
+    "modules.filters.mod_deflate.compress": "isal isal.isal_zlib zlib zlib_ng zlib_ng.zlib_ng",
+    "modules.filters.mod_deflate.gzip_stream": "zlib_ng zlib_ng.zlib_ng",
+    "modules.filters.mod_brotli": "brotli",
+    "modules.support.coded_bodies": "hashlib",
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",

@@ -9,6 +9,7 @@ from typing import Final
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS, atoi, is_blank, is_digits, lower, split, strip
+from whimbrel.modules.support.tokens import get_token
 
 CGI_TYPE: Final = "application/x-httpd-cgi"
 _LEVELS: Final = {"text/html": 2.0, "text/x-server-parsed-html": 2.0, "text/x-server-parsed-html3": 3.0}
@@ -23,25 +24,6 @@ class Entry:
     quality: float = 1.0
     level: float = 0.0
     charset: str = ""
-
-
-def get_token(text: str, with_blanks: bool = False) -> tuple[str, str]:
-    """Return the next token up to a comma, a semicolon or (unless *with_blanks*) a blank, and the rest.
-
-    Quoted parts are skipped (ap_get_token).
-    """
-    text = text.lstrip(" \t\n\v\f\r")
-    at = 0
-    while at < len(text) and text[at] not in ";,":
-        if text[at] == '"':
-            closing = text.find('"', at + 1)
-            at = len(text) if closing < 0 else closing
-            if at == len(text):
-                break
-        elif not with_blanks and is_blank(text[at]):
-            break
-        at += 1
-    return text[:at], text[at:].lstrip(" \t\n\v\f\r")
 
 
 def quality(text: str) -> float:

@@ -9,8 +9,9 @@ import re
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import BLANKS, decimal, is_blank, is_digits, lower, strip
-from whimbrel.modules.mappers.mod_negotiation.accept import entry, get_token
+from whimbrel.modules.mappers.mod_negotiation.accept import entry
 from whimbrel.modules.mappers.mod_negotiation.choose import Variant
+from whimbrel.modules.support.tokens import get_token
 
 _COMMENT = re.compile(r"\([^)]*\)?")
 

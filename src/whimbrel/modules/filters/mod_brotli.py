@@ -1,0 +1,256 @@
+"""mod_brotli (2.4): the output filter BROTLI_COMPRESS.
+
+The compressor is the optional package brotli. Manual: mod/mod_brotli.html; RFC 7932.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any, Final
+
+from whimbrel.base.errors import StartError
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.engine.body import size_of
+from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
+from whimbrel.modules.filters.mod_deflate.settings import (
+    ADD_SUFFIX,
+    ETAG_MODES,
+    NO_CHANGE,
+    REMOVE,
+    replaced,
+    set_in_range,
+    set_note,
+)
+from whimbrel.modules.support.coded_bodies import (
+    MAX_OUTPUT,
+    CodedBody,
+    Key,
+    coded_bodies,
+    digest_in_pieces,
+    digest_now,
+    is_recurring,
+    is_small,
+)
+from whimbrel.modules.support.codings import (
+    AcceptsCoding,
+    add_coding,
+    current_coding,
+    first_coding,
+    is_accepted,
+    tag_coding,
+)
+from whimbrel.modules.support.setters import Setter, set_choice
+from whimbrel.registry.module import CompletedConfig, Module, Provider
+from whimbrel.registry.settings import setting
+
+if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
+    from whimbrel.engine.request import Request
+
+BROTLI: Final = (AcceptsCoding("br", quality=True),)
+LIBRARY: Final = "brotli"
+NO_CONTENT, NOT_MODIFIED = 204, 304
+
+
+@dataclass(slots=True)
+class BrotliServerConfig:
+    """Per-server settings.
+
+    Attributes:
+        quality: 0 to 11.
+        window, block: binary logarithms of the window and of the largest input block; block 0: automatic.
+        etag: what becomes of the ETag, one of `ETAG_MODES`.
+        input_note, output_note, ratio_note: names of the notes for access logs; "" for none.
+    """
+
+    quality: int = setting(5)
+    window: int = setting(18)
+    block: int = setting(0)
+    etag: str = setting(ADD_SUFFIX)
+    input_note: str = setting("")
+    output_note: str = setting("")
+    ratio_note: str = setting("")
+
+    def merge_onto(self, base: BrotliServerConfig) -> BrotliServerConfig:
+        """Return the merged record."""
+        merged: BrotliServerConfig = replaced(base, self)
+        return merged
+
+
+class Brotli(Transform):
+    """Compressor of one response; output that comes before the end of the input is passed on."""
+
+    __slots__ = ("_compressor", "_key", "_output", "_produced", "_read", "_request", "early")
+    is_heavy = True
+
+    def __init__(self, r: Request, conf: BrotliServerConfig, key: Key | None) -> None:
+        from brotli import Compressor  # type: ignore[import-untyped,unused-ignore]
+
+        self._request, self._key = r, key
+        self._compressor = Compressor(quality=conf.quality, lgwin=conf.window, lgblock=conf.block)
+        self._read = self._produced = 0
+        self._output: list[bytes] | None = [] if key is not None else None
+        self.early = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the output that there is."""
+        if self.early and self._request.header_only:
+            self._key = self._output = None
+            return b""
+        self._read += len(data)
+        out = self._add(self._compressor.process(data))
+        self.early = self.early or bool(out)
+        return out
+
+    def _add(self, out: bytes) -> bytes:
+        self._produced += len(out)
+        if self._output is not None:
+            self._output.append(out)
+            if self._produced > MAX_OUTPUT:
+                self._output = None
+        return out
+
+    def end(self, data: bytes) -> bytes:
+        """Return the rest of the output; store it."""
+        first = self.feed(data) if data else b""
+        if self.early and self._request.header_only:
+            return first
+        out = self._add(self._compressor.finish())
+        set_notes(self._request, self._read, self._produced)
+        if self._key is not None and self._output is not None:
+            entry = CodedBody(b"".join(self._output), self.early, self._produced)
+            coded_bodies(self._request).put(self._key, entry)
+        return first + out
+
+
+def set_notes(r: Request, read: int, produced: int) -> None:
+    """Set the notes for access logs."""
+    conf = r.server_conf(BrotliServerConfig)
+    if conf.input_note:
+        r.notes[conf.input_note] = str(read)
+    if conf.output_note:
+        r.notes[conf.output_note] = str(produced)
+    if conf.ratio_note:
+        r.notes[conf.ratio_note] = str(produced * 100 // read) if read else "-"
+
+
+class BrotliCompress(OutputFilter):
+    """Output filter BROTLI_COMPRESS."""
+
+    __slots__ = ()
+    name, type = "BROTLI_COMPRESS", FilterType.CONTENT_SET
+
+    def begin(self, r: Request) -> Begun | Awaitable[Begun]:
+        """Return the compressor, None for a response that is not compressed or is in the cache."""
+        if not is_wanted(r):
+            return None
+        conf = r.server_conf(BrotliServerConfig)
+        add_coding(r, "br", current_coding(r))
+        if conf.etag == REMOVE:
+            r.headers_out.unset("ETag")
+        elif conf.etag != NO_CHANGE:
+            tag_coding(r, "br")
+        if r.status == NOT_MODIFIED:
+            return None
+        if not is_recurring(r):
+            return Brotli(r, conf, None)
+        return _cached(r, conf, digest_now(r)) if is_small(r) else _begin_large(r, conf)
+
+
+async def _begin_large(r: Request, conf: BrotliServerConfig) -> Begun:
+    return _cached(r, conf, await digest_in_pieces(r))
+
+
+def _cached(r: Request, conf: BrotliServerConfig, digest: bytes) -> Transform | None:
+    """Set the compressed body from the cache and return None; if it is not there, return its compressor."""
+    key = ("br", digest, conf.quality, conf.window, conf.block)
+    entry = coded_bodies(r).get(key)
+    if entry is None:
+        return Brotli(r, conf, key)
+    size = sum(map(size_of, r.body))
+    r.body, r.chunked = [entry.data], entry.early
+    if not (entry.early and r.header_only):
+        set_notes(r, size, entry.size)
+    return None
+
+
+def is_wanted(r: Request) -> bool:
+    """Return True if the response is to be compressed; add Vary where that depends on Accept-Encoding."""
+    if (
+        r.main is not None
+        or r.status == NO_CONTENT
+        or "no-brotli" in r.env
+        or "Content-Range" in r.headers_out
+        or first_coding(current_coding(r))
+    ):
+        return False
+    r.headers_out.merge("Vary", "Accept-Encoding")
+    return is_accepted(r, BROTLI, "brotli")
+
+
+def require_library(_config: CompletedConfig) -> None:
+    """Refuse the start without the package."""
+    try:
+        import brotli  # noqa: F401
+    except ImportError:
+        raise StartError(
+            "mod_brotli needs the Python package brotli, which is not installed: "
+            "pip install 'whimbrel[brotli]'"
+        ) from None
+
+
+def libraries(_config: Any) -> tuple[str, ...]:
+    """Return the package that workers import."""
+    return (LIBRARY,)
+
+
+def _directive(name: str, apply: Setter, help: str, args: Args = Args.TAKE1) -> Directive[Any]:
+    return Directive(
+        name=name, args=args, where=Context.RSRC_CONF, apply=apply, record=ConfigScope.SERVER, help=help
+    )
+
+
+MODULE = Module(
+    name="brotli_module",
+    source="mod_brotli.c",
+    versions=Versions.V24,
+    server_config=BrotliServerConfig,
+    directives=(
+        _directive(
+            "BrotliFilterNote",
+            set_note("Unknown BrotliFilterNote type '{}'"),
+            "Set a note to report on compression ratio",
+            Args.TAKE12,
+        ),
+        _directive(
+            "BrotliCompressionQuality",
+            set_in_range("quality", 0, 11, "BrotliCompressionQuality must be between 0 and 11"),
+            "Compression quality between 0 and 11 (higher quality means slower compression)",
+        ),
+        _directive(
+            "BrotliCompressionWindow",
+            set_in_range("window", 10, 24, "BrotliCompressionWindow must be between 10 and 24"),
+            "Sliding window size between 10 and 24 (larger windows can improve compression, but require more "
+            "memory)",
+        ),
+        _directive(
+            "BrotliCompressionMaxInputBlock",
+            set_in_range("block", 16, 24, "BrotliCompressionMaxInputBlock must be between 16 and 24"),
+            "Maximum input block size between 16 and 24 (larger block sizes require more memory)",
+        ),
+        _directive(
+            "BrotliAlterETag",
+            set_choice(
+                "etag", ETAG_MODES, "BrotliAlterETag accepts only 'AddSuffix', 'NoChange' and 'Remove'"
+            ),
+            "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', "
+            "'Remove'",
+        ),
+    ),
+    providers=(
+        Provider("output_filter", "brotli_compress", BrotliCompress()),
+        Provider("libraries", LIBRARY, libraries),
+    ),
+    post_config=(require_library,),
+)

@@ -1,0 +1,284 @@
+"""The output filter INFLATE: decompresses responses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, is_complete
+from whimbrel.engine.coroutines import yield_to_loop
+from whimbrel.engine.output.filter import FilterType, OutputFilter
+from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.modules.filters.mod_deflate.compress import NO_CONTENT, NOT_MODIFIED, VALIDATION, log
+from whimbrel.modules.filters.mod_deflate.gzip_stream import (
+    GENERAL_ERROR,
+    HEAD_SIZE,
+    MAGIC,
+    RESERVED,
+    FilterCodes,
+    GzipStream,
+    InflateError,
+    OptionalFields,
+    flags_shown,
+    without_gzip,
+)
+from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
+from whimbrel.modules.support.codings import tag_coding
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+CODES: Final = FilterCodes(data="AH01409", ratio="AH02650")
+METHOD: Final = 8  # deflate, the one that gzip has
+
+
+class InflatedSource(Source):
+    """The inflated content of *parts*.
+
+    Attributes:
+        early: a full buffer was passed on while input remained.
+    """
+
+    __slots__ = (
+        "_done",
+        "_head",
+        "_held",
+        "_optional",
+        "_plain",
+        "_request",
+        "_rest",
+        "_source",
+        "_stream",
+        "early",
+        "first",
+        "problem",
+    )
+
+    def __init__(self, r: Request, parts: list[Part]) -> None:
+        self._request, self._source = r, JoinedSource(parts)
+        self._stream = GzipStream(r, CODES)
+        self._head, self._rest = b"", b""
+        self._optional: OptionalFields | None = None
+        self._held: list[bytes] = []
+        self._plain = self._done = self.early = False
+        self.first: list[bytes] = []
+        self.problem: Aborted | None = None
+
+    async def begin(self, count: int) -> None:
+        """Read until *count* bytes of output are there, or its end, or an error (`problem`)."""
+        size = 0
+        while size < count:
+            try:
+                data = await self._next()
+            except Aborted as problem:
+                self.problem = problem
+                return
+            if data is None:
+                return
+            self.first.append(data)
+            size += len(data)
+
+    @property
+    def ended(self) -> bool:
+        """True if the input has been read."""
+        return self._done
+
+    async def read(self) -> bytes | None:
+        """Return the next bytes of the content."""
+        if self.first:
+            data = b"".join(self.first)
+            self.first.clear()
+            return data
+        if self.problem is not None:
+            raise self.problem
+        return await self._next()
+
+    def read_now(self) -> bytes | None:
+        """Return the bytes that are there."""
+        data = b"".join(self.first)
+        self.first.clear()
+        return data or (None if self._done and self.problem is None else b"")
+
+    def drop(self) -> None:
+        """Drop the input."""
+        self._source.drop()
+
+    async def aclose(self) -> None:
+        """Close the input."""
+        await self._source.aclose()
+
+    async def _next(self) -> bytes | None:
+        while not self._done:
+            if self.problem is not None:
+                raise self.problem
+            if not self._rest:
+                data = await self._source.read()
+                if data is None:
+                    self._done = True
+                    return self._finish()
+                self._rest = data
+            out: list[bytes] = []
+            try:
+                self._inflate(out)
+            except InflateError as problem:
+                self.problem = self._failure(problem.cause)
+            if out:
+                self.early = True
+                await yield_to_loop()
+                return b"".join(out)
+        return None
+
+    def _failure(self, cause: str) -> Aborted:
+        """Return the exception for a failure, which is logged in the name of 2.4's default handler."""
+        r = self._request
+        if r.plan.dialect.messages_24 and r.handler in (None, "default-handler"):
+            number = cause[1 : cause.index(")")]
+            r.log("debug", f"default_handler: ap_pass_brigade returned {number}", code="AH00133", cause=cause)
+        return Aborted(cause)
+
+    def _inflate(self, out: list[bytes]) -> None:
+        """Add the full buffers of a part of the input that is there to *out*."""
+        if len(self._head) < HEAD_SIZE and not self._plain and not self._take_head():
+            return
+        if self._plain:
+            data, self._rest = self._rest, b""
+            self._held.append(data)
+            return
+        if self._optional is not None and not self._optional.is_complete:
+            self._rest = self._optional.skip(self._rest)
+        stream, size = self._stream, 0
+        while self._rest and stream.trailer is None and size < PIECE:
+            if not stream.room:
+                out += self._held
+                size += stream.buffer
+                self._held.clear()
+            data, self._rest = stream.step(self._rest)
+            self._held.append(data)
+            if stream.trailer is not None:
+                self._take_trailer("AH01408")
+        if self._rest and stream.trailer is not None:
+            self._take_trailer("AH01407")
+
+    def _take_head(self) -> bool:
+        """Take the first bytes of the header; return True if they are complete and right."""
+        cut = HEAD_SIZE - len(self._head)
+        self._head += self._rest[:cut]
+        self._rest = self._rest[cut:]
+        head, r = self._head, self._request
+        if len(head) < HEAD_SIZE:
+            return False
+        if head[2] != METHOD:
+            log(r, "debug", "inflate: data not deflated!", "AH01404")
+            self._plain = True
+            self._held.append(head)
+            return True
+        if not head.startswith(MAGIC):
+            log(r, "error", "inflate: bad header", "AH01405")
+            raise InflateError
+        if head[3] & RESERVED:
+            log(r, "error", f"inflate: bad flags {flags_shown(head[3])}", "AH02620")
+            raise InflateError
+        self._optional = OptionalFields(head[3])
+        return True
+
+    def _take_trailer(self, code: str) -> None:
+        garbage = self._stream.take_trailer(self._rest)
+        self._rest = b""
+        if garbage:
+            text = f"Zlib: {len(garbage)} bytes of garbage at the end of compressed stream."
+            log(self._request, "debug", text, code)
+
+    def _finish(self) -> bytes | None:
+        """Check the trailer; return the rest of the output."""
+        r, stream = self._request, self._stream
+        if not self._plain:
+            log(r, "debug", f"Zlib: Inflated {stream.read} to {stream.written} : URL {r.uri}", "AH01398")
+            error = (
+                ("Zlib: Validation bytes not present", "AH01401")
+                if len(stream.trailer or b"") < VALIDATION
+                else ("Zlib: Checksum of inflated stream invalid", "AH01399")
+                if not stream.is_crc_right
+                else ("Zlib: Length of inflated stream invalid", "AH01400")
+                if not stream.is_length_right
+                else None
+            )
+            if error is not None:
+                log(r, "error", *error)
+                raise self._failure(GENERAL_ERROR)
+        return b"".join(self._held) or None
+
+
+class Inflate(OutputFilter):
+    """Output filter INFLATE."""
+
+    __slots__ = ()
+    name, type = "INFLATE", FilterType.RESOURCE - 1
+
+    async def begin(self, r: Request) -> Source | None:
+        """Return the inflated body; None if it is short, or not to be inflated.
+
+        A body that fails is passed on as far as httpd does, and then aborted; `Aborted` is raised if nothing
+        was passed on.
+        """
+        if not r.initial or "Content-Range" in r.headers_out:
+            return None
+        is_22, bodiless = r.plan.dialect.wire_22, r.status in (NO_CONTENT, NOT_MODIFIED)
+        if not is_22 and r.status == NO_CONTENT:
+            return None
+        if not take_gzip(r) or (is_22 and (bodiless or not r.body)):
+            return None
+        change_fields(r)
+        if bodiless:
+            return None
+        count = MAX_GATHERED if is_complete(r.body) else 1
+        source = InflatedSource(r, r.body)
+        r.body = []
+        await source.begin(count)
+        if source.problem is not None:
+            await source.aclose()
+            if not source.early:
+                raise source.problem
+            r.set_uncacheable()
+        elif source.ended:
+            r.body = [b"".join(source.first)] if source.first else []
+            r.chunked = source.early
+            return None
+        r.chunked = True
+        return source
+
+
+def change_fields(r: Request) -> None:
+    """Change the fields of a response whose content is inflated."""
+    r.headers_out.unset("Content-Length")
+    r.headers_out.unset("Content-MD5")
+    mode = r.server_conf(DeflateServerConfig).etag
+    if r.plan.dialect.wire_22 or mode == NO_CHANGE:
+        return
+    if mode == REMOVE:
+        r.headers_out.unset("ETag")
+    else:
+        tag_coding(r, "gunzip")
+
+
+def take_gzip(r: Request) -> bool:
+    """Remove gzip from the end of the content codings; return False if it does not stand there."""
+    for fields in (r.headers_out, r.err_headers_out):
+        codings = fields.get("Content-Encoding")
+        if codings is not None:
+            rest = without_gzip(codings) if codings else None
+            if rest is None:
+                return False
+            if rest:
+                fields.set("Content-Encoding", rest)
+            else:
+                fields.unset("Content-Encoding")
+            if r.content_encodings:
+                r.content_encodings = [rest] if rest else []
+            return True
+    rest = without_gzip(", ".join(r.content_encodings)) if r.content_encodings else None
+    if rest is None:
+        return False
+    r.content_encodings = [rest] if rest else []
+    return True
+
+
+INFLATE: Final = Inflate()

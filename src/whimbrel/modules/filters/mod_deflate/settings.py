@@ -1,0 +1,185 @@
+"""mod_deflate: settings records and directives.
+
+httpd merges neither record: a virtual host with one of the directives has the defaults of all others, and so
+has a section.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import dataclass, fields
+from whimbrel.base.numbers import atoi
+from whimbrel.catalogue.checks.numbers import strtol
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
+from whimbrel.modules.support.setters import Setter, set_choice
+from whimbrel.registry.settings import UNSET, setting
+
+ADD_SUFFIX, NO_CHANGE, REMOVE = "addsuffix", "nochange", "remove"
+ETAG_MODES: Final = {mode: mode for mode in (ADD_SUFFIX, NO_CHANGE, REMOVE)}
+
+
+def replaced(base: Any, over: Any) -> Any:
+    """Return *over* if a directive has set a field of it, else *base*: the merge of a record without a merge
+    function in httpd.
+    """
+    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
+
+
+@dataclass(slots=True)
+class DeflateServerConfig:
+    """Per-server settings.
+
+    Attributes:
+        level: 1 to 9; -1 for zlib's default, 6.
+        window, memory: binary logarithm of the window; memory level of zlib.
+        buffer: bytes of output that are passed on together.
+        etag: what becomes of the ETag, one of `ETAG_MODES`.
+        input_note, output_note, ratio_note: names of the notes for access logs; "" for none.
+    """
+
+    level: int = setting(-1)
+    window: int = setting(15)
+    memory: int = setting(9)
+    buffer: int = setting(8096)
+    etag: str = setting(ADD_SUFFIX)
+    input_note: str = setting("")
+    output_note: str = setting("")
+    ratio_note: str = setting("")
+
+    def merge_onto(self, base: DeflateServerConfig) -> DeflateServerConfig:
+        """Return the merged record."""
+        merged: DeflateServerConfig = replaced(base, self)
+        return merged
+
+
+@dataclass(slots=True)
+class DeflateDirConfig:
+    """Per-directory settings: limits of inflation.
+
+    Attributes:
+        limit: bytes of an inflated request body; 0 for LimitRequestBody.
+        ratio, burst: the output is at most *ratio* times the input, except *burst* times in a row.
+    """
+
+    limit: int = setting(0)
+    ratio: int = setting(200)
+    burst: int = setting(3)
+
+    def merge_onto(self, base: DeflateDirConfig) -> DeflateDirConfig:
+        """Return the merged record."""
+        merged: DeflateDirConfig = replaced(base, self)
+        return merged
+
+
+def set_in_range(name: str, low: int, high: int, message: str) -> Setter:
+    """Return the setter of a number (atoi) from *low* to *high*; *message* is the refusal of any other."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = atoi(words[0])
+        if not low <= value <= high:
+            raise ConfigError(message)
+        setattr(record, name, value)
+
+    return apply
+
+
+def set_note(unknown: str) -> Setter:
+    """Return the setter of a note's name: ``[Input|Output|Ratio] NAME``; *unknown* formats the refusal of
+    another type.
+    """
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        kind = words[0].lower() if len(words) > 1 else "ratio"
+        if kind not in ("input", "output", "ratio"):
+            raise ConfigError(unknown.format(words[0]))
+        setattr(record, f"{kind}_note", words[-1])
+
+    return apply
+
+
+def set_limit(_cmd: Command, conf: DeflateDirConfig, words: list[str]) -> None:
+    """Set DeflateInflateLimitRequestBody BYTES."""
+    value, rest, cut = strtol(words[0])
+    if cut:
+        raise ConfigError("DeflateInflateLimitRequestBody is not parsable.")
+    if rest or value < 0:
+        raise ConfigError("DeflateInflateLimitRequestBody requires a non-negative integer.")
+    conf.limit = value
+
+
+MAX_INT: Final = (1 << 31) - 1
+
+
+def _server(name: str, apply: Setter, help: str, args: Args = Args.TAKE1, **more: Any) -> Directive[Any]:
+    return Directive(
+        name=name,
+        args=args,
+        where=Context.RSRC_CONF,
+        apply=apply,
+        record=ConfigScope.SERVER,
+        help=help,
+        **more,
+    )
+
+
+def _directory(name: str, apply: Setter, help: str) -> Directive[Any]:
+    return Directive(name=name, args=Args.TAKE1, where=Context.OR_ALL, apply=apply, help=help)
+
+
+DIRECTIVES: Final = (
+    _server(
+        "DeflateFilterNote",
+        set_note("Unknown note type {}"),
+        "Set a note to report on compression ratio",
+        Args.TAKE12,
+    ),
+    _server(
+        "DeflateWindowSize",
+        set_in_range("window", 1, 15, "DeflateWindowSize must be between 1 and 15"),
+        "Set the Deflate window size (1-15)",
+    ),
+    _server(
+        "DeflateBufferSize",
+        set_in_range("buffer", 1, MAX_INT, "DeflateBufferSize should be positive"),
+        "Set the Deflate Buffer Size",
+    ),
+    _server(
+        "DeflateMemLevel",
+        set_in_range("memory", 1, 9, "DeflateMemLevel must be between 1 and 9"),
+        "Set the Deflate Memory Level (1-9)",
+    ),
+    _server(
+        "DeflateCompressionLevel",
+        set_in_range("level", 1, 9, "Compression Level must be between 1 and 9"),
+        "Set the Deflate Compression Level (1-9)",
+    ),
+    _directory(
+        "DeflateInflateLimitRequestBody",
+        set_limit,
+        "Set a limit on size of inflated input",
+    ),
+    _directory(
+        "DeflateInflateRatioLimit",
+        set_in_range("ratio", 1, MAX_INT, "DeflateInflateRatioLimit must be positive"),
+        "Set the inflate ratio limit above which inflation is aborted (default: 200)",
+    ),
+    _directory(
+        "DeflateInflateRatioBurst",
+        set_in_range("burst", 1, MAX_INT, "DeflateInflateRatioBurst must be positive"),
+        "Set the maximum number of following inflate ratios above limit (default: 3)",
+    ),
+    _server(
+        "DeflateAlterEtag",
+        set_choice(
+            "etag",
+            ETAG_MODES,
+            "DeflateAlterETAG accepts only 'NoChange', 'AddSuffix', and 'Remove'",
+        ),
+        "Set how mod_deflate should modify ETAG response headers: 'AddSuffix' (default), "
+        "'NoChange' (2.2.x behavior), 'Remove'",
+        versions=Versions.V24,
+    ),
+)
