@@ -104,10 +104,10 @@ def test_the_list_names_directives_that_exist() -> None:
                 assert any(fnmatchcase(name, pattern) for name in rows), (source, pattern)
 
 
-@pytest.mark.parametrize("line", ["SetOutputFilter SED", "SetInputFilter sed;x"])
+@pytest.mark.parametrize("line", ["SetOutputFilter XLATEOUT", "SetInputFilter xlatein;x"])
 def test_a_filter_of_a_module_without_behaviour_stops_a_start(tmp_path: Path, line: str) -> None:
-    configuration = read(tmp_path, f"LoadModule sed_module m/mod_sed.so\n{line}\n")
-    with pytest.raises(StartError, match=r"httpd.conf:6: Set(Out|In)putFilter \(mod_sed.c\)"):
+    configuration = read(tmp_path, f"LoadModule charset_lite_module m/mod_charset_lite.so\n{line}\n")
+    with pytest.raises(StartError, match=r"httpd.conf:6: Set(Out|In)putFilter \(mod_charset_lite.c\)"):
         refuse_start(configuration)
 
 
