@@ -131,7 +131,7 @@ class HttpProtocol(FastPath):
                 and cached.line_client == self.connection.client_ip
                 and self.connection.served < cached.max_served
             ):
-                self._replay(cached)
+                self._reply(cached)
                 return
             else:
                 done = self._try_cache(data)

@@ -10,7 +10,6 @@ import os
 import socket
 from abc import abstractmethod
 from enum import Enum, auto
-from time import time
 from typing import Final
 
 from whimbrel.engine.body import JoinedSource, Part, SizedPart, is_complete, size_of, sized
@@ -19,6 +18,7 @@ from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
+from whimbrel.server.worker.accounting import account_response, count_request
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of responses that wait for the client, above which no further request is started
@@ -210,17 +210,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
         """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
-        service = self.service
-        service.requests += 1
-        service.sent += count
-        took = time() - response.received_at
-        if took > 0.0:
-            service.duration += took * 1000.0
-        try:
-            response.on_sent(count, more)
-        except Exception as problem:
-            service.report(problem)
-        self.connection.served += 1
+        account_response(self.service, self.connection, response, count, more)
         if self._state is ConnectionState.LINGER:
             return
         if broken or response.close:
@@ -231,6 +221,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def _failed(self, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
+        count_request(self.service, self.connection, 0)
         if self._state is not ConnectionState.LINGER:
             self.transport.write(BROKEN)
             self._end()

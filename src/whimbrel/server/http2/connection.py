@@ -39,6 +39,7 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.stream import Stream, StreamBody
+from whimbrel.server.worker.accounting import count_request
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
@@ -83,7 +84,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.waiting = 0  # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self.resets = self.held = self.heads = self.pending = 0
+        self.served = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
         self.repeater = CachedResponder(self, self.sender)
@@ -240,7 +241,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         listener = self.listener
         if self.ended:
             return
-        if self.paused or self.waiting or not (self.answered or self.streams):
+        if self.paused or self.waiting or not (self.served or self.streams):
             seconds = self.settings.stream_timeout or listener.timeout
         elif self.streams:
             self.deadline = FOREVER
@@ -374,6 +375,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.service.report(problem)
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
+        count_request(self.service, self, 0)
         self.done(stream)
 
     def interim(self, number: int) -> None:
@@ -446,10 +448,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream.wake()
 
     def done(self, stream: Stream) -> None:
-        """Account for a stream whose response was sent or has failed."""
+        """Close a stream whose response was sent or has failed."""
         self.running -= 1
         self.heads -= stream.head_size
-        self.answered += 1
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
@@ -535,6 +536,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             "http/2",
             line,
             vhost,
-            self.answered,
+            self.served,
             tail=self.service.shows_request_tail,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from time import time
 from typing import Final, cast
 
 from whimbrel.base.numbers import decimal, is_digits
@@ -14,6 +13,7 @@ from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
+from whimbrel.server.worker.accounting import account_response
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
 
@@ -137,7 +137,7 @@ class Sender:
 
     def finish(self, stream: Stream, response: Response, count: int) -> None:
         """Log the response, which was sent or has failed, and account for it."""
-        service, request = self.session.service, response.request
+        request = response.request
         self.session.held -= stream.held
         stream.held = 0
         if request.header_only and request.status == 200:
@@ -147,12 +147,6 @@ class Sender:
             request.set_uncacheable()
         # it was set so that the response counts as a connection's last; it may still be cached
         stream.connection.is_draining = False
-        service.requests += 1
-        service.sent += count
-        service.duration += max(0.0, time() - response.received_at) * 1000.0
-        try:
-            response.on_sent(count)
-        except Exception as problem:
-            service.report(problem)
+        account_response(self.session.service, self.session, response, count)
         self.session.done(stream)
 
