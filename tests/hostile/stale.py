@@ -24,8 +24,8 @@ from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
-from whimbrel.server.worker import accounting, state
 from whimbrel.server.master.preload import import_everything
+from whimbrel.server.worker import accounting, state
 
 NOBODY: Final = 65534
 MODULES: Final = (

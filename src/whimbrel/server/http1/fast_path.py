@@ -41,8 +41,8 @@ class FastPath(ResponseWriter):
     def _reply(
         self,
         cached: CachedResponse,
-        data: bytes = b"",
-        logged: LoggedLines | None = None,
+        data: bytes,
+        logged: LoggedLines | None,
         *,
         is_sent: bool = False,
     ) -> None:
@@ -51,7 +51,9 @@ class FastPath(ResponseWriter):
         For *data* and *logged* see `account_hit`.
         """
         service, connection = self.service, self.connection
-        if not is_sent:
+        if cached.ready_tick == service.tick and cached.keepalive_slot is None:
+            self.transport.write(cached.data)
+        elif not is_sent:
             if cached.large:
                 head = cached.serialize_head(connection, service.date, service.now)
                 self.transport.writelines((head, cached.payload))
@@ -70,6 +72,7 @@ class FastPath(ResponseWriter):
         service, connection = self.service, self.connection
         if service.draining or (self._listener.announces and not connection.served):
             return 0
+        self._by_head = self._index.by_head
         if not service.in_tick:
             service.begin_tick()
         pattern, logged = self._pattern, None

@@ -131,7 +131,7 @@ class HttpProtocol(FastPath):
                 and cached.line_client == self.connection.client_ip
                 and self.connection.served < cached.max_served
             ):
-                self._reply(cached)
+                self._reply(cached, data, None)
                 return
             else:
                 done = self._try_cache(data)
@@ -409,8 +409,6 @@ class HttpProtocol(FastPath):
             self._end()
             return
         self._state = ConnectionState.READY
-        if not self._by_head:
-            self._by_head = self._index.by_head
         self._head = self._body = self._task = None
         if not self._paused:
             self.deadline = self.service.clock + self._listener.keep_alive

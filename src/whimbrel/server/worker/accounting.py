@@ -55,24 +55,27 @@ def account_hit(
 
     *logged*: field lines of the head *data* that the logs show, None if the head is that of the entry.
     """
-    tick = service.tick
-    if connection.useragent_ip or connection.notes:
-        service.engine.log_hit(cached, connection, None if logged is None else RawHead(data, logged))
-    elif logged is None:
-        if cached.ready_tick == tick and cached.line_client == connection.client_ip:
+    service.requests += 1
+    service.sent += cached.size
+    if logged is None:
+        if (
+            cached.ready_tick == service.tick
+            and cached.line_client == connection.client_ip
+            and not connection.useragent_ip
+        ):
             for add, line in cached.adders:
                 add(line)
         else:
             service.engine.log_hit(cached, connection)
             _make_ready(service, connection, cached)
-    elif cached.ready_tick_any_head == tick:
+    elif cached.ready_tick_any_head == service.tick and not connection.useragent_ip and not connection.notes:
         lines = cached.render_logs(data, logged, connection, service.now)
         for add, line in zip(cached.adds, lines, strict=True):
             add(line)
     else:
         service.engine.log_hit(cached, connection, RawHead(data, logged))
-        _make_ready_for_any_head(service, cached)
-    count_request(service, holder, cached.size)
+        _make_ready_for_any_head(service, connection, cached)
+    holder.served += 1
 
 
 def _make_ready(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
@@ -81,7 +84,9 @@ def _make_ready(service: WorkerState, connection: Connection, cached: CachedResp
 
     The next tick, a fraction of a millisecond later, sees changes on disk.
     """
-    if cached.is_log_line_stable and not cached.log_shows_size and not cached.file:
+    if cached.is_log_line_stable and not (
+        cached.log_shows_size or cached.large or cached.file or connection.useragent_ip or connection.notes
+    ):
         _set_adds(service, cached)
         cached.adders = tuple(
             [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
@@ -90,9 +95,13 @@ def _make_ready(service: WorkerState, connection: Connection, cached: CachedResp
         cached.ready_tick = service.tick
 
 
-def _make_ready_for_any_head(service: WorkerState, cached: CachedResponse) -> None:
+def _make_ready_for_any_head(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
     """Let *cached* answer heads with other bytes without validation until the end of this tick."""
-    if cached.is_log_line_stable and cached.client is None and not cached.file:
+    if (
+        cached.is_log_line_stable
+        and cached.client is None
+        and not (cached.large or cached.file or connection.useragent_ip or connection.notes)
+    ):
         _set_adds(service, cached)
         cached.ready_tick_any_head = service.tick
 
