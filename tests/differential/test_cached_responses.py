@@ -29,6 +29,7 @@ from tests.differential.cache_grammar import Clients, Texts
 from whimbrel.base.dialect import DIALECTS, V24, Dialect
 from whimbrel.engine.cache import entry as kept_answers
 from whimbrel.engine.expressions import RequestView
+from whimbrel.engine.output.field_slots import joined
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
@@ -216,7 +217,7 @@ FORGETFUL = {
     "values": (TrackedHeaders, "get_classified", Headers.get_classified),
     "fields": (TrackedHeaders, "get", Headers.get),
     "files": (kept_answers, "unchanged", lambda _notes, _turn: True),
-    "count": (kept_answers, "keepalive_slot", lambda _r, _after: None),
+    "count": (kept_answers, "_without_count", lambda pieces: ((joined(pieces),), None)),
 }
 
 

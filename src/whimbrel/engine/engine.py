@@ -26,12 +26,11 @@ from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
-from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate, finalize_sync, refuse_sync
+from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate
 from whimbrel.engine.output.headers import final_request, finalize
 from whimbrel.engine.pipeline import redirect, subrequest
-from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, die_sync, send_error
+from whimbrel.engine.pipeline.error import MAX_PAGES, body_failure, die, send_error
 from whimbrel.engine.pipeline.handler import invoke_handler
-from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.read import read_request
 from whimbrel.engine.plan.plan_cache import PlanCache
@@ -108,45 +107,43 @@ class Engine:
         r.body_in = body
         if status == OK:
             try:
-                ready = r.plan.post_read_request
-                if ready.constant != OK:
-                    status = await run(r, ready)
-                if status in (OK, DECLINED):
-                    quick = r.plan.quick_handler
-                    status = await run(r, quick) if quick.constant is None else quick.constant
-                    if status == DECLINED:
-                        status = await process(r)
-                        if status == OK:
-                            status = await invoke_handler(r)
+                status = await self._process(r)
             except BodyError as problem:
                 status = self._log_unreadable_body(r, problem)
-            if status in (OK, DONE):
-                pass
-            elif (body.length != 0 or body.failure is not None) and (
-                failure := await body_failure(r, status)
-            ) is not None:
-                r.status = self._log_unreadable_body(r, failure)
-                await send_error(r, status)
-            else:
-                response = refuse_sync(r, status)
-                if response is not None:
-                    return response
-                if not die_sync(r, status):
-                    await die(r, status)
-        elif (body.length != 0 or body.failure is not None) and (
+        if status not in (OK, DONE):
+            await self._refuse(r, status)
+        if r.next is not None:
+            r = final_request(r)
+        return await finalize(r)
+
+    async def _process(self, r: Request) -> HookStatus:
+        """Run the phases up to the handler."""
+        outcome = r.plan.post_read_request.run(r)
+        status = outcome if type(outcome) is int else await outcome
+        if status in (OK, DECLINED):
+            outcome = r.plan.quick_handler.run(r)
+            status = outcome if type(outcome) is int else await outcome
+            if status == DECLINED:
+                status = await process(r)
+                if status == OK:
+                    status = await invoke_handler(r)
+        return status
+
+    async def _refuse(self, r: Request, status: HookStatus) -> None:
+        """Set the response for an error or redirect *status*; an unreadable request body has its own."""
+        body, error = r.body_in, r.head.error
+        if (body.length != 0 or body.failure is not None) and (
             failure := await body_failure(r, status)
         ) is not None:
             r.status = self._log_unreadable_body(r, failure)
-            await send_error(r, status)
-        elif head.error is not None and head.error.additional:
+            send_error(r, status)
+        elif error is not None and error.additional:
             r.status = status
-            await send_error(r, head.error.additional)
+            send_error(r, error.additional)
         else:
-            await die(r, status)
-        if r.next is not None:
-            r = final_request(r)
-        response = finalize_sync(r)
-        return await finalize(r) if response is None else response
+            waiting = die(r, status)
+            if waiting is not None:
+                await waiting
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""
@@ -165,8 +162,7 @@ class Engine:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
         r.time, r.status, r.the_request = self.runtime.now(), 408, None
-        for fn, _waits in r.plan.log_transaction.hooks:
-            fn(r)
+        r.plan.log_transaction.run(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
         """Log the response to *r* after it was sent (see `Response.on_sent`), and cache it if it is
@@ -198,8 +194,7 @@ class Engine:
         )
         if first.body_in.trailers is not None:
             _merge_trailers(first)
-        for fn, _waits in first.plan.log_transaction.hooks:
-            fn(first)
+        first.plan.log_transaction.run(first)
         if may_recur and not files.is_uncacheable:
             if accessed is not None:
                 fields.accessed = accessed  # what only the log wanted to know did not make the response

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from whimbrel.engine.body import Part
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.field_slots import HeadPiece
     from whimbrel.engine.request import Request
 
 
@@ -25,8 +26,9 @@ class Framing(Enum):
 class Response:
     """One finished response.
 
-    The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  The body
-    is `parts`; the sender closes files and sources in it.  `received_at` is the time of the
+    The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  `slots`
+    are the pieces of `head_suffix` if values in it change with each use (see output/field_slots.py).  The
+    body is `parts`; the sender closes files and sources in it.  `received_at` is the time of the
     request in seconds since the epoch.  After sending, call `on_sent` with the size of the body, which writes
     the access log.
     """
@@ -39,6 +41,7 @@ class Response:
         "framing",
         "parts",
         "request",
+        "slots",
     )
 
     def __init__(
@@ -50,10 +53,11 @@ class Response:
         *,
         close: bool,
         framing: Framing = Framing.LENGTH,
+        slots: tuple[HeadPiece, ...] = (),
     ) -> None:
         self.request, self.head_prefix, self.head_suffix = request, before, after
         self.parts, self.close, self.framing = parts, close, framing
-        self.received_at = request.time
+        self.received_at, self.slots = request.time, slots
 
     def head(self, date: bytes) -> bytes:
         """Return the head with *date*, the value of the Date field."""

@@ -29,9 +29,7 @@ class CachedFileResponse(Response):
         head: RawHead | None,
         now: float,
     ) -> None:
-        super().__init__(
-            cached.request, cached.head_prefix, cached.head_suffix, [part], close=cached.close
-        )
+        super().__init__(cached.request, cached.head_prefix, cached.head_suffix, [part], close=cached.close)
         self._cached, self._engine, self._connection, self._head, self._now = (
             cached,
             engine,

@@ -20,6 +20,7 @@ from whimbrel.engine.cache.log_view import CachedRequestView
 from whimbrel.engine.connection import Connection
 from whimbrel.engine.deps.files import FileDependency, stat_signature, unchanged
 from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.output.field_slots import ClockValue, HeadPiece, KeepAliveCount, LengthValue, joined
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import DATE_BYTES, Framing, Response
 from whimbrel.http.http1.response import LAST_CHUNK, chunk
@@ -28,8 +29,6 @@ from whimbrel.http.syntax.head import Head
 if TYPE_CHECKING:
     pass
 
-KEEP_ALIVE: Final = b", max="
-LENGTH: Final = b"\r\nContent-Length: %d\r\n"
 BASE: Final = 6144  # approximate bytes: of an entry itself, of a dependency, of an error-log line
 NOTE: Final = 300
 EVENT: Final = 400
@@ -39,6 +38,7 @@ HEADS: Final = 6
 # bytes of a body that is written apart from its head, so that it is there once however many clients are slow
 LARGE_THRESHOLD: Final = 16 * 1024
 _numbers: Final = count(1)
+Pieces = tuple[HeadPiece, ...]
 
 
 class CachedResponse:
@@ -98,8 +98,10 @@ class CachedResponse:
         "lines",
         "address_lists",
         "logs",
-        "clock_fields_date",
-        "clock_fields",
+        "has_slots",
+        "later_pieces",
+        "pieces",
+        "rendered_date",
         "dependencies",
         "missing_values",
         "number",
@@ -130,7 +132,7 @@ class CachedResponse:
         self.request = r
         self.head: Head | RawHead = head
         self.changed = r.headers_in if getattr(r.headers_in, "all_fields_used", True) else None
-        self.head_prefix, self.head_suffix, self.body = response.head_prefix, response.head_suffix, body
+        self.body = body
         self.remade = r.body_factory
         self.file = b"" if file is None else to_bytes(file.path)
         self.stamp = None if file is None or r.finfo is None else stat_signature(r.finfo)
@@ -138,10 +140,7 @@ class CachedResponse:
         self.payload = self._framed(body)  # as HTTP/1 sends it
         self.large = len(self.payload) >= LARGE_THRESHOLD
         self.number = next(_numbers)
-        self.clock_fields = _clock_pieces(r, response.head_suffix)
-        self.keepalive_slot = keepalive_slot(
-            r, response.head_suffix
-        )  # what follows Date around the Keep-Alive count, and its start
+        self._take_head(response)
         self.digits = len(str(r.keepalive_max))
         self.close = response.close
         self.client = r.connection.client_ip if r.deps.on_client else None
@@ -170,13 +169,31 @@ class CachedResponse:
         self.ready_tick = self.ready_tick_any_head = (
             self.validated_tick
         ) = -2  # no tick; callers without a loop pass -1
-        self.date = self.data = self.tail = self.clock_fields_date = b""
+        self.date = self.data = self.tail = self.rendered_date = b""
         self.line_client, self.line_second = "", 0
         self.lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.log_templates: tuple[LogTemplate, ...] | None = None
         self.missing_values: dict[bytes, bytes] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
+
+    def _take_head(self, response: Response) -> None:
+        """Keep the head of *response*, with slots for what each use computes anew."""
+        r = response.request
+        self.head_prefix, self.head_suffix = response.head_prefix, response.head_suffix
+        # what follows Date: pieces before and after the Keep-Alive count; the same as bytes, with its start
+        self.pieces, self.later_pieces = _without_count(response.slots)
+        self.has_slots = any(
+            isinstance(piece, ClockValue | LengthValue)
+            for piece in (*self.pieces, *(self.later_pieces or ()))
+        )
+        self.keepalive_slot: tuple[bytes, bytes, int] | None = None
+        if self.later_pieces is not None:
+            self.keepalive_slot = (
+                joined(self.pieces),
+                joined(self.later_pieces),
+                r.keepalive_max + r.connection.served,
+            )
 
     def is_valid(self, connection: Connection, tick: int) -> bool:
         """Return True if the entry may answer a request on *connection*; its files are checked once in each
@@ -249,10 +266,8 @@ class CachedResponse:
             body = make()
         finally:
             connection.rendering = None
-        if not self.chunked and len(body) != self.size:
-            fields = self.head_suffix.replace(LENGTH % self.size, LENGTH % len(body), 1)
-            self.head_size += len(fields) - len(self.head_suffix)
-            self.head_suffix = fields
+        if len(body) != self.size:
+            self.rendered_date = b""
         self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
         self.large = len(self.payload) >= LARGE_THRESHOLD
         return bool(body)
@@ -283,17 +298,29 @@ class CachedResponse:
         return 0 if self.keepalive_slot is None else self.keepalive_slot[2] - connection.served
 
     def refresh(self, date: bytes, now: float) -> None:
-        """Rebuild the fields of `head_suffix` that depend on the clock."""
-        if not self.clock_fields or date == self.clock_fields_date:
+        """Compute the fields of `head_suffix` that depend on the clock or on the size of the body."""
+        if not self.has_slots or date == self.rendered_date:
             return
-        self.head_suffix = b"".join(
-            piece if isinstance(piece, bytes) else to_bytes(piece(int(now))) for piece in self.clock_fields
-        )
-        if self.keepalive_slot is not None:
-            at = self.head_suffix.index(KEEP_ALIVE) + len(KEEP_ALIVE)
-            end = self.head_suffix.index(b"\r\n", at)
-            self.keepalive_slot = (self.head_suffix[:at], self.head_suffix[end:], self.keepalive_slot[2])
-        self.clock_fields_date, self.data = date, b""
+        first, old = self._rendered(self.pieces, now), len(self.head_suffix)
+        if self.keepalive_slot is None or self.later_pieces is None:
+            self.head_suffix = first
+        else:
+            second, most = self._rendered(self.later_pieces, now), self.keepalive_slot[2]
+            self.keepalive_slot = (first, second, most)
+            self.head_suffix = b"%b%d%b" % (first, most, second)
+        self.head_size += len(self.head_suffix) - old
+        self.rendered_date, self.data = date, b""
+
+    def _rendered(self, pieces: Pieces, now: float) -> bytes:
+        out = []
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                out.append(piece)
+            elif isinstance(piece, ClockValue):
+                out.append(to_bytes(piece.render(int(now))))
+            else:
+                out.append(b"%d" % self.size)
+        return b"".join(out)
 
     def clone_for(self, head: RawHead) -> CachedResponse:
         """This response for heads that are *head* to the byte."""
@@ -372,39 +399,21 @@ class CachedResponse:
         return len(str(self.count(connection)))
 
 
-def keepalive_slot(r: Request, after: bytes) -> tuple[bytes, bytes, int] | None:
-    """Return the parts of *after* before and after the Keep-Alive count, and the count at the first request
-    of a connection; None if the count is not found.
+def _without_count(
+    pieces: Pieces,
+) -> tuple[Pieces, Pieces | None]:
+    """Return *pieces* before the Keep-Alive count and those after it; None for these if there is no count."""
+    at = next((i for i, piece in enumerate(pieces) if isinstance(piece, KeepAliveCount)), None)
+    return (pieces, None) if at is None else (pieces[:at], pieces[at + 1 :])
+
+
+def has_lost_slot(r: Request, slots: Pieces) -> bool:
+    """Return True if a field that each use has to compute anew is not in the head, because another module
+    changed it.
     """
-    if not r.keepalive_max:
-        return None
-    mark = KEEP_ALIVE + b"%d\r\n" % r.keepalive_max
-    at = after.find(mark)
-    return (
-        (after[: at + 6], after[at + len(mark) - 2 :], r.keepalive_max + r.connection.served)
-        if at >= 0
-        else None
-    )
-
-
-def _clock_pieces(r: Request, after: bytes) -> tuple[bytes | Callable[[int], str], ...]:
-    """Return *after* in pieces, with a function in place of each value that depends on the clock; () if there
-    is none.
-    """
-    pieces: list[bytes | Callable[[int], str]] = [after]
-    for text, render in r.deps.clock_fields:
-        last = pieces.pop()
-        before, match, behind = last.partition(to_bytes(text)) if isinstance(last, bytes) else (b"", b"", b"")
-        if not match or after.count(match) > 1:
-            return ()
-        pieces += [before, render, behind]
-    return tuple(pieces) if len(pieces) > 1 else ()
-
-
-def has_untracked_clock_field(r: Request, after: bytes) -> bool:
-    """Return True if a value in the head changes with time but was not found in it, because another module
-    changed or moved it.
-    """
-    if r.body_factory is not None and b"\r\nTransfer-Encoding: chunked\r\n" not in after:
-        return bool(r.deps.clock_fields or r.keepalive_max) or after.count(b"\r\nContent-Length: ") != 1
-    return bool(r.deps.clock_fields) and not _clock_pieces(r, after)
+    found = [piece for piece in slots if isinstance(piece, ClockValue)]
+    if any(all(value is not piece for piece in found) for value in r.deps.clock_fields):
+        return True
+    if r.keepalive_max and not any(isinstance(piece, KeepAliveCount) for piece in slots):
+        return True
+    return r.body_factory is not None and not r.chunked and not any(isinstance(p, LengthValue) for p in slots)

@@ -15,7 +15,7 @@ from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.cache import key as raw_head
-from whimbrel.engine.cache.entry import CachedResponse, has_untracked_clock_field
+from whimbrel.engine.cache.entry import CachedResponse, has_lost_slot
 from whimbrel.engine.cache.key import (
     BY_CLIENT,
     BY_QUERY,
@@ -473,4 +473,4 @@ def _is_cacheable(r: Request, response: Response) -> bool:
         and 0 < r.server_conf(CoreServerConfig).max_keep_alive <= r.connection.served
     ):
         return False  # the connection has had its number of requests: others have not
-    return r.deps.is_settled(r.time) and not has_untracked_clock_field(r, response.head_suffix)
+    return r.deps.is_settled(r.time) and not has_lost_slot(r, response.slots)

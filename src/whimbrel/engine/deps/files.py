@@ -21,7 +21,6 @@ StatSignature = tuple[int, int, int, int, int, int] | None
 ContentSignature = tuple[
     int, int, int, int, int
 ]  # of a file: time of change, size, inode, time of the inode's change, device
-Moving = tuple[str, Callable[[int], str]]
 
 
 # Masks of st_mode; the functions of the module stat cost a call each.
@@ -191,8 +190,7 @@ class Dependencies:
         on_query: it depends on the query of the target.
         is_per_request: it has a value that is unique to the request, so it is not cached.
         is_uncacheable: it depends on something that cannot be recorded, so it is not cached.
-        clock_fields: texts in response fields that depend on the clock, each with the function that
-            rebuilds it for a second.
+        clock_fields: values of response fields that depend on the clock (`output.field_slots.ClockValue`).
         nested: number of documents included by others.
     """
 
@@ -218,7 +216,7 @@ class Dependencies:
         self.on_client = self.is_uncacheable = self.is_per_request = self.on_query = False
         self.address_lists: tuple[Container[str], ...] = ()
         self.stats: dict[tuple[bytes, bool], StatSignature] = {}
-        self.clock_fields: list[Moving] = []
+        self.clock_fields: list[str] = []
         self.newest = self.changed = self.nested = 0
         self._begun = _clock(_COARSE)
         self._listings: dict[tuple[bytes, bool], StatSignature] = {}

@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable
 from enum import Flag, IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whimbrel.engine.body import Source
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
+    from whimbrel.engine.body import Source
     from whimbrel.engine.request import Request
+
+    Begun: TypeAlias = "Transform | Source | None"
 
 
 class FilterType(IntEnum):
@@ -94,9 +96,6 @@ class OutputFilter:
         The filter sees the head that the handler and the earlier filters left, and their output, `r.body`. It
         may change fields. A `Source` that it returns reads that output itself and replaces it.
         """
-
-
-Begun = Transform | Source | None
 
 
 def add_output_filter(r: Request, added: OutputFilter) -> None:

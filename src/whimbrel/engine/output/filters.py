@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from whimbrel.engine.body import PIECE, JoinedSource, Part, Source, content, is_complete, size_of
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.output.filter import Begun, FilterType, OutputFilter, Transform
+from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
 from whimbrel.registry.module import Reads
+
+if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Begun
 
 # bytes of output that a filter gives before the head is sent, where the input is complete: responses of up to
 # this size can be cached

@@ -1,4 +1,4 @@
-"""Cache of response heads: responses of the common form, finished without waiting.
+"""Cache of response heads: heads of responses of the common form.
 
 The head of such a response depends on the settings, on status, type and length, on its fields, and on the
 persistence that the client requests. These are the key; a Keep-Alive count has a slot.
@@ -8,116 +8,57 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from whimbrel.engine.body import Part, is_complete, size_of
-from whimbrel.engine.cache.entry import keepalive_slot
-from whimbrel.engine.output.headers import (
-    FRAMING_FIELDS,
-    HEADER_ONLY,
-    HTTP_1_1,
-    RANGES,
-    build_response,
-    is_good,
-)
-from whimbrel.engine.pipeline.error import die_sync
+from whimbrel.engine.body import is_complete, size_of
+from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveCount, KeepAliveValue
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
-from whimbrel.http.semantics.error_page import is_request_independent
 from whimbrel.http.semantics.headers import Headers
 
-# bound of the cache; heads beyond MAX_TEMPLATE bytes, error page included, are not cached
+HEADER_ONLY: Final = frozenset((204, 304))
+FRAMING_FIELDS: Final = frozenset(
+    ("range", "request-range", "connection")
+)  # fields of a request that decide about the form of its response
+RANGES: Final = frozenset(("range", "request-range"))
+HTTP_1_1: Final = (1, 1)
+# bound of the cache; heads beyond MAX_TEMPLATE bytes are not cached
 MAX_TEMPLATES: Final = 512
 MAX_TEMPLATE: Final = 4096
 # Variables that decide about the form of a response.
 FRAMING_ENV: Final = frozenset(
     ("force-no-vary", "downgrade-1.0", "force-response-1.0", "nokeepalive", "suppress-error-charset")
 )
-STATUSES_WITH_ALLOW: Final = frozenset((405, 501))  # whose head names methods
+
+
+HeadKey = tuple[Any, ...]
 
 
 class HeadTemplate(NamedTuple):
     """The head of a response around the value of Date, and its *fields*, which are never changed.
 
     *slot*: *after* in two pieces around the Keep-Alive count, and the count's start; None without a count.
-    *body* is that of an error page.
     """
 
     before: bytes
     after: bytes
     fields: Headers
     slot: tuple[bytes, bytes, int] | None
-    body: bytes
 
 
-def finalize_sync(r: Request) -> Response | None:
-    """`finalize` for a request and a response of the common form; None, with nothing done, for all others."""
+def head_key(r: Request) -> HeadKey | None:
+    """Return the key of the head of a request and response of the common form; None for all others."""
     asks = _asks(r)
     if (
         asks is None
-        or r.output_filters
         or r.err_headers_out.entries()
         or r.content_encodings
         or r.content_languages
         or not _common(r)
     ):
         return None
-    length, engine = 0, r.engine
+    length = 0
     for part in r.body:
-        length += size_of(part)
-    pairs = r.headers_out.entries().values()
-    key = (r.plan, r.status, r.content_type, length, asks, *pairs)
-    form = engine.head_templates.get(key)
-    if form is not None:
-        return _of(r, form, r.body)
-    good = engine.validated_fields
-    for pair in pairs:
-        if pair not in good and not is_good(r, pair):
-            return None
-    response = build_response(r, plain=not asks)
-    _keep(r, key, response)
-    return response
-
-
-def refuse_sync(r: Request, status: int) -> Response | None:
-    """`die_sync` with `finalize_sync` for a page that does not depend on the request; None, with nothing
-    done, for all others.
-    """
-    if r.headers_out.entries() or r.err_headers_out.entries() or "error-notes" in r.notes:
-        return None
-    asks = _asks(r)
-    if asks is None or not _common(r):
-        return None
-    plan, engine = r.plan, r.engine
-    key = (plan, status, asks, engine.signature(r) if plan.core.server_signature else "")
-    form = engine.head_templates.get(key)
-    if form is None:
-        if not _is_alike(r, status) or not die_sync(r, status):
-            return None
-        response = finalize_sync(r)
-        if response is not None and not r.chunked:
-            page = r.body[0] if len(r.body) == 1 else b""
-            if isinstance(page, bytes):
-                _keep(r, key, response, page)
-        return response
-    r.status, r.is_committed, r.content_type = status, True, "text/html; charset=iso-8859-1"
-    if r.output_filters:
-        r.output_filters.clear()
-    if r.content_languages or r.content_encodings:
-        r.content_languages, r.content_encodings = [], []
-    r.mtime = None
-    r.body = [form.body]
-    return _of(r, form, r.body)
-
-
-def _is_alike(r: Request, status: int) -> bool:
-    """Return True if the page for *status* does not depend on the request, and no module changes it."""
-    plan = r.plan
-    return (
-        400 <= status < 600
-        and status not in STATUSES_WITH_ALLOW
-        and is_request_independent(status, version22=plan.dialect.wire_22)
-        and not plan.core.error_documents
-        and plan.insert_error_filter.constant is not None
-    )
+        length += len(part) if type(part) is bytes else size_of(part)
+    return (r.plan, r.status, r.content_type, length, asks, *r.headers_out.entries().values())
 
 
 def _asks(r: Request) -> bool | None:
@@ -148,6 +89,7 @@ def _common(r: Request) -> bool:
             or r.assbackwards
             or connection.is_draining
             or r.deps.clock_fields
+            or r.body_factory is not None
         )
         and r.status_line is None
         and r.body_in.failure is None
@@ -164,25 +106,29 @@ def _common(r: Request) -> bool:
     )
 
 
-def _keep(r: Request, key: tuple[Any, ...], response: Response, page: bytes = b"") -> None:
-    """Store the head of a response, and the error *page*."""
-    if response.framing is not Framing.LENGTH or response.close:
+def store_head(r: Request, key: HeadKey, response: Response) -> None:
+    """Store the head of a response."""
+    if response.framing is not Framing.LENGTH or response.close or len(response.head_suffix) > MAX_TEMPLATE:
         return
-    slot, forms = keepalive_slot(r, response.head_suffix), r.engine.head_templates
-    if slot is None and r.keepalive_max:
-        return
-    if len(response.head_suffix) + len(page) > MAX_TEMPLATE:
-        return
-    forms[key] = HeadTemplate(response.head_prefix, response.head_suffix, r.headers_out.copy(), slot, page)
+    slot = None
+    if response.slots:
+        first, _count, second = response.slots
+        assert isinstance(first, bytes) and isinstance(second, bytes)
+        slot = first, second, r.keepalive_max + r.connection.served
+    r.engine.head_templates[key] = HeadTemplate(
+        response.head_prefix, response.head_suffix, r.headers_out.copy(), slot
+    )
 
 
-def _of(r: Request, form: HeadTemplate, body: list[Part]) -> Response:
+def response_of(r: Request, form: HeadTemplate) -> Response:
     """Return a response with the head of others."""
-    before, after, fields, slot, _page = form
+    before, after, fields, slot = form
+    slots: tuple[HeadPiece, ...] = ()
     if slot is not None:
         first, second, most = slot
         left = r.keepalive_max = most - r.connection.served
-        after, fields = b"%b%d%b" % (first, left, second), fields.copy()
-        fields.set("Keep-Alive", f"timeout={int(r.plan.server_core.keep_alive_timeout)}, max={left}")
+        fields = fields.copy()
+        fields.set("Keep-Alive", KeepAliveValue(int(r.plan.server_core.keep_alive_timeout), left))
+        after, slots = b"%b%d%b" % (first, left, second), (first, KeepAliveCount(left), second)
     r.headers_out = fields
-    return Response(r, before, after, body, close=False)
+    return Response(r, before, after, r.body, close=False, slots=slots)

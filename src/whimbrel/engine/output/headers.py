@@ -11,25 +11,29 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
 from whimbrel.engine.body import FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
+from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveValue, LengthValue, head_pieces, joined
 from whimbrel.engine.output.filters import run_output_filters
+from whimbrel.engine.output.head_cache import (
+    FRAMING_FIELDS,
+    HEADER_ONLY,
+    RANGES,
+    HeadKey,
+    head_key,
+    response_of,
+    store_head,
+)
 from whimbrel.engine.output.media_type import content_type
-from whimbrel.engine.pipeline.error import die
+from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import invalid_field
-from whimbrel.http.semantics.headers import Pair
+from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.semantics.status import CLOSING_STATUSES, status_line
 from whimbrel.http.syntax.fields import has_token
 
-HEADER_ONLY = frozenset((204, 304))
-FRAMING_FIELDS: Final = frozenset(
-    ("range", "request-range", "connection")
-)  # fields of a request that decide about the form of its response
-RANGES: Final = frozenset(("range", "request-range"))
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
-HTTP_1_1: Final = (1, 1)
 # The fields that a 304 of 2.2 has, lower case.
 SENT_WITH_304 = frozenset(
     (
@@ -51,28 +55,42 @@ SENT_WITH_304 = frozenset(
 
 async def finalize(r: Request) -> Response:
     """Return the response to send for a request whose handler, or whose error, is done."""
+    always = r.err_headers_out
+    if r.output_filters:
+        always = always.copy()
+        await run_output_filters(r)
+    key = head_key(r)
+    form = None if key is None else r.engine.head_templates.get(key)
+    if form is not None:
+        response = response_of(r, form)
+    elif _has_bad_field(r):
+        response = await _refused(r)
+    else:
+        response = await _built(r, key, always)
+    if r.output_filters:
+        await run_output_filters(r, after_head=True)
+        response.parts = r.body
+    return response
+
+
+async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
+    """Return a response whose head is not cached; *always* are the err_headers_out before the filters."""
     plain = r.headers_in.has_none(FRAMING_FIELDS)
     ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
-    always = r.err_headers_out.copy() if ranged else r.err_headers_out
-    if r.output_filters:
-        await run_output_filters(r)
-    if _has_bad_field(r):
-        return await _refused(r)
     if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             r.drop_body()
             r.err_headers_out = always  # the filters run again, for the page
-            await die(r, status)
+            await died(r, status)
             r = final_request(r)
             await run_output_filters(r)
             return build_response(r, measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
     response = build_response(r, measured=not refused, refused=refused, plain=plain)
-    if r.output_filters:
-        await run_output_filters(r, after_head=True)
-        response.parts = r.body
+    if key is not None:
+        store_head(r, key, response)
     return response
 
 
@@ -116,7 +134,7 @@ async def _refused(r: Request) -> Response:
     one too.
     """
     _emptied(r)
-    await die(r, 500)
+    await died(r, 500)
     r = final_request(r)
     await run_output_filters(r)
     if _has_bad_field(r):
@@ -170,8 +188,10 @@ def build_response(
     _entity_fields(r, bodiless)
     if r.header_only or bodiless:
         r.drop_body()
-    before, after = _head(r)
-    return Response(r, before, after, r.body, close=close, framing=framing)
+    before, pieces = _head(r)
+    after, slots = (pieces[0], ()) if len(pieces) == 1 else (joined(pieces), pieces)
+    assert isinstance(after, bytes)
+    return Response(r, before, after, r.body, close=close, framing=framing, slots=slots)
 
 
 def _content_length(r: Request, bodiless: bool) -> None:
@@ -184,7 +204,9 @@ def _content_length(r: Request, bodiless: bool) -> None:
         length += part.length if isinstance(part, FileSegment) else len(part)
     if not (r.header_only and length == 0):
         known, text = r.headers_out.entries().get("content-length"), str(length)
-        if known is None or known[1] != text:
+        if r.body_factory is not None:
+            r.headers_out.set("Content-Length", LengthValue(text))
+        elif known is None or known[1] != text:
             r.headers_out.set("Content-Length", text)
 
 
@@ -240,7 +262,7 @@ def keep_alive(
             seconds = int(server.keep_alive_timeout)
             out.set(
                 "Keep-Alive",
-                f"timeout={seconds}, max={left}" if server.max_keep_alive else f"timeout={seconds}",
+                KeepAliveValue(seconds, left) if server.max_keep_alive else f"timeout={seconds}",
             )
             out.merge("Connection", "Keep-Alive")
             r.keepalive_max = left if server.max_keep_alive else 0
@@ -307,8 +329,8 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         out.unset("Content-Length")
 
 
-def _head(r: Request) -> tuple[bytes, bytes]:
-    """Return the head before and after the value of Date."""
+def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:
+    """Return the head before the value of Date, and the pieces of what follows it."""
     version22, status = r.plan.dialect.wire_22, r.status
     old = r.proto == HTTP_1_0 and "force-response-1.0" in r.env
     custom_line = r.status_line
@@ -333,5 +355,8 @@ def _head(r: Request) -> tuple[bytes, bytes]:
     shown: Collection[Pair] = entries.values()
     if status == 304 and version22:
         shown = [(name, value) for name, value in shown if name.lower() in SENT_WITH_304]
+    start = f"\r\nServer: {server}\r\n" if server else "\r\n"
+    if r.keepalive_max or r.deps.clock_fields or r.body_factory is not None:
+        return first, head_pieces(start, shown)
     lines = "".join([f"{name}: {value}\r\n" for name, value in shown])
-    return first, (f"\r\nServer: {server}\r\n{lines}\r\n" if server else f"\r\n{lines}\r\n").encode("latin-1")
+    return first, (f"{start}{lines}\r\n".encode("latin-1"),)

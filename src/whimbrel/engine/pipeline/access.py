@@ -5,11 +5,14 @@ request.c).
 from __future__ import annotations
 
 from whimbrel.config.model import SectionKind
-from whimbrel.engine.pipeline.hooks import config_error, run, run_phase
+from whimbrel.engine.pipeline.hooks import config_error, run_phase
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
+    ACCESS_CHECKER_EX,
+    AUTH_CHECKER,
+    CHECK_USER_ID,
     DECLINED,
     OK,
     HookStatus,
@@ -32,18 +35,14 @@ async def check_access(r: Request) -> HookStatus:
     if r.plan.dialect.access_in_core:
         return await _check_access_22(r)
     plan = r.plan
-    status = (
-        await run(r, plan.access_checker)
-        if plan.access_checker.constant is None
-        else plan.access_checker.constant
-    )
+    status = await run_phase(r, ACCESS_CHECKER)
     either = plan.satisfies is not None and plan.satisfies(r) == "any"
     if either:
         if status == OK:
             return OK
     elif status != OK:
         return config_error(r, status, "check access")
-    status = await run(r, r.plan.access_checker_ex)
+    status = await run_phase(r, ACCESS_CHECKER_EX)
     if status == DECLINED:
         return await _check_user(r, "AH00028" if either else "AH00027")
     return OK if status == OK else config_error(r, status, "check access")
@@ -75,7 +74,7 @@ async def _check_access_22(r: Request) -> HookStatus:
 
 async def _check_user(r: Request, missing: str = "") -> HookStatus:
     old = r.plan.dialect.access_in_core
-    status = await run(r, r.plan.check_user_id)
+    status = await run_phase(r, CHECK_USER_ID)
     if status != OK:
         kind = r.plan.provider("access", "auth_type")
         named = kind is not None and kind(r) is not None
@@ -92,7 +91,7 @@ async def _check_user(r: Request, missing: str = "") -> HookStatus:
         )
         r.log("error", text, code=missing)
         return config_error(r, 500, "check user")
-    status = await run(r, r.plan.auth_checker)
+    status = await run_phase(r, AUTH_CHECKER)
     if status != OK:
         return config_error(
             r, status, "check access.  Check your 'Require' directive" if old else "check authorization"

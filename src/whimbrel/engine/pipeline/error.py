@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_alphanumeric
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
-from whimbrel.engine.pipeline.hooks import run
 from whimbrel.engine.request import Request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.error_page import ErrorPage, error_page, is_request_independent
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.status import CLOSING_STATUSES
 from whimbrel.registry.methods import NAMES
-from whimbrel.registry.phases import DONE, OK, HookStatus
+from whimbrel.registry.phases import DONE, OK
 
 MAX_PAGES: Final = 64  # cached error pages that do not depend on the request
 _HTTP_2: Final = (2, 0)
@@ -21,13 +22,13 @@ DEFAULT_BODY_LIMIT: Final = 1 << 30  # default of LimitRequestBody in 2.4; 2.2 h
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
-async def die(r: Request, status: int, already: int = 200) -> HookStatus:
-    """Answer *r* with an error or redirect status.
+def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
+    """Answer *r* with an error or redirect status; return an awaitable if ErrorDocument names a URL.
 
     *already* is the status of an earlier failure of the same request, 200 for none.
     """
     if status in (OK, DONE):
-        return OK
+        return None
     if not 100 <= status < 600:
         r.log("error", f"Invalid response status {status}", code="AH01579")
         status = 500
@@ -40,24 +41,34 @@ async def die(r: Request, status: int, already: int = 200) -> HookStatus:
             first = first.prev
         if first is r:
             recursive = 0
-    else:
-        document = error_document(r, status) if r.plan.core.error_documents else None
+    elif r.plan.core.error_documents:
+        document = error_document(r, status)
     if already == 200 or first is r:
         r.status = status
     if document is not None and not document.startswith('"'):
-        return await _redirected(r, first, document)
-    return await send_error(first, recursive)
+        return _redirected(r, first, document)
+    send_error(first, recursive)
+    return None
 
 
-async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
+async def died(r: Request, status: int, already: int = 200) -> None:
+    """Run `die` to its end."""
+    waiting = die(r, status, already)
+    if waiting is not None:
+        await waiting
+
+
+async def _redirected(r: Request, first: Request, document: str) -> None:
     """Answer with an ErrorDocument that is a URL."""
     if is_url(document):
         r.status = 302
         r.headers_out.set("Location", document)
-        return await send_error(first, 0)
+        send_error(first, 0)
+        return
     if not document.startswith("/"):
         r.log("error", f"Invalid error redirection directive: {document}", code="AH01580")
-        return await send_error(first, 500)
+        send_error(first, 500)
+        return
     r.no_local_copy = True
     r.env["REQUEST_METHOD"] = r.method
     notes = r.notes.get("error-notes")
@@ -65,9 +76,8 @@ async def _redirected(r: Request, first: Request, document: str) -> HookStatus:
         r.env["ERROR_NOTES"] = notes
     method, number = r.method, r.method_number
     r.method, r.method_number = "GET", 0
-    status = await r.engine.internal_redirect(document, r)
+    await r.engine.internal_redirect(document, r)
     r.method, r.method_number = method, number
-    return status
 
 
 def is_url(text: str) -> bool:
@@ -112,47 +122,27 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
     return None
 
 
-def die_sync(r: Request, status: int) -> bool:
-    """`die` for a first failure, if neither an ErrorDocument nor a module changes the page; else do nothing
-    and return False.
-    """
-    plan = r.plan
-    if plan.core.error_documents or plan.insert_error_filter.constant is None or not 100 <= status < 600:
-        return False
-    r.status = status
-    location = _discard_output(r)
-    if status != 304:
-        _error_body(r, status, location, 0)
-    return True
+def send_error(r: Request, recursive: int) -> None:
+    """Begin the response anew with err_headers_out and the text of an ErrorDocument or the canned page
+    (ap_send_error_response).
 
-
-async def send_error(r: Request, recursive: int) -> HookStatus:
-    """Return the response's head starts over with err_headers_out; the body is the text of an ErrorDocument
-    or the canned page.
+    *recursive* is the status of the earlier failure that the page names, 0 for none.
     """
-    status = r.status
-    location = _discard_output(r)
-    if r.plan.insert_error_filter.constant is None:
-        await run(r, r.plan.insert_error_filter)
+    r.is_committed, status = True, r.status
+    if r.body:
+        r.drop_body()
+    r.output_filters.clear()
+    location = r.headers_out.get("Location")
+    r.plan.insert_error_filter.run(r)  # its hooks never wait
     if status != 304:
         _error_body(r, status, location, recursive)
-    return OK
-
-
-def _discard_output(r: Request) -> str | None:
-    """Forget what a handler wrote; the Location that it gave."""
-    r.is_committed = True
-    r.drop_body()
-    r.output_filters.clear()
-    return r.headers_out.get("Location")
 
 
 def _error_body(r: Request, status: int, location: str | None, recursive: int) -> None:
-    """Fields and body of the page for *status*."""
+    """Set fields and body of the page for *status*."""
     if location is None:
         location = r.err_headers_out.get("Location")
-    r.headers_out, r.err_headers_out = r.err_headers_out, r.headers_out
-    r.err_headers_out.clear()
+    r.headers_out, r.err_headers_out = r.err_headers_out, Headers()
     if 300 <= status < 400 or status == 201:
         if location:
             r.headers_out.set("Location", location)

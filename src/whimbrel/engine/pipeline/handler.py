@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whimbrel.engine.input.filter import run_input_filters
-from whimbrel.engine.pipeline.hooks import run, run_sync
 from whimbrel.engine.request import Request
 from whimbrel.registry.phases import (
     DECLINED,
@@ -17,37 +14,20 @@ from whimbrel.registry.phases import (
 
 async def invoke_handler(r: Request) -> HookStatus:
     """Run the filters' set-up and the handler; 500 when no handler takes the request."""
-    plan = r.plan
-    filters = plan.insert_filter
-    if filters.constant is None:
-        if filters.is_async:
-            await run(r, filters)
-        else:
-            run_sync(r, filters)
-        plan = r.plan
+    outcome = r.plan.insert_filter.run(r)
+    if type(outcome) is not int:
+        await outcome
     for each in r.output_filters:
         each.insert(r)
     if r.input_filters:
         run_input_filters(r)
-    named, phase = r.handler, plan.handler
+    named, phase = r.handler, r.plan.handler
     if named is None:
-        r.handler, hooks = phase.for_type(r.content_type)
+        r.handler, phase = phase.for_type(r.content_type)
     else:
-        hooks = phase.named(named)
-    if not phase.is_cacheable:
-        r.deps.is_uncacheable = True
-    if phase.client:
-        r.deps.on_client = True
-    status = DECLINED
-    for hook, waits in hooks:  # `run`, written out
-        returned: Any = hook(r)
-        status = (
-            await returned
-            if waits and returned.__class__ is not int and not isinstance(returned, int)
-            else returned
-        )
-        if status != DECLINED:
-            break
+        phase = phase.named(named)
+    outcome = phase.run(r)
+    status = outcome if type(outcome) is int else await outcome
     if status == DECLINED and named is not None and r.filename is not None:
         r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
     r.handler = named

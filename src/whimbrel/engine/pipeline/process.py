@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine.pipeline.access import check_access
-from whimbrel.engine.pipeline.hooks import config_error, run, run_phase, run_sync
+from whimbrel.engine.pipeline.hooks import config_error, run_phase
 from whimbrel.engine.request import Request
 from whimbrel.engine.walk.directory import directory_walk
 from whimbrel.engine.walk.files import file_walk
@@ -32,17 +32,14 @@ async def process(r: Request) -> HookStatus:
         if plan.locations.sections or plan.core.ifs:
             walk_location_and_if(r)
             plan = r.plan
-        phase = plan.translate_name
-        status = await run(r, phase) if phase.is_async else run_sync(r, phase)
+        outcome = plan.translate_name.run(r)
+        status = outcome if type(outcome) is int else await outcome
         if status != OK:
             return config_error(r, status, "translate")
     if r.plan.layers:
         r.plan = r.engine.plans.root(r.server)
-    phase = r.plan.map_to_storage
-    if phase.constant is not None:
-        status = phase.constant
-    else:
-        status = await run(r, phase) if r.method_number or phase.get_hooks else DECLINED
+    outcome = r.plan.map_to_storage.run(r)
+    status = outcome if type(outcome) is int else await outcome
     if status == DECLINED:
         status = directory_walk(r)
         if status == OK and r.plan.core.files:
@@ -52,34 +49,25 @@ async def process(r: Request) -> HookStatus:
     if r.location_walk_uri != r.uri or r.plan.core.ifs:
         walk_location_and_if(r)
     plan = r.plan
-    if r.main is None and plan.header_parser.constant is None:
-        status = await run(r, plan.header_parser)
+    if r.main is None:
+        outcome = plan.header_parser.run(r)
+        status = outcome if type(outcome) is int else await outcome
         if status not in (OK, DECLINED):
             return status
         plan = r.plan
-    if not plan.is_always_granted or r.main is not None or r.prev is not None:
+    if not (plan.is_always_granted or plan.always_grants()) or r.main is not None or r.prev is not None:
         status = await (check_access(r) if plan.access is None else plan.access(r))
         if status != OK:
             if status == 401:
                 await run_phase(r, NOTE_AUTH_FAILURE)
             return status
         plan = r.plan
-    phase = plan.type_checker
-    status = await run(r, phase) if phase.is_async else run_sync(r, phase)
+    outcome = plan.type_checker.run(r)
+    status = outcome if type(outcome) is int else await outcome
     if status != OK:
         return config_error(r, status, "find types")
-    phase = r.plan.fixups
-    if phase.constant is not None:
-        return phase.constant
-    if (
-        phase.needs_file
-        and r.finfo is None
-        and r.handler is None
-        and not r.content_encodings
-        and not r.connection.notes
-    ):
-        return OK
-    return await run(r, phase)
+    outcome = r.plan.fixups.run(r)
+    return outcome if type(outcome) is int else await outcome
 
 
 def _decode(r: Request) -> HookStatus:

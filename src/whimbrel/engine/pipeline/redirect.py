@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.pipeline.error import die
+from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.hooks import run_phase
 from whimbrel.engine.pipeline.process import process
@@ -64,7 +64,8 @@ def redirected(r: Request, target: str) -> Request:
 async def internal_redirect(r: Request, target: str) -> HookStatus:
     """Answer *r* with the response of *target*, whose errors are handled here (ap_internal_redirect)."""
     if is_too_deep(r):
-        return await die(r, 500, r.status)
+        await died(r, 500, r.status)
+        return OK
     new = redirected(r, target)
     status = await run_phase(new, POST_READ_REQUEST)
     if status in (OK, DECLINED):
@@ -73,7 +74,8 @@ async def internal_redirect(r: Request, target: str) -> HookStatus:
         status = await invoke_handler(new)
     if status in (OK, DONE):
         return OK
-    return await die(new, status, new.status)
+    await died(new, status, new.status)
+    return OK
 
 
 _LIMIT_HINT = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.numbers import strip
@@ -17,55 +18,79 @@ MAX_HANDLERS: Final = 64  # names of which the hooks are cached: media types amo
 
 
 class CompiledPhase:
-    """The compiled hooks of one phase under one plan.
+    """The hooks of one phase under one plan, compiled when they run first.
 
     Attributes:
+        run: runs the hooks for a request until one ends the phase; returns OK, DECLINED, DONE or an HTTP
+            status, or an awaitable of it. It is bound once: to a constant, a loop or a coroutine function.
         constant: the result of the phase for every request; None if its hooks have to run.
         hooks: all hooks, each with True if it may return an awaitable.
         get_hooks: the hooks that act on GET and HEAD.
         continue_on: results after which the next hook runs; None for all.
-        is_async: True if a hook may return an awaitable.
+        is_recorded: True if running the hooks makes the response depend on more than they record.
         is_cacheable, client: False if the result cannot be cached; True if it depends on the client.
         needs_file: True if no hook acts without a file (see `CompiledHook.needs_file`).
     """
 
     __slots__ = (
         "_hooks",
+        "_make",
+        "_mode",
         "_named",
         "_types",
-        "constant",
         "client",
-        "hooks",
-        "needs_file",
+        "constant",
         "continue_on",
-        "is_cacheable",
         "get_hooks",
-        "is_async",
+        "hooks",
+        "is_cacheable",
+        "is_recorded",
+        "needs_file",
+        "run",
     )
+    run: Callable[[Any], Any]  # HookStatus or Awaitable[HookStatus]
 
-    def __init__(self, hooks: Iterable[CompiledHook], run: RunMode) -> None:
-        self._hooks = tuple(hooks)
-        self._named: BoundedDict[str | None, Hooks] = BoundedDict(MAX_HANDLERS)
-        self._types: BoundedDict[str | None, tuple[str, Hooks]] = BoundedDict(MAX_HANDLERS)
-        reads = Reads.NOTHING
-        for hook in self._hooks:
+    def __init__(self, make: Callable[[], Iterable[CompiledHook]], mode: RunMode) -> None:
+        self._make: Callable[[], Iterable[CompiledHook]] | None = make
+        self._mode = mode
+        self.run = self._compile_and_run
+        self._named: BoundedDict[str | None, CompiledPhase] = BoundedDict(MAX_HANDLERS)
+        self._types: BoundedDict[str | None, tuple[str, CompiledPhase]] = BoundedDict(MAX_HANDLERS)
+
+    def _compile_and_run(self, r: Any) -> Any:
+        return self.compiled().run(r)
+
+    def compiled(self) -> CompiledPhase:
+        """Return this phase with its attributes set."""
+        make, self._make = self._make, None
+        if make is not None:
+            self._compile(tuple(make()))
+        return self
+
+    def _compile(self, hooks: tuple[CompiledHook, ...]) -> None:
+        mode, reads, self._hooks = self._mode, Reads.NOTHING, hooks
+        for hook in hooks:
             reads |= hook.reads
-        self.hooks = _callable(self._hooks)
-        self.get_hooks = _callable(hook for hook in self._hooks if hook.methods & 1)
-        self.is_async = any(hook.is_async for hook in self._hooks)
+        self.hooks = _callable(hooks)
+        self.get_hooks = _callable(hook for hook in hooks if hook.methods & 1)
         self.is_cacheable = not reads & (Reads.UNCACHEABLE | Reads.TIME)
         self.client = bool(reads & Reads.CLIENT)
+        self.is_recorded = self.client or not self.is_cacheable
         self.needs_file = (
-            all(hook.needs_file for hook in self._hooks) and self.is_cacheable and not self.client
+            bool(hooks) and all(hook.needs_file for hook in hooks) and self.is_cacheable and not self.client
         )
         self.continue_on = (
-            None if run is RunMode.VOID else (DECLINED,) if run is RunMode.RUN_FIRST else (OK, DECLINED)
+            None if mode is RunMode.VOID else (DECLINED,) if mode is RunMode.RUN_FIRST else (OK, DECLINED)
         )
         self.constant = (
-            self._always(DECLINED if run is RunMode.RUN_FIRST else OK)
+            self._always(DECLINED if mode is RunMode.RUN_FIRST else OK)
             if self.is_cacheable and not self.client
             else None
         )
+        if self.constant is not None:
+            self.run = partial(_constant, self.constant)
+        else:
+            self.run = self._run_async if any(hook.is_async for hook in hooks) else self._run_sync
 
     def _always(self, otherwise: HookStatus) -> HookStatus | None:
         """Return the result of hooks that are all constant, *otherwise* if none of them ends the phase; None
@@ -78,8 +103,48 @@ class CompiledPhase:
                 return hook.constant
         return otherwise
 
-    def for_type(self, kind: str | None) -> tuple[str, Hooks]:
-        """Return the handler that a media type stands for where none is set, and the hooks that
+    def _record(self, r: Any) -> None:
+        """Record what the results of the hooks depend on."""
+        if not self.is_cacheable:
+            r.deps.is_uncacheable = True
+        if self.client:
+            r.deps.on_client = True
+
+    def _acting(self, r: Any) -> Hooks:
+        """Return the hooks of a phase that needs a file: none without one."""
+        idle = r.finfo is None and r.handler is None and not r.content_encodings and not r.connection.notes
+        return () if idle else self.hooks
+
+    def _run_sync(self, r: Any) -> HookStatus:
+        if self.is_recorded:
+            self._record(r)
+        passes = self.continue_on
+        for hook, _waits in (
+            self._acting(r) if self.needs_file else self.hooks if r.method_number else self.get_hooks
+        ):
+            result: Any = hook(r)
+            if passes is not None and result not in passes:
+                status: HookStatus = result
+                return status
+        return DECLINED if passes is not None and OK not in passes else OK
+
+    async def _run_async(self, r: Any) -> HookStatus:
+        if self.is_recorded:
+            self._record(r)
+        passes = self.continue_on
+        for hook, waits in (
+            self._acting(r) if self.needs_file else self.hooks if r.method_number else self.get_hooks
+        ):
+            result: Any = hook(r)
+            if waits and result.__class__ is not int and not isinstance(result, int):
+                result = await result
+            if passes is not None and result not in passes:
+                status: HookStatus = result
+                return status
+        return DECLINED if passes is not None and OK not in passes else OK
+
+    def for_type(self, kind: str | None) -> tuple[str, CompiledPhase]:
+        """Return the handler that a media type stands for where none is set, and the phase of the hooks that
         may take it.
         """
         entry = self._types.get(kind)
@@ -88,14 +153,18 @@ class CompiledPhase:
             entry = self._types[kind] = (handler, self.named(handler))
         return entry
 
-    def named(self, handler: str | None) -> Hooks:
-        """Return the hooks that may take a request for *handler*."""
-        named_hooks = self._named.get(handler)
-        if named_hooks is None:
-            named_hooks = self._named[handler] = _callable(
-                hook for hook in self._hooks if hook.handlers is None or handler in hook.handlers
-            )
-        return named_hooks
+    def named(self, handler: str | None) -> CompiledPhase:
+        """Return the phase of the hooks that may take a request for *handler*."""
+        phase = self._named.get(handler)
+        if phase is None:
+            own = self.compiled()._hooks
+            hooks = [hook for hook in own if hook.handlers is None or handler in hook.handlers]
+            phase = self._named[handler] = CompiledPhase(lambda: hooks, self._mode).compiled()
+        return phase
+
+
+def _constant(status: HookStatus, _r: Any) -> HookStatus:
+    return status
 
 
 def _callable(hooks: Iterable[CompiledHook]) -> Hooks:

@@ -7,6 +7,7 @@ file merged, built at the first request that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from whimbrel.base.bounded_dict import BoundedDict
@@ -23,7 +24,6 @@ from whimbrel.registry.settings import merge, with_defaults
 S = TypeVar("S")
 
 MAX_WALKS: Final = 2048  # directories with a cached walk, for each plan
-_BY_NAME: Final = {phase.name: phase for phase in PHASES}
 
 
 class PlanSource(Protocol):
@@ -49,25 +49,24 @@ class PlanSource(Protocol):
 class Plan:
     """One merged configuration; also the Scope that hook makers receive.
 
-    The compiled hooks of each phase are an attribute with the phase's name. These and the attributes of
-    `_LAZY` are built at the first access.
+    The hooks of each phase are an attribute with the phase's name, compiled at their first run.
 
     Attributes:
         layers, records: the layers that were merged; the merged records by type.
         levels: LogLevel of the section over that of the server.
         satisfies: the provider of that name, or None.
-        is_always_granted: True if the access phases admit every request.
         server_rec: the server.
+        is_always_granted: the result of `always_grants`, None before its first call.
         notes: what modules compile for themselves, by their own keys.
         walks: cached directory walks that began with this plan.
     """
 
     __slots__ = (
         "_filled",
+        "is_always_granted",
         "_with_layer",
         "access_checker",
         "access_checker_ex",
-        "is_always_granted",
         "auth_checker",
         "check_user_id",
         "core",
@@ -117,7 +116,6 @@ class Plan:
     locations: Locations
     server_core: CoreServerConfig
     satisfies: Callable[[Any], str] | None
-    is_always_granted: bool
 
     def __init__(
         self, cache: PlanSource, server: Server, layers: tuple[Layer, ...], records: dict[type[Any], Any]
@@ -128,17 +126,14 @@ class Plan:
         self.walks: BoundedDict[str, Any] = BoundedDict(MAX_WALKS)  # by directory; see walk/cache.py
         self._filled: dict[type[Any], Any] = {}
         self._with_layer: dict[Layer, Plan] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        phase = _BY_NAME.get(name)
-        if phase is not None:
-            value: Any = CompiledPhase(self.make_hooks(phase), phase.run)
-        elif name in _LAZY:
-            value = _LAZY[name](self)
-        else:
-            raise AttributeError(name)
-        setattr(self, name, value)
-        return value
+        self.is_always_granted: bool | None = None
+        self.core = self.dir_config(CoreDirConfig)
+        self.server_core = server.config(CoreServerConfig)
+        self.levels = merge_levels(self.server_core.log_level, self.core.log_level)
+        self.locations = cache.locations(server)
+        self.satisfies = self.provider("access", "satisfies")
+        for phase in PHASES:
+            setattr(self, phase.name, CompiledPhase(partial(self.make_hooks, phase), phase.run))
 
     def with_layer(self, layer: Layer) -> Plan:
         """Return this plan with *layer* merged."""
@@ -173,7 +168,7 @@ class Plan:
         return self.cache.configuration.loaded(module)
 
     def phase(self, phase: Phase) -> CompiledPhase:
-        """Return the compiled hooks of *phase*, built at the first request that needs them."""
+        """Return the hooks of *phase*."""
         compiled: CompiledPhase = getattr(self, phase.name)
         return compiled
 
@@ -182,21 +177,15 @@ class Plan:
         compiled = (hook.make(self) for hook in self.cache.hooks[phase.index])
         return [one for one in compiled if one is not None]
 
-
-def _is_always_granted(plan: Plan) -> bool:
-    """Return True if the access phases admit every request, whatever Satisfy is: host and user are both
-    always granted.
-    """
-    if plan.access is not None or plan.dialect.access_in_core:
-        return False
-    return plan.access_checker.constant == OK and plan.access_checker_ex.constant == OK
-
-
-_LAZY: Final[dict[str, Callable[[Plan], Any]]] = {
-    "core": lambda plan: plan.dir_config(CoreDirConfig),
-    "levels": lambda plan: merge_levels(plan.server_core.log_level, plan.core.log_level),
-    "locations": lambda plan: plan.cache.locations(plan.server_rec),
-    "server_core": lambda plan: plan.server_config(CoreServerConfig),
-    "satisfies": lambda plan: plan.provider("access", "satisfies"),
-    "is_always_granted": _is_always_granted,
-}
+    def always_grants(self) -> bool:
+        """Return True if the access phases admit every request, whatever Satisfy is: host and user are both
+        always granted.
+        """
+        if self.is_always_granted is None:
+            self.is_always_granted = (
+                self.access is None
+                and not self.dialect.access_in_core
+                and self.access_checker.compiled().constant == OK
+                and self.access_checker_ex.compiled().constant == OK
+            )
+        return self.is_always_granted

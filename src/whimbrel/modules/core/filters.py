@@ -14,13 +14,13 @@ from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.config.execute import state_of
 from whimbrel.config.unimplemented_lines import record
 from whimbrel.directives.command import Command
-from whimbrel.engine.input.filter import InputFilter, add_input_filter
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.registry.module import CompiledHook, Reads, Scope
 from whimbrel.registry.phases import OK, HookStatus
 
 if TYPE_CHECKING:
+    from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.request import Request
 
 # Filters of loaded modules, implemented here or not: these are never unknown.
@@ -95,6 +95,7 @@ def make_insert_filters(scope: Scope) -> CompiledHook | None:
     by_type = {kind: known_filters(scope, ";".join(names)) for kind, names in conf.filters_by_type.items()}
     if not (added or inputs or unknown or by_type):
         return None
+    from whimbrel.engine.input.filter import add_input_filter
 
     def insert(r: Request) -> HookStatus:
         kind = strip((r.content_type or "").partition(";")[0]).lower()

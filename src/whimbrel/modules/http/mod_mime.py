@@ -22,7 +22,6 @@ from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
-from whimbrel.engine.input.filter import InputFilter, add_input_filter
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
 from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
@@ -347,6 +346,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     }
     if not named:
         return None
+    from whimbrel.engine.input.filter import InputFilter, add_input_filter
     from whimbrel.modules.core.filters import known_filters, known_input_filters, unknown_filter
 
     memory: dict[

@@ -13,6 +13,7 @@ from whimbrel.base.numbers import atoi, is_digits, strip
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive
 from whimbrel.directives.tokens import words as split_words
+from whimbrel.engine.output.field_slots import ClockValue
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.modules.support.setters import own, set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
@@ -119,22 +120,21 @@ class ExpiresFilter(OutputFilter):
         code = _code_for(self._conf, r.content_type)
         if code is None or (code[0] == "M" and r.finfo is None):
             return
-        now = int(r.time)
-        base = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else now
-        expires = max(base + code[1], now)
-        date, fixed, seconds = r.engine.http_date, code[0] == "M", code[1]
-        r.headers_out.merge("Cache-Control", f"max-age={expires - now}")
-        r.headers_out.set("Expires", date(expires))
-        r.deps.clock_fields += [
-            (
-                f"max-age={expires - now}",
-                lambda now: f"max-age={max((base if fixed else now) + seconds, now) - now}",
-            ),
-            (
-                f"\r\nExpires: {date(expires)}\r\n",
-                lambda now: f"\r\nExpires: {date(max((base if fixed else now) + seconds, now))}\r\n",
-            ),
-        ]
+        now, seconds, merged = int(r.time), code[1], r.headers_out.get("Cache-Control")
+        modified = r.finfo.st_mtime_ns // 1_000_000_000 if code[0] == "M" else None
+        before = "" if merged is None else f"{merged}, "
+
+        def expiry(now: int) -> int:
+            return max((now if modified is None else modified) + seconds, now)
+
+        date = r.engine.http_date
+        values = (
+            ClockValue(lambda now: f"{before}max-age={expiry(now) - now}", now),
+            ClockValue(lambda now: str(date(expiry(now))), now),
+        )
+        r.headers_out.set("Cache-Control", values[0])
+        r.headers_out.set("Expires", values[1])
+        r.deps.clock_fields += values
 
 
 def make_insert(scope: Scope) -> CompiledHook | None:

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from whimbrel.engine.plan.compiled_phase import CompiledPhase
 from whimbrel.registry.module import CompiledHook, Reads
 from whimbrel.registry.phases import DECLINED, OK, HookStatus, RunMode
+from whimbrel.testing.fake_runtime import run_sync
 
 
 def hook(answer: HookStatus) -> CompiledHook:
     return CompiledHook(lambda r: answer, Reads.NOTHING, constant=answer)
+
+
+def compiled(hooks: list[CompiledHook], mode: RunMode) -> CompiledPhase:
+    return CompiledPhase(lambda: hooks, mode).compiled()
+
+
+def request() -> Any:
+    return SimpleNamespace(
+        method_number=0,
+        finfo=None,
+        handler=None,
+        content_encodings=[],
+        connection=SimpleNamespace(notes={}),
+        deps=SimpleNamespace(is_uncacheable=False, on_client=False),
+    )
 
 
 ASKED = CompiledHook(lambda r: DECLINED, Reads.NOTHING)
@@ -35,7 +54,9 @@ ASKED = CompiledHook(lambda r: DECLINED, Reads.NOTHING)
 def test_a_phase_whose_hooks_always_say_the_same_has_an_answer(
     made: list[CompiledHook], run: RunMode, answer: HookStatus | None
 ) -> None:
-    assert CompiledPhase(made, run).constant == answer
+    phase = compiled(made, run)
+    assert phase.constant == answer
+    assert answer is None or phase.run(request()) == answer
 
 
 def test_hooks_for_other_methods_and_handlers_are_left_out() -> None:
@@ -44,11 +65,11 @@ def test_hooks_for_other_methods_and_handlers_are_left_out() -> None:
         CompiledHook(lambda r: OK, methods=1 << 6),
         CompiledHook(lambda r: OK, handlers=frozenset(("cgi-script",))),
     )
-    ready = CompiledPhase([get, options, cgi], RunMode.RUN_FIRST)
+    ready = compiled([get, options, cgi], RunMode.RUN_FIRST)
     assert ready.get_hooks == ((get.fn, False), (cgi.fn, False))
     assert ready.hooks == ((get.fn, False), (options.fn, False), (cgi.fn, False))
-    assert ready.named("cgi-script") == ready.hooks
-    assert ready.named("server-status") == ((get.fn, False), (options.fn, False))
+    assert ready.named("cgi-script").hooks == ready.hooks
+    assert ready.named("server-status").hooks == ((get.fn, False), (options.fn, False))
     assert ready.for_type("text/html; charset=x") == ("text/html", ready.named("text/html"))
     assert ready.for_type(None)[0] == "default-handler"
 
@@ -65,13 +86,30 @@ def test_hooks_for_other_methods_and_handlers_are_left_out() -> None:
 def test_a_phase_is_idle_without_a_file_where_all_its_hooks_need_one(
     made: list[CompiledHook], idle: bool
 ) -> None:
-    assert CompiledPhase(made, RunMode.RUN_ALL).needs_file is idle
+    assert compiled(made, RunMode.RUN_ALL).needs_file is idle
 
 
 def test_a_phase_waits_where_one_of_its_hooks_may() -> None:
-    assert [
-        CompiledPhase(
-            [CompiledHook(lambda r: OK), CompiledHook(lambda r: OK, is_async=waits)], RunMode.RUN_ALL
-        ).is_async
-        for waits in (True, False)
-    ] == [True, False]
+    for waits in (True, False):
+        hooks = [CompiledHook(lambda r: OK), CompiledHook(lambda r: OK, is_async=waits)]
+        outcome = CompiledPhase(lambda hooks=hooks: hooks, RunMode.RUN_ALL).run(request())
+        assert run_sync(outcome) == OK if waits else outcome == OK
+
+
+def test_hooks_are_compiled_at_the_first_run() -> None:
+    made: list[int] = []
+
+    def make() -> list[CompiledHook]:
+        made.append(1)
+        return [ASKED]
+
+    phase = CompiledPhase(make, RunMode.RUN_FIRST)
+    assert not made
+    assert [phase.run(request()), phase.run(request()), made] == [DECLINED, DECLINED, [1]]
+
+
+def test_a_phase_records_what_its_result_depends_on() -> None:
+    for reads, wanted in ((Reads.UNCACHEABLE, (True, False)), (Reads.CLIENT, (False, True))):
+        r = request()
+        compiled([CompiledHook(lambda r: OK, reads)], RunMode.RUN_ALL).run(r)
+        assert (r.deps.is_uncacheable, r.deps.on_client) == wanted
