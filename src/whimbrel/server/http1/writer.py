@@ -12,13 +12,14 @@ from abc import abstractmethod
 from enum import Enum, auto
 from typing import Final
 
-from whimbrel.engine.body import JoinedSource, Part, SizedPart, is_complete, size_of, sized
+from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
-from whimbrel.server.worker.accounting import account_response, count_request
+from whimbrel.server.worker.accounting import account_response, count_request, log_truncated
+from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of responses that wait for the client, above which no further request is started
@@ -43,6 +44,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         "_drained",
         "_eof",
         "_file",
+        "_has_final_head",
         "_listener",
         "_out",
         "_paused",
@@ -61,7 +63,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         TimedConnection.__init__(self)
         self.service = service
         self._state = ConnectionState.READY
-        self._eof = self._paused = False
+        self._eof = self._paused = self._has_final_head = False
         self._task: asyncio.Task[None] | None = None
         self._file: FileSender | None = None
         self._out: socket.socket | None = None
@@ -114,6 +116,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     # sending ----------------------------------------------------------------------------------
     def _send(self, response: Response) -> None:
+        self._has_final_head = True
         if response.request.status == 101 and self._switches(response):
             return
         self.deadline = FOREVER
@@ -125,6 +128,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 self._send_rest(response, head)
             else:
                 self._task = service.loop.create_task(self._stream(response, head))
+                if self.transport.is_closing():
+                    cancel(self._task, service.loop)
         else:
             data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
@@ -160,6 +165,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._file = None
             if problem is not None:
                 self.connection.aborted = True
+                self._report(problem)
                 self.transport.abort()
             self._on_sent(response, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
@@ -199,18 +205,29 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                     await self._drained
             if chunked and not self.transport.is_closing():
                 self.transport.write(b"0\r\n\r\n")
+        except asyncio.CancelledError:
+            broken = True
         except Exception as problem:
             broken = True
-            self.service.report(problem)
+            self._report(problem)
             self.transport.abort()
         finally:
             await source.aclose()
         self._on_sent(response, count, broken=broken)
         self._process_buffer()
 
+    def _report(self, problem: Exception) -> None:
+        """Log why a response ends early, except for errors of the connection."""
+        if isinstance(problem, Truncated):
+            self.connection.aborted = True
+            log_truncated(self.service, self.connection, self._listener)
+        elif not isinstance(problem, ConnectionError):
+            self.service.report(problem)
+
     def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
         """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
         account_response(self.service, self.connection, response, count, more)
+        self.connection.request = None
         if self._state is ConnectionState.LINGER:
             return
         if broken or response.close:

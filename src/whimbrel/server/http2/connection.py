@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import Any, Final
 
+from whimbrel.engine.abandon import abandon
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
@@ -29,17 +31,19 @@ from whimbrel.http.http2.protocol import (
     ErrorCode,
     LogMessage,
     MalformedRequest,
-    RawField,
     check_trailers,
     client_settings,
+    interim_fields,
     read_request,
     upgraded,
 )
+from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.stream import Stream, StreamBody
 from whimbrel.server.worker.accounting import count_request
+from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
@@ -51,7 +55,7 @@ MAX_HELD: Final = 256 * 1024  # bytes of response bodies that wait, before furth
 FIRST_PENDING: Final = 6  # initial limit of requests that wait for their handlers (mod_http2's)
 MAX_HEADS: Final = 384 * 1024  # bytes of request heads, before further requests are refused
 MAX_RESETS: Final = 1000  # streams that ended before their response, beyond those that got one
-CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
+CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
 
 
 class Http2Connection(asyncio.Protocol, TimedConnection):
@@ -330,6 +334,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         )
         self.running += 1
         stream = Stream(number, connection, head, body, ended=ended)
+        connection.send_interim = partial(self._send_interim, stream)
         self.wire.open(stream)
         return stream
 
@@ -349,6 +354,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     async def _later(self, stream: Stream, waiting: Awaitable[Response]) -> None:
         try:
             response = await waiting
+        except asyncio.CancelledError:
+            self.sender.finish(stream, await abandon(stream.connection), 0)
         except Exception as problem:
             self._failed(stream, problem)
         else:
@@ -373,17 +380,26 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def _failed(self, stream: Stream, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error."""
         self.service.report(problem)
+        stream.connection.send_interim = None
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
         count_request(self.service, self, 0)
         self.done(stream)
 
-    def interim(self, number: int) -> None:
+    def send_continue(self, number: int) -> None:
         """Send 100 Continue to a client that waits for it before it sends its body."""
         stream = self.streams.get(number)
-        if stream is not None and not stream.gone and stream.head.expect_continue:
+        if stream is not None and stream.head.expect_continue and stream.connection.send_interim is not None:
+            stream.connection.send_interim(100, ())
+
+    def _send_interim(self, stream: Stream, status: int, fields: Iterable[Pair] = ()) -> None:
+        """Send an interim response on *stream*; see `Request.interim`."""
+        if status == 100:
             stream.head.expect_continue = False
-            self.wire.send_head(number, self.wire.encoder.encode(CONTINUE), end=False)
+        if not stream.gone and not self.ended:
+            self.wire.send_head(
+                stream.number, self.wire.encoder.encode(interim_fields(status, fields)), end=False
+            )
             self.flush()
 
     # bodies -------------------------------------------------------------------------------------
@@ -436,6 +452,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """Detach *stream*, whose response the client will not see; its reader or writer fails later."""
         stream.gone = True
         stream.connection.aborted = True
+        stream.connection.send_interim = None
         if stream in self._begun:
             self._begun.remove(stream)
             self.heads -= stream.head_size
@@ -443,9 +460,13 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         if isinstance(stream.body, StreamBody):
             self.wire.consume(stream, stream.body.buffered)
         self.wire.drop(stream)
+        delay = 0.0
         if not stream.body.ended:
+            delay = CANCEL_DELAY
             stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
         stream.wake()
+        if stream.task is not None:
+            cancel(stream.task, self.service.loop, delay)
 
     def done(self, stream: Stream) -> None:
         """Close a stream whose response was sent or has failed."""

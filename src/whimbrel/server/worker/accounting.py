@@ -12,8 +12,9 @@ from typing import Protocol
 from whimbrel.engine.cache.entry import CachedResponse
 from whimbrel.engine.cache.key import LoggedLines, RawHead
 from whimbrel.engine.connection import Connection
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.response import Response
-from whimbrel.server.worker.state import WorkerState
+from whimbrel.server.worker.state import ListenerConfig, WorkerState
 
 
 class RequestCount(Protocol):
@@ -109,3 +110,19 @@ def _make_ready_for_any_head(service: WorkerState, connection: Connection, cache
 def _set_adds(service: WorkerState, cached: CachedResponse) -> None:
     if not cached.adds:
         cached.adds = tuple([service.engine.runtime.log_appender(sink) for sink, _line in cached.writers])
+
+
+def log_truncated(service: WorkerState, connection: Connection, listener: ListenerConfig) -> None:
+    """Log that a file became shorter while it was sent, as httpd's core_output_filter does."""
+    service.engine.log_connection(
+        connection,
+        listener.server,
+        LogLine(
+            "info" if listener.rules.version22 else "trace1",
+            "core_output_filter: writing data to the network",
+            "",
+            "core",
+            "(70014)End of file found",
+            "core_filters.c(537)",
+        ),
+    )

@@ -78,6 +78,7 @@ class Script(Source):
                 limits,
                 self._complaint,
             )
+            r.connection.open_sources.add(self)
         except OSError as problem:
             words = f"({problem.errno}){os.strerror(problem.errno or 0)}: exec of '{r.filename}' failed"
             self._complained(words, self.variant.exec_code)
@@ -216,6 +217,7 @@ class Script(Source):
         """Stop the program."""
         if self._feeder is not None and not self._feeder.done():
             self._feeder.cancel()
+        self.r.connection.open_sources.discard(self)
         if self.program is not None:
             self.program.stop(listen=not self.variant.waits_for_errors)
             self.program = None
