@@ -18,7 +18,7 @@ from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
-from whimbrel.server.worker.accounting import account_response, count_request, log_truncated
+from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
@@ -238,7 +238,6 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
     def _failed(self, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error, and log it."""
         self.service.report(problem)
-        count_request(self.service, self.connection, 0)
         if self._state is not ConnectionState.LINGER:
             self.transport.write(BROKEN)
             self._end()

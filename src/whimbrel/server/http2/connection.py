@@ -42,7 +42,6 @@ from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.stream import Stream, StreamBody
-from whimbrel.server.worker.accounting import count_request
 from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
@@ -383,7 +382,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream.connection.send_interim = None
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
-        count_request(self.service, self, 0)
+        self.served += 1
         self.done(stream)
 
     def send_continue(self, number: int) -> None:

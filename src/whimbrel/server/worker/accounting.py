@@ -23,25 +23,20 @@ class RequestCount(Protocol):
     served: int
 
 
-def count_request(service: WorkerState, holder: RequestCount, size: int, seconds: float = 0.0) -> None:
-    """Count one response with a body of *size* bytes, which took *seconds* if it was computed."""
-    service.requests += 1
-    service.sent += size
-    if seconds > 0.0:
-        service.duration += seconds * 1000.0
-    holder.served += 1
-
-
 def account_response(
     service: WorkerState, holder: RequestCount, response: Response, count: int, more: int = 0
 ) -> None:
     """Log and count a response that was sent or has failed; for *count* and *more* see `Response.on_sent`."""
+    service.requests += 1
+    service.sent += count
     seconds = time() - response.received_at
+    if seconds > 0.0:
+        service.duration += seconds * 1000.0
     try:
         response.on_sent(count, more)
     except Exception as problem:
         service.report(problem)
-    count_request(service, holder, count, seconds)
+    holder.served += 1
 
 
 def account_hit(
