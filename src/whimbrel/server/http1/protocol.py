@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Final, cast
 
 from whimbrel.engine.abandon import abandon
+from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.input.body import RequestBody, invalid_length_body
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
@@ -95,6 +96,14 @@ class HttpProtocol(FastPath):
         self.transport.set_write_buffer_limits(high=WRITE_AHEAD)
         self.service.add(self)
         self._wait(self._listener.timeout)
+
+    def set_proxied(self, address: str, port: int) -> None:
+        """Set the client that a PROXY header names; the response cache knows the proxy alone."""
+        connection = self.connection
+        connection.proxied = (address, port)
+        connection.useragent_ip, connection.user_port = address, port
+        self._index = ResponseCache().index("", 0)
+        self._by_head = self._index.by_head
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER

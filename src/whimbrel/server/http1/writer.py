@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 from abc import abstractmethod
+from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final
 
@@ -144,6 +145,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         empty.
         """
         self.deadline = FOREVER
+        if self._dup_socket() is None and not self.transport.is_closing():
+            self._task = self.service.loop.create_task(self._stream(response, head))
+            return
         self._pending_file = (response, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
             self.transport.set_write_buffer_limits(high=0)
@@ -178,9 +182,11 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         at_once = False
 
     def _dup_socket(self) -> socket.socket | None:
-        """Return a duplicate of the connection's socket; None if it is closed."""
+        """Return a duplicate of the connection's socket; None if it is closed, or if a layer hides it."""
         if self._out is None and not self.transport.is_closing():
-            self._out = socket.socket(fileno=_duplicate(self.transport))
+            original = self.transport.get_extra_info("socket")
+            if original is not None:
+                self._out = socket.socket(fileno=os.dup(original.fileno()))
         return self._out
 
     def _wait_for_window(self) -> None:
@@ -191,9 +197,12 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         truncation.
         """
         chunked = response.framing is Framing.CHUNKED
-        count, broken = 0, False
+        count, broken, more = 0, False, 0
+        parts: Sequence[Part] = response.parts
+        if is_complete(parts):  # files that pass through a layer
+            more, parts, chunked = -sum(map(size_of, parts)), _framed(response), False
         self.transport.write(head)
-        source = JoinedSource(response.parts)
+        source = JoinedSource(parts)
         try:
             while (piece := await source.read()) is not None:
                 if self.transport.is_closing():
@@ -213,7 +222,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self.transport.abort()
         finally:
             await source.aclose()
-        self._on_sent(response, count, broken=broken)
+        if more:
+            count, more = -more, count + more
+        self._on_sent(response, count, more, broken=broken)
         self._process_buffer()
 
     def _report(self, problem: Exception) -> None:
@@ -278,7 +289,3 @@ def _framed(response: Response) -> list[SizedPart]:
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]
-
-
-def _duplicate(transport: asyncio.Transport) -> int:
-    return os.dup(transport.get_extra_info("socket").fileno())

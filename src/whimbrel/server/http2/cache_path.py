@@ -75,6 +75,8 @@ class CachedResponder:
         """
         session = self.session
         service, connection, wire = session.service, session.connection, session.wire
+        if connection.proxied is not None:
+            return None, None  # the entries know the proxy alone
         service.begin_tick()
         index = service.engine.response_cache.index(connection.local_ip, connection.local_port).http2
         cached, logged = index.lookup_raw(connection, raw, session.listener.limits, service.tick, spare=1)

@@ -331,6 +331,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             is_draining=True,
             notes=notes,
         )
+        if outer.proxied is not None:
+            connection.proxied = outer.proxied
+            connection.useragent_ip, connection.user_port = outer.proxied
         self.running += 1
         stream = Stream(number, connection, head, body, ended=ended)
         connection.send_interim = partial(self._send_interim, stream)
