@@ -38,8 +38,8 @@ CustomLog logs/lines lines
 Alias /throttled/ {root}/htdocs/
 Alias /upper/ {root}/htdocs/
 """
-SLEEPS = "#!/bin/sh\necho $$ >> {root}/pids\nexec sleep 30\n"
-STREAMS = "#!/bin/sh\necho $$ >> {root}/pids\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 30\n"
+SLEEPS = "#!/bin/sh\nexec sleep 30\n"
+STREAMS = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 30\n"
 SECOND = "#!/bin/sh\nsleep 1\nprintf 'Content-Type: text/plain\\n\\nlate\\n'\n"
 
 
@@ -49,10 +49,8 @@ def site(server: ServerProcess) -> ServerProcess:
     (root / "conf/extra.conf").write_text(CONF.format(root=root))
     (root / "cgi").mkdir()
     for name, text in (("sleep", SLEEPS), ("stream", STREAMS), ("second", SECOND)):
-        (root / "cgi" / name).write_text(text.format(root=root))
+        (root / "cgi" / name).write_text(text)
         (root / "cgi" / name).chmod(0o755)
-    (root / "pids").touch()
-    (root / "pids").chmod(0o666)
     for name, element in (("virtual", "include virtual=/cgi/stream"), ("cmd", "exec cmd={root}/cgi/sleep")):
         text = "<!--#" + element.format(root=root).replace("=", '="') + '" -->\n'
         (root / f"htdocs/{name}.shtml").write_text(text)
