@@ -30,7 +30,9 @@ ErrorLogFormat "%M"
 </Directory>
 """
 FIRST = b"PROXY TCP4 10.1.2.3 10.9.9.9 5555 80\r\n"
-SECOND = SIGNATURE + struct.pack(">BBH", 0x21, 0x11, 12) + bytes([10, 1, 2, 3, 10, 9, 9, 9]) + b"\x15\xb3\0\x50"
+SECOND = (
+    SIGNATURE + struct.pack(">BBH", 0x21, 0x11, 12) + bytes([10, 1, 2, 3, 10, 9, 9, 9]) + b"\x15\xb3\0\x50"
+)
 PAGE = '<!--#echo var="DOCUMENT_NAME" -->abc\n'
 READ = [
     "dumpio_in [getline-blocking] 0 readbytes",

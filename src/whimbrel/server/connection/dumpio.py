@@ -105,10 +105,10 @@ class Bucket:
             dump.count("out", self.kind, self.size)
         mine = data[: self.left]
         self.left -= len(mine)
-        whole = self.rest + mine
-        end = len(whole) if not self.left else len(whole) - len(whole) % PIECE
-        dump.content("out", self.shown_as, whole[:end])
-        self.rest = whole[end:]
+        joined = self.rest + mine
+        end = len(joined) if not self.left else len(joined) - len(joined) % PIECE
+        dump.content("out", self.shown_as, joined[:end])
+        self.rest = joined[end:]
         return data[len(mine) :]
 
 

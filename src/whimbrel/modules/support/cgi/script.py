@@ -129,11 +129,14 @@ class Script(Source):
         self._feeder = asyncio.create_task(self.feed(limit))
         while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
             reader = asyncio.create_task(self._more())
-            await asyncio.wait({self._feeder, reader}, return_when=asyncio.FIRST_COMPLETED)
-            if not reader.done():
-                reader.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ProgramTimeout):
-                await reader
+            try:
+                await asyncio.wait({self._feeder, reader}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not reader.done():
+                    reader.cancel()
+            await asyncio.wait({reader})
+            if not reader.cancelled() and not isinstance(reader.exception(), ProgramTimeout | None):
+                reader.result()
         if self._feeder.done() or self.ended:
             await self._feeder
 
