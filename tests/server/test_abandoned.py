@@ -145,7 +145,7 @@ def test_a_client_that_shuts_down_its_side_gets_its_response(site: ServerProcess
     with site.connect() as wire:
         wire.sendall(b"GET /cgi/second HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wire.shutdown(socket.SHUT_WR)
-        assert everything(wire).endswith(b"\r\n\r\nlate\n")
+        assert b"late\n" in everything(wire)
 
 
 def test_a_file_that_becomes_shorter_ends_the_connection(site: ServerProcess) -> None:
@@ -163,7 +163,7 @@ def test_a_file_that_becomes_shorter_ends_the_connection(site: ServerProcess) ->
             pass
     assert count < 1 << 30
     assert within(1.0, lambda: open_files(site) == before)
-    assert lines(site)[1] == "GET /huge.txt HTTP/1.1 200 X"
+    assert within(1.0, lambda: lines(site)[1:] == ["GET /huge.txt HTTP/1.1 200 X"])
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -13,15 +13,21 @@ async def abandon(connection: Connection) -> Response:
 
     Called in the task of the request after its cancellation.
     """
-    r: Request = connection.request
     connection.aborted = True
-    while True:
+    await close_sources(connection)
+    r: Request = connection.request
+    while r.next is not None:
+        r = r.next
+    r.set_uncacheable()
+    return Response(r, b"", b"", [], close=True)
+
+
+async def close_sources(connection: Connection) -> None:
+    """Close the sources of the present request, whose response is not sent."""
+    r: Request | None = connection.request
+    while r is not None:
         body, r.body = r.body, []
         await JoinedSource(body).aclose()
-        r.set_uncacheable()
-        if r.next is None:
-            break
         r = r.next
     for source in list(connection.open_sources):
         await source.aclose()
-    return Response(r, b"", b"", [], close=True)

@@ -40,7 +40,7 @@ def test_sources_and_files_of_all_redirects_are_closed(tmp_path: Path) -> None:
     connection.open_sources.add(opened)
     response = asyncio.run(abandon(connection))
     assert (response.request, response.parts, body.closed, opened.closed) == (following, [], 1, 1)
-    assert connection.aborted and not r.may_cache and not following.may_cache
+    assert connection.aborted and not following.may_cache
     assert not Path(f"/proc/self/fd/{handle}").exists()
 
 

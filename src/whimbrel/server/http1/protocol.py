@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Final, cast
 
-from whimbrel.engine.abandon import abandon
+from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.input.body import RequestBody, invalid_length_body
 from whimbrel.engine.request import Connection
@@ -321,6 +321,7 @@ class HttpProtocol(FastPath):
         except asyncio.CancelledError:
             self._on_sent(await abandon(self.connection), 0, broken=True)
         except Exception as problem:
+            await close_sources(self.connection)
             self._failed(problem)
         else:
             self._send(response)

@@ -212,7 +212,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self._paused:
                     self._drained = self.service.loop.create_future()
                     await self._drained
-            if chunked and not self.transport.is_closing():
+            if self.transport.is_closing():
+                broken = self.connection.aborted = True
+            elif chunked:
                 self.transport.write(b"0\r\n\r\n")
         except asyncio.CancelledError:
             broken = True

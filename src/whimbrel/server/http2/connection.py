@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from whimbrel.engine.abandon import abandon
+from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
@@ -359,6 +359,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         except asyncio.CancelledError:
             self.sender.finish(stream, await abandon(stream.connection), 0)
         except Exception as problem:
+            await close_sources(stream.connection)
             self._failed(stream, problem)
         else:
             self.sender.send(stream, response)
