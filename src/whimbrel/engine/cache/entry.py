@@ -64,13 +64,15 @@ class CachedResponse:
         number: unique number of the entry.
         validated_tick: last tick in which the dependencies were checked.
         ready_tick, data, tail, adders, line_client: in that tick the entry is valid, `data` and `tail`
-            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client`.
+            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client` with
+            `adders_lines`.
         ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
             the lines of `render_logs`.
     """
 
     __slots__ = (
         "adders",
+        "adders_lines",
         "adds",
         "head_suffix",
         "any_query",
@@ -175,6 +177,7 @@ class CachedResponse:
         self.log_templates: tuple[LogTemplate, ...] | None = None
         self.missing_values: dict[bytes, bytes] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
+        self.adders_lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
 
     def _take_head(self, response: Response) -> None:

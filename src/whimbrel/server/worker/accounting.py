@@ -83,10 +83,12 @@ def _make_ready(service: WorkerState, connection: Connection, cached: CachedResp
     if cached.is_log_line_stable and not (
         cached.log_shows_size or cached.large or cached.file or connection.useragent_ip or connection.notes
     ):
-        _set_adds(service, cached)
-        cached.adders = tuple(
-            [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
-        )
+        if cached.adders_lines is not cached.lines:
+            _set_adds(service, cached)
+            cached.adders = tuple(
+                [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
+            )
+            cached.adders_lines = cached.lines
         cached.line_client = connection.client_ip
         cached.ready_tick = service.tick
 
