@@ -40,7 +40,7 @@ FIRST = int(os.environ.get("WHIMBREL_KEPT_FIRST", "0"))
 REQUESTS = 200
 ADDRESSES = ("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "10.0.0.2")
 CHANGING = ("htdocs/a.txt", "htdocs/b.txt", "htdocs/dir/index.html")
-CLOCKED = ("whimbrel.server.worker.state", "whimbrel.server.http1.writer")
+CLOCKED = ("whimbrel.server.worker.state", "whimbrel.server.worker.accounting")
 
 
 @pytest.fixture

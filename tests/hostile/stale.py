@@ -24,9 +24,8 @@ from whimbrel.base.dialect import V24
 from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.modules import ALL
-from whimbrel.server.http1 import writer
 from whimbrel.server.master.preload import import_everything
-from whimbrel.server.worker import state
+from whimbrel.server.worker import accounting, state
 
 NOBODY: Final = 65534
 MODULES: Final = (
@@ -196,7 +195,7 @@ def _ground(chance: random.Random) -> Iterator[tuple[Ground, Clock]]:
         elsewhere.rmdir()
         elsewhere = None
     ground, clock = Ground(root, chance, elsewhere=elsewhere), Clock(max(BEGIN, time.time() + 10))
-    real, times = pwd.getpwnam, [(module, module.time) for module in (state, writer)]
+    real, times = pwd.getpwnam, [(module, module.time) for module in (state, accounting)]
 
     def entry(name: str) -> pwd.struct_passwd:
         if name in ("u", "v", "w"):

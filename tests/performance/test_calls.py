@@ -21,8 +21,7 @@ from tests.performance.counting import count_calls
 from tests.performance.site import NOW, BenchmarkWorker, heads
 from whimbrel.engine.engine import Engine
 from whimbrel.http.http2.protocol import PREFACE
-from whimbrel.server.http1 import writer
-from whimbrel.server.worker import state
+from whimbrel.server.worker import accounting, state
 
 TABLE = Path(__file__).with_name("CALLS.tsv")
 ROUNDS = 20
@@ -97,7 +96,7 @@ def calls_per_request(
 def site() -> Iterator[BenchmarkWorker]:
     # Not pytest's directory: the depth of a document counts.
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(dir="/tmp") as root:
-        for module in (state, writer):
+        for module in (state, accounting):
             patch.setattr(module, "time", lambda: NOW)
         patch.setattr(os, "times", lambda: os.times_result((1.5, 0.5, 0.0, 0.0, 100.0)))
         yield BenchmarkWorker(Path(root))

@@ -45,6 +45,13 @@ class Aborted(ConnectionAbortedError):
     """
 
 
+class Truncated(Aborted):
+    """A file became shorter while it was sent; the protocol logs it."""
+
+    def __init__(self) -> None:
+        super().__init__("the file became shorter")
+
+
 class Source:
     """Part of a body whose bytes are produced while the body is sent.
 
@@ -179,13 +186,19 @@ class JoinedSource(Source):
     def _taken(self, part: FileSegment, data: bytes) -> bytes:
         """Remove *data* from the front of *part*; raise Aborted if the file has become shorter."""
         if not data and part.length:
-            raise Aborted("the file became shorter")
+            raise Truncated
         if len(data) == part.length:
             self._parts.popleft()
             os.close(part.handle)
         else:
             self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
         return data
+
+    def __del__(self) -> None:
+        """Close the files of a source that was neither closed nor dropped, as its request was cancelled."""
+        for part in self._parts:
+            if isinstance(part, FileSegment):
+                os.close(part.handle)
 
     def drop(self) -> None:
         """Close the files; the sources finish their work."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
@@ -25,4 +26,10 @@ class Connection:
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
+    # the request that is being answered (engine/request.py)
+    request: Any = None
+    # sources of that request with a program or a back end behind them, closed if the client goes away
+    open_sources: set[Any] = field(default_factory=set)
+    # sends an interim response with a status and fields; the protocol sets it
+    send_interim: Callable[[int, Iterable[tuple[str, str]]], None] | None = None
     rendering: Any = None  # the head for which a page is being rebuilt (`Request.remade`)

@@ -104,7 +104,7 @@ class Engine:
     async def answer(self, connection: Connection, head: Head, body: RequestBody) -> Response:
         """`respond` as a coroutine."""
         r, status = read_request(self, connection, head)
-        r.body_in = body
+        r.body_in, connection.request = body, r
         if status == OK:
             try:
                 status = await self._process(r)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from whimbrel.engine.body import Part, release
@@ -319,6 +319,15 @@ class Request:
     def write(self, data: str | bytes) -> None:
         """Add to the response's body."""
         self.body.append(data.encode("latin-1") if isinstance(data, str) else data)
+
+    def interim(self, status: int, fields: Iterable[tuple[str, str]] = ()) -> None:
+        """Send an interim response (RFC 9110, 15.2), 100 or 103 with *fields*, unless the final head is sent.
+
+        A client of HTTP/1.0 gets none.
+        """
+        send = self.connection.send_interim
+        if send is not None and self.proto >= (1, 1):
+            send(status, fields)
 
     @property
     def may_cache(self) -> bool:

@@ -64,13 +64,15 @@ class CachedResponse:
         number: unique number of the entry.
         validated_tick: last tick in which the dependencies were checked.
         ready_tick, data, tail, adders, line_client: in that tick the entry is valid, `data` and `tail`
-            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client`.
+            are its bytes around the Keep-Alive count, and `adders` log a hit of `line_client` with
+            `adders_lines`.
         ready_tick_any_head, adds: the same for heads with other bytes and for every client; `adds` take
             the lines of `render_logs`.
     """
 
     __slots__ = (
         "adders",
+        "adders_lines",
         "adds",
         "head_suffix",
         "any_query",
@@ -175,6 +177,7 @@ class CachedResponse:
         self.log_templates: tuple[LogTemplate, ...] | None = None
         self.missing_values: dict[bytes, bytes] = {}
         self.adders: tuple[tuple[Callable[[bytes], None], bytes], ...] = ()
+        self.adders_lines: tuple[tuple[LogSink, bytes], ...] = ()
         self.adds: tuple[Callable[[bytes], None], ...] = ()
 
     def _take_head(self, response: Response) -> None:
@@ -282,19 +285,16 @@ class CachedResponse:
 
     def serialize(self, connection: Connection, date: bytes, now: float) -> bytes:
         """Head and body as they go out at *now*, which is *date*."""
-        self.refresh(date, now)
+        slot = self.keepalive_slot
         if date != self.date or not self.data:
-            self.date = date
-            if self.keepalive_slot is None:
+            self.refresh(date, now)
+            self.date, slot = date, self.keepalive_slot
+            if slot is None:
                 self.data = b"%b%b%b%b" % (self.head_prefix, date, self.head_suffix, self.payload)
             else:
-                first, second, _most = self.keepalive_slot
+                first, second, _most = slot
                 self.data, self.tail = b"%b%b%b" % (self.head_prefix, date, first), second + self.payload
-        return self.data if self.keepalive_slot is None else self.with_keepalive(connection)
-
-    def with_keepalive(self, connection: Connection) -> bytes:
-        """`data` and `tail` around the Keep-Alive count of a connection."""
-        return b"%b%d%b" % (self.data, self.count(connection), self.tail)
+        return self.data if slot is None else b"%b%d%b" % (self.data, slot[2] - connection.served, self.tail)
 
     def count(self, connection: Connection) -> int:
         """Return the Keep-Alive count for *connection*; 0 if the head has none."""

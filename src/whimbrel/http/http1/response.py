@@ -8,6 +8,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.http.semantics.headers import Pair
+from whimbrel.http.semantics.status import status_line
 
 LAST_CHUNK: Final = b"0\r\n\r\n"
 _NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
@@ -21,6 +22,11 @@ def head_bytes(status_line: str, pairs: Iterable[Pair], *, protocol: str = "HTTP
     """
     lines = "".join([f"{name}: {value}\r\n" for name, value in pairs])
     return to_bytes(f"{protocol} {status_line}\r\n{lines}\r\n")
+
+
+def interim_bytes(status: int, fields: Iterable[Pair] = ()) -> bytes:
+    """Return an interim response (RFC 9110, 15.2) without the fields that are malformed."""
+    return head_bytes(status_line(status), [pair for pair in fields if invalid_field((pair,)) is None])
 
 
 def chunk(data: bytes) -> bytes:

@@ -14,10 +14,12 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
+from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import upper
-from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.http1.response import invalid_field
+from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.syntax.head import Head, HeadError, HeadLimits, LogMessage, ParserOptions, head_from_parts
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -254,6 +256,16 @@ def client_settings(value: str) -> bytes | None:
         return None
     payload = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     return payload if len(payload) % 6 == 0 else None
+
+
+def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
+    """Return the fields of an interim response, without those that are malformed or connection-specific."""
+    out: list[RawField] = [(b":status", b"%d" % status)]
+    for pair in fields:
+        name = to_bytes(pair[0].lower())
+        if invalid_field((pair,)) is None and name not in _NOT_SENT:
+            out.append((name, to_bytes(pair[1])))
+    return out
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:

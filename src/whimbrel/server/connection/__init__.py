@@ -1,6 +1,6 @@
 """Layers that a connection passes before its protocol: PROXY protocol header, mod_dumpio.
 
-Public: proxy_protocol.{protocol_factory, ProxyProtocolReader}, dumpio.DumpIOProtocol.
-Layers are asyncio protocols that stack.
+Public: stack.protocol_factory, layer.ConnectionLayer, proxy_protocol.ProxyProtocolReader, dumpio.DumpIOLayer.
+A layer is the protocol of the transport below it and the transport of the protocol above it.
 Must not import: master.
 """

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, cast
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import atoi
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
+from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.protocol import HttpProtocol, plain
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
@@ -120,13 +122,15 @@ def _version_2(data: bytes) -> ProxyHeaderFields | None:
 
 
 class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
-    """Protocol of the start of a connection; HTTP follows immediately if the client sends no header."""
+    """Lowest layer of the start of a connection; it leaves the connection to the protocol of *make_inner*
+    behind the header, or immediately if the client sends none.
+    """
 
-    __slots__ = ("_buffer", "connection", "server", "service", "transport")
+    __slots__ = ("_buffer", "_make_inner", "connection", "server", "service", "transport")
 
-    def __init__(self, service: WorkerState) -> None:
+    def __init__(self, service: WorkerState, make_inner: Callable[[], asyncio.Protocol]) -> None:
         TimedConnection.__init__(self)
-        self.service = service
+        self.service, self._make_inner = service, make_inner
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -176,13 +180,15 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
             self._hand_over(header)
 
     def _hand_over(self, header: ProxyHeaderFields) -> None:
-        following = HttpProtocol(self.service)
+        following = self._make_inner()
         self.transport.set_protocol(following)
         following.connection_made(self.transport)
         self.service.remove(self)
         if header.address:
-            following.connection.proxied = (header.address, header.port)
-            following.connection.useragent_ip, following.connection.user_port = header.address, header.port
+            http = following
+            while isinstance(http, ConnectionLayer):
+                http = http.inner
+            cast(HttpProtocol, http).set_proxied(header.address, header.port)
         rest = self._buffer[header.size :]
         if rest:
             following.data_received(rest)
@@ -225,20 +231,3 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
     def scoreboard_row(self) -> dict[str, Any]:
         """Return the scoreboard row of the connection."""
         return connection_row("R", self.connection.client_ip, "", "", "", 0)
-
-
-def protocol_factory(service: WorkerState) -> type[HttpProtocol] | type[ProxyProtocolReader]:
-    """Return the protocol of a worker's new connections.
-
-    The reader of PROXY headers and the dumping protocol are used only where a server enables them.
-    """
-    configuration = service.engine.configuration
-    wanted = configuration.provider("remoteip", "any_header")
-    if wanted is not None and wanted(configuration):
-        return ProxyProtocolReader
-    dumped = configuration.provider("dumpio", "any_wanted")
-    if dumped is not None and dumped(configuration):
-        from whimbrel.server.connection.dumpio import DumpIOProtocol  # rarely used
-
-        return DumpIOProtocol
-    return HttpProtocol

@@ -16,7 +16,8 @@ from whimbrel.engine.cache.index import CacheIndex
 from whimbrel.engine.cache.key import HeadPattern, Key, LoggedLines, RawHead
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http1.send_file import try_send_file
-from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState, ResponseWriter
+from whimbrel.server.http1.writer import ConnectionState, ResponseWriter
+from whimbrel.server.worker.accounting import account_hit
 from whimbrel.server.worker.state import WorkerState
 
 MAX_MISSED: Final = 4  # consecutive heads unlike the last one, after which patterns are not tried
@@ -37,50 +38,32 @@ class FastPath(ResponseWriter):
         self._last: Key = ()
         self._missed = 0
 
-    def _replay(self, cached: CachedResponse) -> None:
-        """Repeat a response that was sent in this tick to the same client and the same bytes (see
-        `_promote`).
+    def _reply(
+        self,
+        cached: CachedResponse,
+        data: bytes,
+        logged: LoggedLines | None,
+        *,
+        is_sent: bool = False,
+    ) -> None:
+        """Answer one request with a valid entry; *is_sent*: its bytes are sent already.
+
+        For *data* and *logged* see `account_hit`.
         """
         service, connection = self.service, self.connection
-        for add, line in cached.adders:
-            add(line)
-        service.requests += 1
-        service.sent += cached.size
-        self.transport.write(
-            cached.data if cached.keepalive_slot is None else cached.with_keepalive(connection)
-        )
-        connection.served += 1
+        if cached.ready_tick == service.tick and cached.keepalive_slot is None:
+            self.transport.write(cached.data)
+        elif not is_sent:
+            if cached.large:
+                head = cached.serialize_head(connection, service.date, service.now)
+                self.transport.writelines((head, cached.payload))
+            else:
+                self.transport.write(cached.serialize(connection, service.date, service.now))
+        account_hit(service, connection, connection, cached, data, logged)
         if not self._paused:
             self.deadline = service.clock + self._listener.keep_alive
         if cached.close:
             self._end()
-
-    def _promote(self, cached: CachedResponse, *, alike: bool) -> None:
-        """Let *cached* be used without validation until the end of this tick, if all its uses have the same
-        bytes and lines.
-
-        The next tick, a fraction of a millisecond later, sees changes on disk. *alike*: the head differs in
-        bytes from the cached one.
-        """
-        service, connection = self.service, self.connection
-        if (
-            not cached.is_log_line_stable
-            or (cached.log_shows_size and not alike)
-            or connection.useragent_ip
-            or connection.notes
-        ):
-            return
-        if not cached.adds:
-            cached.adds = tuple([service.engine.runtime.log_appender(sink) for sink, _line in cached.writers])
-        if not alike:
-            self._by_head = self._index.by_head
-            cached.adders = tuple(
-                [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
-            )
-            cached.line_client = connection.client_ip
-            cached.ready_tick = service.tick
-        elif cached.client is None:
-            cached.ready_tick_any_head = service.tick
 
     def _try_cache(self, data: bytes) -> int:
         """Answer the complete heads at the front of *data* from the cache; return the number of bytes
@@ -89,6 +72,7 @@ class FastPath(ResponseWriter):
         service, connection = self.service, self.connection
         if service.draining or (self._listener.announces and not connection.served):
             return 0
+        self._by_head = self._index.by_head
         if not service.in_tick:
             service.begin_tick()
         pattern, logged = self._pattern, None
@@ -108,41 +92,8 @@ class FastPath(ResponseWriter):
         if cached is None:
             return 0 if data.find(b"\r\n\r\n") + 4 == len(data) else self._try_cache_pipelined(data)
         if cached.file:
-            return (
-                len(data)
-                if self._replay_file(cached, None if logged is None else RawHead(data, logged))
-                else 0
-            )
-        if (
-            logged is not None
-            and cached.ready_tick_any_head == service.tick
-            and not connection.useragent_ip
-            and not connection.notes
-        ):
-            for add, line in zip(
-                cached.adds, cached.render_logs(data, logged, connection, service.now), strict=True
-            ):
-                add(line)
-            out = cached.data if cached.keepalive_slot is None else cached.with_keepalive(connection)
-        else:
-            out = b"" if cached.large else cached.serialize(connection, service.date, service.now)
-            if out:
-                service.engine.log_hit(cached, connection, None if logged is None else RawHead(data, logged))
-                self._promote(cached, alike=logged is not None)
-            else:
-                self.transport.writelines(
-                    (cached.serialize_head(connection, service.date, service.now), cached.payload)
-                )
-                service.engine.log_hit(cached, connection, None if logged is None else RawHead(data, logged))
-        connection.served += 1
-        service.requests += 1
-        service.sent += cached.size
-        if out:
-            self.transport.write(out)
-        if not self._paused:
-            self.deadline = service.clock + self._listener.keep_alive
-        if cached.close:
-            self._end()
+            return len(data) if self._reply_file(cached, data, logged) else 0
+        self._reply(cached, data, logged)
         return len(data)
 
     def _learn_pattern(self, data: bytes, logged: LoggedLines | None) -> None:
@@ -162,49 +113,28 @@ class FastPath(ResponseWriter):
         """Answer pipelined heads from the cache: the first, and as many as this tick and the transport have
         room for.
         """
-        service, connection, index, done, size, closes = (
-            self.service,
-            self.connection,
-            self._index,
-            0,
-            0,
-            False,
-        )
-        out: list[bytes] = []
-        while not closes and size < WRITE_AHEAD and (not done or service.takes_more()):
+        service, connection, done = self.service, self.connection, 0
+        while not done or (not self._paused and service.takes_more()):
             end = data.find(b"\r\n\r\n", done) + 4
             if end < 4 or end - done == len(data):
                 break
-            piece = data[done:end]
-            cached, head = index.lookup(connection, piece, self._listener.limits, service.tick)
+            head = data[done:end]
+            cached, logged = self._index.lookup_raw(connection, head, self._listener.limits, service.tick)
             if cached is None:
                 break
             if cached.file:
-                if out:
-                    break  # write the gathered responses first
-                return end if self._replay_file(cached, head) else 0
-            if cached.large:
-                out += (cached.serialize_head(connection, service.date, service.now), cached.payload)
-            else:
-                out.append(cached.serialize(connection, service.date, service.now))
-            size += cached.head_size + len(cached.payload)
-            service.engine.log_hit(cached, connection, head)
-            connection.served += 1
-            service.requests += 1
-            service.sent += cached.size
-            closes = cached.close
-            done = end
-        if out:
-            self.transport.writelines(out)
-            if not self._paused:
-                self.deadline = service.clock + self._listener.keep_alive
-            if closes:
-                self._end()
+                # the responses before it are written first
+                return end if not done and self._reply_file(cached, head, logged) else done
+            self._reply(cached, head, logged)
+            if cached.close:
                 return len(data)
+            done = end
         return done
 
-    def _replay_file(self, cached: CachedResponse, head: RawHead | None) -> bool:
-        """Send a cached file response; return False if the file has changed or cannot be opened."""
+    def _reply_file(self, cached: CachedResponse, data: bytes, logged: LoggedLines | None) -> bool:
+        """Answer one request with an entry whose body is a file; return False if the file has changed or
+        cannot be opened.
+        """
         service, connection = self.service, self.connection
         handle = service.files.get(cached.file, cached.stamp)
         if handle < 0:
@@ -213,13 +143,7 @@ class FastPath(ResponseWriter):
         fields = cached.serialize_head(connection, service.date, service.now)
         count = 0 if out is None else try_send_file(out, fields, handle, cached.size)
         if count == len(fields) + cached.size:
-            service.engine.log_hit(cached, connection, head)
-            connection.served += 1
-            service.requests += 1
-            service.sent += cached.size
-            self.deadline = service.clock + self._listener.keep_alive
-            if cached.close:
-                self._end()
+            self._reply(cached, data, logged, is_sent=True)
             return True
         try:
             part = FileSegment(os.dup(handle), 0, cached.size)
@@ -228,6 +152,7 @@ class FastPath(ResponseWriter):
                 self.transport.abort()
             return count > 0
         self._state, self._head = ConnectionState.BUSY, cached.request.head
+        head = None if logged is None else RawHead(data, logged)
         self._send_rest(
             CachedFileResponse(cached, part, service.engine, connection, head, service.now), fields, count
         )

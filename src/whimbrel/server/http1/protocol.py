@@ -13,19 +13,24 @@ RFC 9112; manual: mod/core.html (TimeOut, KeepAlive...).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Final, cast
 
+from whimbrel.engine.abandon import abandon, close_sources
+from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.input.body import RequestBody, invalid_length_body
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
 from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
+from whimbrel.http.http1.response import interim_bytes
 from whimbrel.http.http2.protocol import PREFACE
+from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http1.fast_path import FastPath
 from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState
+from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.read_timeout import ReadDeadline, start
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, WorkerState
@@ -38,7 +43,7 @@ MAX_BODY_AHEAD: Final = 64 * 1024  # bytes of a body that wait for their reader
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body up to which the connection stays open
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
-CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
 
 
 class HttpProtocol(FastPath):
@@ -82,6 +87,7 @@ class HttpProtocol(FastPath):
         self.connection = Connection(
             plain(client[0]), client[1], plain(local[0]), local[1], id=self.service.accepted
         )
+        self.connection.send_interim = self._send_interim
         self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self._index = self.service.engine.response_cache.index(
             self.connection.local_ip, self.connection.local_port
@@ -91,11 +97,23 @@ class HttpProtocol(FastPath):
         self.service.add(self)
         self._wait(self._listener.timeout)
 
+    def set_proxied(self, address: str, port: int) -> None:
+        """Set the client that a PROXY header names; the response cache knows the proxy alone."""
+        connection = self.connection
+        connection.proxied = (address, port)
+        connection.useragent_ip, connection.user_port = address, port
+        self._index = ResponseCache().index("", 0)
+        self._by_head = self._index.by_head
+
     def connection_lost(self, exc: Exception | None) -> None:
         self.connection.aborted = self.connection.aborted or self._state is not ConnectionState.LINGER
         self._state = ConnectionState.LINGER
-        if self._body is not None and not self._body.ended:
+        self.connection.send_interim = None
+        is_incomplete = self._body is not None and not self._body.ended
+        if self._body is not None and is_incomplete:
             self._body.fail(_unreadable(400, "(104)Connection reset by peer"))
+        if self._task is not None:
+            cancel(self._task, self.service.loop, CANCEL_DELAY if is_incomplete else 0.0)
         self._parser = None
         self._paused = False
         self._wake()
@@ -131,7 +149,7 @@ class HttpProtocol(FastPath):
                 and cached.line_client == self.connection.client_ip
                 and self.connection.served < cached.max_served
             ):
-                self._replay(cached)
+                self._reply(cached, data, None)
                 return
             else:
                 done = self._try_cache(data)
@@ -236,6 +254,7 @@ class HttpProtocol(FastPath):
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
         )
+        self.connection.send_interim = None
         self.transport.set_protocol(http2)
         return http2
 
@@ -277,7 +296,7 @@ class HttpProtocol(FastPath):
         self.connection.is_draining = self.service.draining
         self._state = ConnectionState.BUSY
         self.deadline = FOREVER
-        self._head = head
+        self._head, self._has_final_head = head, False
         if head.length or head.chunked or head.length_bad:
             body = self._make_body(head)
         else:
@@ -299,7 +318,10 @@ class HttpProtocol(FastPath):
     async def _later(self, waiting: Awaitable[Response]) -> None:
         try:
             response = await waiting
+        except asyncio.CancelledError:
+            self._on_sent(await abandon(self.connection), 0, broken=True)
         except Exception as problem:
+            await close_sources(self.connection)
             self._failed(problem)
         else:
             self._send(response)
@@ -328,12 +350,22 @@ class HttpProtocol(FastPath):
 
     def _wanted(self) -> None:
         """Note that a handler reads the request body."""
-        if self._expects and self._head is not None:
-            self._expects = self._head.expect_continue = False
-            self.transport.write(CONTINUE)
+        if self._expects:
+            self._send_interim(100)
+            self._expects = False
             self._feed()
         self._arm_read_timeout(self._body_bytes)
         self._go_on_reading()
+
+    def _send_interim(self, status: int, fields: Iterable[Pair] = ()) -> None:
+        """Send an interim response to the present request; see `Request.interim`."""
+        head = self._head
+        if head is None or self._has_final_head or self._state is not ConnectionState.BUSY:
+            return
+        if status == 100:
+            self._expects = head.expect_continue = False
+        if not self.transport.is_closing():
+            self.transport.write(interim_bytes(status, fields))
 
     def _feed(self) -> None:
         """Pass the buffered bytes to the body, or drop them if the body has no reader."""
@@ -409,8 +441,6 @@ class HttpProtocol(FastPath):
             self._end()
             return
         self._state = ConnectionState.READY
-        if not self._by_head:
-            self._by_head = self._index.by_head
         self._head = self._body = self._task = None
         if not self._paused:
             self.deadline = self.service.clock + self._listener.keep_alive

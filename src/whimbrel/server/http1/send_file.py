@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
-from whimbrel.engine.body import FileSegment, SizedPart, size_of
+from whimbrel.engine.body import FileSegment, SizedPart, Truncated, size_of
 
 # bytes of one call and of one tick: the share of one client before others are served
 MAX_TICK_BYTES: Final = 4 << 20
@@ -76,7 +76,7 @@ class FileSender:
             )
             self._short = count < step  # the window is full: a further call would return EAGAIN
             if not count and left:
-                raise OSError("the file became shorter")
+                raise Truncated
         else:
             left = len(part) - self._position
             more = socket.MSG_MORE if len(self._parts) > 1 and not _large(self._parts[-2]) else 0

@@ -9,16 +9,18 @@ import asyncio
 import os
 import socket
 from abc import abstractmethod
+from collections.abc import Sequence
 from enum import Enum, auto
-from time import time
 from typing import Final
 
-from whimbrel.engine.body import JoinedSource, Part, SizedPart, is_complete, size_of, sized
+from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_complete, size_of, sized
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
+from whimbrel.server.worker.accounting import account_response, log_truncated
+from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of responses that wait for the client, above which no further request is started
@@ -43,6 +45,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         "_drained",
         "_eof",
         "_file",
+        "_has_final_head",
         "_listener",
         "_out",
         "_paused",
@@ -61,7 +64,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         TimedConnection.__init__(self)
         self.service = service
         self._state = ConnectionState.READY
-        self._eof = self._paused = False
+        self._eof = self._paused = self._has_final_head = False
         self._task: asyncio.Task[None] | None = None
         self._file: FileSender | None = None
         self._out: socket.socket | None = None
@@ -114,6 +117,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
 
     # sending ----------------------------------------------------------------------------------
     def _send(self, response: Response) -> None:
+        self._has_final_head = True
         if response.request.status == 101 and self._switches(response):
             return
         self.deadline = FOREVER
@@ -125,6 +129,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 self._send_rest(response, head)
             else:
                 self._task = service.loop.create_task(self._stream(response, head))
+                if self.transport.is_closing():
+                    cancel(self._task, service.loop)
         else:
             data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
@@ -139,6 +145,9 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         empty.
         """
         self.deadline = FOREVER
+        if self._dup_socket() is None and not self.transport.is_closing():
+            self._task = self.service.loop.create_task(self._stream(response, head))
+            return
         self._pending_file = (response, head)
         if self.transport.get_write_buffer_size() and not self.transport.is_closing():
             self.transport.set_write_buffer_limits(high=0)
@@ -160,6 +169,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._file = None
             if problem is not None:
                 self.connection.aborted = True
+                self._report(problem)
                 self.transport.abort()
             self._on_sent(response, size, count - len(head) - size, broken=problem is not None)
             if not at_once:
@@ -172,9 +182,11 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         at_once = False
 
     def _dup_socket(self) -> socket.socket | None:
-        """Return a duplicate of the connection's socket; None if it is closed."""
+        """Return a duplicate of the connection's socket; None if it is closed, or if a layer hides it."""
         if self._out is None and not self.transport.is_closing():
-            self._out = socket.socket(fileno=_duplicate(self.transport))
+            original = self.transport.get_extra_info("socket")
+            if original is not None:
+                self._out = socket.socket(fileno=os.dup(original.fileno()))
         return self._out
 
     def _wait_for_window(self) -> None:
@@ -185,9 +197,12 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         truncation.
         """
         chunked = response.framing is Framing.CHUNKED
-        count, broken = 0, False
+        count, broken, more = 0, False, 0
+        parts: Sequence[Part] = response.parts
+        if is_complete(parts):  # files that pass through a layer
+            more, parts, chunked = -sum(map(size_of, parts)), _framed(response), False
         self.transport.write(head)
-        source = JoinedSource(response.parts)
+        source = JoinedSource(parts)
         try:
             while (piece := await source.read()) is not None:
                 if self.transport.is_closing():
@@ -197,30 +212,35 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self._paused:
                     self._drained = self.service.loop.create_future()
                     await self._drained
-            if chunked and not self.transport.is_closing():
+            if self.transport.is_closing():
+                broken = self.connection.aborted = True
+            elif chunked:
                 self.transport.write(b"0\r\n\r\n")
+        except asyncio.CancelledError:
+            broken = True
         except Exception as problem:
             broken = True
-            self.service.report(problem)
+            self._report(problem)
             self.transport.abort()
         finally:
             await source.aclose()
-        self._on_sent(response, count, broken=broken)
+        if more:
+            count, more = -more, count + more
+        self._on_sent(response, count, more, broken=broken)
         self._process_buffer()
+
+    def _report(self, problem: Exception) -> None:
+        """Log why a response ends early, except for errors of the connection."""
+        if isinstance(problem, Truncated):
+            self.connection.aborted = True
+            log_truncated(self.service, self.connection, self._listener)
+        elif not isinstance(problem, ConnectionError):
+            self.service.report(problem)
 
     def _on_sent(self, response: Response, count: int, more: int = 0, *, broken: bool = False) -> None:
         """Account for a sent or failed response; *count* and *more* are those of `Response.on_sent`."""
-        service = self.service
-        service.requests += 1
-        service.sent += count
-        took = time() - response.received_at
-        if took > 0.0:
-            service.duration += took * 1000.0
-        try:
-            response.on_sent(count, more)
-        except Exception as problem:
-            service.report(problem)
-        self.connection.served += 1
+        account_response(self.service, self.connection, response, count, more)
+        self.connection.request = None
         if self._state is ConnectionState.LINGER:
             return
         if broken or response.close:
@@ -271,7 +291,3 @@ def _framed(response: Response) -> list[SizedPart]:
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
     return [*out, b"0\r\n\r\n"]
-
-
-def _duplicate(transport: asyncio.Transport) -> int:
-    return os.dup(transport.get_extra_info("socket").fileno())

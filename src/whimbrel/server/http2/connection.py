@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import Any, Final
 
+from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
@@ -29,16 +31,18 @@ from whimbrel.http.http2.protocol import (
     ErrorCode,
     LogMessage,
     MalformedRequest,
-    RawField,
     check_trailers,
     client_settings,
+    interim_fields,
     read_request,
     upgraded,
 )
+from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.stream import Stream, StreamBody
+from whimbrel.server.worker.cancellation import cancel
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
@@ -50,7 +54,7 @@ MAX_HELD: Final = 256 * 1024  # bytes of response bodies that wait, before furth
 FIRST_PENDING: Final = 6  # initial limit of requests that wait for their handlers (mod_http2's)
 MAX_HEADS: Final = 384 * 1024  # bytes of request heads, before further requests are refused
 MAX_RESETS: Final = 1000  # streams that ended before their response, beyond those that got one
-CONTINUE: Final[list[RawField]] = [(b":status", b"100")]
+CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
 
 
 class Http2Connection(asyncio.Protocol, TimedConnection):
@@ -83,7 +87,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.waiting = 0  # streams that wait for the client: for its window or its body
         self.paused = self.leaving = self.ended = False
         self.drained: asyncio.Future[None] | None = None
-        self.answered = self.resets = self.held = self.heads = self.pending = 0
+        self.served = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
         self.sender = Sender(self)
         self.repeater = CachedResponder(self, self.sender)
@@ -240,7 +244,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         listener = self.listener
         if self.ended:
             return
-        if self.paused or self.waiting or not (self.answered or self.streams):
+        if self.paused or self.waiting or not (self.served or self.streams):
             seconds = self.settings.stream_timeout or listener.timeout
         elif self.streams:
             self.deadline = FOREVER
@@ -327,8 +331,12 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             is_draining=True,
             notes=notes,
         )
+        if outer.proxied is not None:
+            connection.proxied = outer.proxied
+            connection.useragent_ip, connection.user_port = outer.proxied
         self.running += 1
         stream = Stream(number, connection, head, body, ended=ended)
+        connection.send_interim = partial(self._send_interim, stream)
         self.wire.open(stream)
         return stream
 
@@ -348,7 +356,10 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     async def _later(self, stream: Stream, waiting: Awaitable[Response]) -> None:
         try:
             response = await waiting
+        except asyncio.CancelledError:
+            self.sender.finish(stream, await abandon(stream.connection), 0)
         except Exception as problem:
+            await close_sources(stream.connection)
             self._failed(stream, problem)
         else:
             self.sender.send(stream, response)
@@ -372,16 +383,26 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def _failed(self, stream: Stream, problem: BaseException) -> None:
         """Respond with a 500 without a body after an internal error."""
         self.service.report(problem)
+        stream.connection.send_interim = None
         if not stream.gone:
             self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
+        self.served += 1
         self.done(stream)
 
-    def interim(self, number: int) -> None:
+    def send_continue(self, number: int) -> None:
         """Send 100 Continue to a client that waits for it before it sends its body."""
         stream = self.streams.get(number)
-        if stream is not None and not stream.gone and stream.head.expect_continue:
+        if stream is not None and stream.head.expect_continue and stream.connection.send_interim is not None:
+            stream.connection.send_interim(100, ())
+
+    def _send_interim(self, stream: Stream, status: int, fields: Iterable[Pair] = ()) -> None:
+        """Send an interim response on *stream*; see `Request.interim`."""
+        if status == 100:
             stream.head.expect_continue = False
-            self.wire.send_head(number, self.wire.encoder.encode(CONTINUE), end=False)
+        if not stream.gone and not self.ended:
+            self.wire.send_head(
+                stream.number, self.wire.encoder.encode(interim_fields(status, fields)), end=False
+            )
             self.flush()
 
     # bodies -------------------------------------------------------------------------------------
@@ -434,6 +455,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """Detach *stream*, whose response the client will not see; its reader or writer fails later."""
         stream.gone = True
         stream.connection.aborted = True
+        stream.connection.send_interim = None
         if stream in self._begun:
             self._begun.remove(stream)
             self.heads -= stream.head_size
@@ -441,15 +463,18 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         if isinstance(stream.body, StreamBody):
             self.wire.consume(stream, stream.body.buffered)
         self.wire.drop(stream)
+        delay = 0.0
         if not stream.body.ended:
+            delay = CANCEL_DELAY
             stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
         stream.wake()
+        if stream.task is not None:
+            cancel(stream.task, self.service.loop, delay)
 
     def done(self, stream: Stream) -> None:
-        """Account for a stream whose response was sent or has failed."""
+        """Close a stream whose response was sent or has failed."""
         self.running -= 1
         self.heads -= stream.head_size
-        self.answered += 1
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
@@ -535,6 +560,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             "http/2",
             line,
             vhost,
-            self.answered,
+            self.served,
             tail=self.service.shows_request_tail,
         )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from time import time
 from typing import Final, cast
 
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.engine.body import JoinedSource
+from whimbrel.engine.body import JoinedSource, Truncated
 from whimbrel.engine.response import Response
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
 from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
+from whimbrel.server.worker.accounting import account_response, log_truncated
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
 
@@ -32,6 +32,7 @@ class Sender:
         if stream.gone:
             self._drop(stream, response)
             return
+        stream.connection.send_interim = None
         parts, wire = response.parts, self.wire
         block = wire.encoder.head(
             response.head_prefix, self.session.service.date_field(), response.head_suffix
@@ -87,11 +88,15 @@ class Sender:
                     await asyncio.sleep(0)
             if not stream.gone:
                 self.wire.send_data(stream, b"", end=True)
+        except asyncio.CancelledError:
+            pass  # the stream is gone
         except Exception as problem:
-            if not isinstance(problem, ConnectionError):
+            if isinstance(problem, Truncated):
+                log_truncated(session.service, stream.connection, session.listener)
+            elif not isinstance(problem, ConnectionError):
                 session.service.report(problem)
             if not stream.gone:
-                stream.connection.aborted = True
+                stream.task = None  # which ends here and is not cancelled
                 session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)
         finally:
@@ -137,7 +142,7 @@ class Sender:
 
     def finish(self, stream: Stream, response: Response, count: int) -> None:
         """Log the response, which was sent or has failed, and account for it."""
-        service, request = self.session.service, response.request
+        request = response.request
         self.session.held -= stream.held
         stream.held = 0
         if request.header_only and request.status == 200:
@@ -147,12 +152,6 @@ class Sender:
             request.set_uncacheable()
         # it was set so that the response counts as a connection's last; it may still be cached
         stream.connection.is_draining = False
-        service.requests += 1
-        service.sent += count
-        service.duration += max(0.0, time() - response.received_at) * 1000.0
-        try:
-            response.on_sent(count)
-        except Exception as problem:
-            service.report(problem)
+        stream.connection.request = None
+        account_response(self.session.service, self.session, response, count)
         self.session.done(stream)
-

@@ -16,7 +16,7 @@ class Http2Session(Protocol):
     Attributes:
         settings: mod_http2's record of the server that the connection's address belongs to
         leaving: the connection takes no further streams
-        answered: responses that were sent
+        served: responses that were sent
         resets: streams that ended before their response, beyond those that got one
         held: bytes of response bodies that wait in memory
         waiting: streams that wait for the client
@@ -29,7 +29,7 @@ class Http2Session(Protocol):
     wire: ServerH2Connection[Stream]
     settings: Any
     leaving: bool
-    answered: int
+    served: int
     resets: int
     held: int
     waiting: int

@@ -75,7 +75,7 @@ class BodySession(Protocol):
 
     waiting: int
 
-    def interim(self, number: int) -> None:
+    def send_continue(self, number: int) -> None:
         """Send 100 Continue to a client that waits for it before it sends its body."""
 
     def set_deadline(self) -> None:
@@ -109,7 +109,7 @@ class StreamBody(RequestBody):
             super().feed(data)
 
     def _demand(self) -> None:
-        self._session.interim(self._stream)
+        self._session.send_continue(self._stream)
 
     async def read(self) -> bytes:
         session = self._session

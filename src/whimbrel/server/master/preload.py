@@ -56,7 +56,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "base.regex": "pcre2",
     "server.logs.logs": "syslog",
     "server.http1.protocol": ".server.http2.connection",
-    "server.connection.proxy_protocol": ".server.connection.dumpio",
+    "server.connection.stack": ".server.connection.dumpio .server.connection.proxy_protocol",
 }
 
 

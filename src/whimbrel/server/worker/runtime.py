@@ -36,10 +36,20 @@ class ServerRuntime:
         self.pid, self.tid = os.getpid(), threading.get_native_id()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run blocking *work* in a thread."""
+        """Run blocking *work* in a thread.
+
+        A cancellation is raised after its end, so that nothing else uses what the work uses.
+        """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        running = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait({running})
+            if not running.cancelled():
+                running.exception()  # retrieved, since the result has no reader
+            raise
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address, or None."""

@@ -22,7 +22,7 @@ from typing import Any, Final
 import uvloop
 
 from whimbrel.engine.body import Aborted
-from whimbrel.server.connection.proxy_protocol import protocol_factory
+from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.master import messages, privileges
 from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
@@ -106,9 +106,7 @@ class Worker:
         backlog = self.generation.spec.backlog
         first = protocol_factory(self.service)
         for sock in self.generation.sockets.values():
-            self._servers.append(
-                await self.loop.create_server(lambda: first(self.service), sock=sock.dup(), backlog=backlog)
-            )
+            self._servers.append(await self.loop.create_server(first, sock=sock.dup(), backlog=backlog))
         self.refresh()
         self._beat()
         await self.ended

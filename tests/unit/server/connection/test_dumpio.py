@@ -15,7 +15,7 @@ from whimbrel.engine.input.body import RequestBody
 from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.http.syntax.head import Head
 from whimbrel.modules.debugging.mod_dumpio import DumpioServerConfig
-from whimbrel.server.connection.dumpio import DumpIOProtocol
+from whimbrel.server.connection.dumpio import DumpIOLayer
 from whimbrel.server.worker.state import WorkerState
 
 HEAD = b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -93,7 +93,7 @@ def logged(
         return response
 
     engine = Dumped(handler, settings, dialect, level)
-    protocol = DumpIOProtocol(WorkerState(engine, loop))  # type: ignore[arg-type]
+    protocol = DumpIOLayer(WorkerState(engine, loop))  # type: ignore[arg-type]
     protocol.connection_made(FakeTransport(server=("::ffff:192.0.2.1", 80)))
     protocol.data_received(HEAD)
     return engine.lines

@@ -14,7 +14,7 @@ from tests.support.worker import WorkerHarness
 from whimbrel.server.http1.protocol import HttpProtocol
 
 NOW = 1_790_000_000.5
-MODULES = ("whimbrel.server.worker.state", "whimbrel.server.http1.writer")
+MODULES = ("whimbrel.server.worker.state", "whimbrel.server.worker.accounting")
 VARIED = ("Cookie: a=#", "X-Trace: #", "User-Agent: Mozilla/#", "Cookie: theme=dark; a=#", "Via: 1.1 #")
 TURN = 12  # requests in one turn of the loop
 

@@ -20,7 +20,7 @@ from tests.performance.site import MTIME, NOW, BenchmarkWorker
 from tests.support.fakes import EagerTaskLoop, FakeTransport
 
 from whimbrel.server.http1.protocol import HttpProtocol
-from whimbrel.server.http2.cache_path import CachedResponder, LastHit
+from whimbrel.server.http2.cache_path import CachedResponder
 
 PATHS = [
     "/1k.html",
@@ -128,8 +128,7 @@ class Peer:
 def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
     for module in (
         "whimbrel.server.worker.state",
-        "whimbrel.server.http1.writer",
-        "whimbrel.server.http2.sender",
+        "whimbrel.server.worker.accounting",
     ):
         monkeypatch.setattr(f"{module}.time", lambda: NOW)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
@@ -140,14 +139,13 @@ def roots(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
 def test_requests_get_the_same_answers_with_and_without_a_stream(
     roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance, short, give = random.Random(seed), [0], CachedResponder._give
+    chance, short, reply = random.Random(seed), [0], CachedResponder._reply
 
-    def counted(self: CachedResponder, number: int, kept: Any, head: Any) -> bool:
-        found = give(self, number, kept, head)
-        short[0] += found
-        return found
+    def counted(self: CachedResponder, *arguments: Any) -> None:
+        short[0] += 1
+        reply(self, *arguments)
 
-    monkeypatch.setattr(CachedResponder, "_give", counted)
+    monkeypatch.setattr(CachedResponder, "_reply", counted)
     sites = [BenchmarkWorker(root) for root in roots]
     for site in sites:
         site.loop = site.service.loop = EagerTaskLoop()  # type: ignore[assignment]
@@ -176,13 +174,19 @@ def test_requests_get_the_same_answers_with_and_without_a_stream(
 def test_requests_that_arrive_together_get_the_same_answers(
     roots: tuple[Path, Path], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chance, again, once_more = random.Random(seed), [0], CachedResponder._replay
+    chance, again, reply, lookup = random.Random(seed), [0], CachedResponder._reply, CachedResponder._lookup
 
-    def counted(self: CachedResponder, number: int, same: LastHit) -> None:
+    def replied(self: CachedResponder, *arguments: Any) -> None:
         again[0] += 1
-        once_more(self, number, same)
+        reply(self, *arguments)
 
-    monkeypatch.setattr(CachedResponder, "_replay", counted)
+    def looked_up(self: CachedResponder, raw: bytes) -> Any:
+        found = lookup(self, raw)
+        again[0] -= found[0] is not None
+        return found
+
+    monkeypatch.setattr(CachedResponder, "_reply", replied)
+    monkeypatch.setattr(CachedResponder, "_lookup", looked_up)
     sites = [BenchmarkWorker(root) for root in roots]
     for site in sites:
         site.loop = site.service.loop = EagerTaskLoop()  # type: ignore[assignment]

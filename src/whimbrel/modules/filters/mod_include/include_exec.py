@@ -226,7 +226,7 @@ async def _command(page: Page, command: str, module: str) -> None:
     late = partial(
         page.log, f"Timeout waiting for output from CGI script {r.filename}", "AH01220", "warn", module
     )
-    page.out.append(Output(program, timeout, late))
+    page.out.append(Output(program, timeout, late, r.connection.open_sources))
 
 
 async def _shell_variables(page: Page) -> None:

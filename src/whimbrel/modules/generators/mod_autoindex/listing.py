@@ -199,7 +199,7 @@ async def _list(
         del entries[-LINES:]
         await slices.pause()
     await write_tail(r, style)
-    if sum(map(len, r.body)) > BUFFER:
+    if sum([len(part) for part in r.body if isinstance(part, bytes)]) > BUFFER:
         r.chunked = True
 
 

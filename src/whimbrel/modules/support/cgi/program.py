@@ -242,19 +242,28 @@ def _fail(ready: asyncio.Future[None]) -> None:
 class Output(Source):
     """The output of *program*.
 
-    *late* is called if the program writes nothing for *timeout* seconds; the output then ends.
+    *late* is called if the program writes nothing for *timeout* seconds; the output then ends. While the
+    program runs, the output is one of *opened*, the open sources of the connection.
     """
 
-    def __init__(self, program: Program, timeout: float, late: Callable[[], None]) -> None:
+    def __init__(
+        self, program: Program, timeout: float, late: Callable[[], None], opened: set[Any] | None = None
+    ) -> None:
         self.program, self.timeout, self.late = program, timeout, late
         self._draining: asyncio.Task[None] | None = None
+        self._opened: set[Any] = set() if opened is None else opened
+        self._opened.add(self)
+
+    def _stop(self) -> None:
+        self._opened.discard(self)
+        self.program.stop()
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the output."""
         data = await self._read()
         if data:
             return data
-        self.program.stop()
+        self._stop()
         return None
 
     async def _read(self) -> bytes:
@@ -269,7 +278,7 @@ class Output(Source):
 
     async def aclose(self) -> None:
         """End the program."""
-        self.program.stop()
+        self._stop()
 
     def drop(self) -> None:
         """Discard the output while the program finishes."""
@@ -281,7 +290,7 @@ class Output(Source):
             while asyncio.get_running_loop().time() < end and await self._read():
                 pass
         finally:
-            self.program.stop()
+            self._stop()
 
 
 def _taken(stream: Any) -> int:

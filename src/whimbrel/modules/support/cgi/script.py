@@ -77,6 +77,7 @@ class Script(Source):
                 limits,
                 self._complaint,
             )
+            r.connection.open_sources.add(self)
         except OSError as problem:
             words = f"({problem.errno}){os.strerror(problem.errno or 0)}: exec of '{r.filename}' failed"
             self._complained(words, self.variant.exec_code)
@@ -121,11 +122,14 @@ class Script(Source):
         self._feeder = asyncio.create_task(self.feed())
         while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
             reader = asyncio.create_task(self._more())
-            await asyncio.wait({self._feeder, reader}, return_when=asyncio.FIRST_COMPLETED)
-            if not reader.done():
-                reader.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ProgramTimeout):
-                await reader
+            try:
+                await asyncio.wait({self._feeder, reader}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not reader.done():
+                    reader.cancel()
+            await asyncio.wait({reader})
+            if not reader.cancelled() and not isinstance(reader.exception(), ProgramTimeout | None):
+                reader.result()
         if self._feeder.done() or self.ended:
             await self._feeder
 
@@ -209,6 +213,7 @@ class Script(Source):
         """Stop the program."""
         if self._feeder is not None and not self._feeder.done():
             self._feeder.cancel()
+        self.r.connection.open_sources.discard(self)
         if self.program is not None:
             self.program.stop(listen=not self.variant.waits_for_errors)
             self.program = None

@@ -1,0 +1,41 @@
+"""The layers of a worker's new connections: PROXY protocol header, mod_dumpio, HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from whimbrel.server.http1.protocol import HttpProtocol
+from whimbrel.server.worker.state import WorkerState
+
+
+def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
+    """Return the function that makes the lowest protocol of a new connection.
+
+    Each layer is installed only where a server enables it; without one, connections are HTTP's own.
+    """
+    configuration = service.engine.configuration
+    dumped = configuration.provider("dumpio", "any_wanted")
+    expected = configuration.provider("remoteip", "any_header")
+
+    def http() -> asyncio.Protocol:
+        return HttpProtocol(service)
+
+    factory: Callable[[], asyncio.Protocol] = http
+    if dumped is not None and dumped(configuration):
+        from whimbrel.server.connection.dumpio import DumpIOLayer  # rarely used
+
+        def dumpio() -> asyncio.Protocol:
+            return DumpIOLayer(service)
+
+        factory = dumpio
+    if expected is not None and expected(configuration):
+        from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader  # rarely used
+
+        above = factory
+
+        def reader() -> asyncio.Protocol:
+            return ProxyProtocolReader(service, above)
+
+        factory = reader
+    return factory

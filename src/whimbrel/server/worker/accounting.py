@@ -1,0 +1,125 @@
+"""Accounting of responses: counters of the worker and the connection, log lines, state of cache entries.
+
+Both protocols write a response in their own way, and then call `account_response`, or `account_hit` where the
+response came from the cache.
+"""
+
+from __future__ import annotations
+
+from time import time
+from typing import Protocol
+
+from whimbrel.engine.cache.entry import CachedResponse
+from whimbrel.engine.cache.key import LoggedLines, RawHead
+from whimbrel.engine.connection import Connection
+from whimbrel.engine.log.error_log_line import LogLine
+from whimbrel.engine.response import Response
+from whimbrel.server.worker.state import ListenerConfig, WorkerState
+
+
+class RequestCount(Protocol):
+    """Holder of the number of responses of one connection: a `Connection`, or an HTTP/2 connection."""
+
+    served: int
+
+
+def account_response(
+    service: WorkerState, holder: RequestCount, response: Response, count: int, more: int = 0
+) -> None:
+    """Log and count a response that was sent or has failed; for *count* and *more* see `Response.on_sent`."""
+    service.requests += 1
+    service.sent += count
+    seconds = time() - response.received_at
+    if seconds > 0.0:
+        service.duration += seconds * 1000.0
+    try:
+        response.on_sent(count, more)
+    except Exception as problem:
+        service.report(problem)
+    holder.served += 1
+
+
+def account_hit(
+    service: WorkerState,
+    holder: RequestCount,
+    connection: Connection,
+    cached: CachedResponse,
+    data: bytes,
+    logged: LoggedLines | None,
+) -> None:
+    """Log and count a response from the cache that was sent.
+
+    *logged*: field lines of the head *data* that the logs show, None if the head is that of the entry.
+    """
+    service.requests += 1
+    service.sent += cached.size
+    if logged is None:
+        if (
+            cached.ready_tick == service.tick
+            and cached.line_client == connection.client_ip
+            and not connection.useragent_ip
+        ):
+            for add, line in cached.adders:
+                add(line)
+        else:
+            service.engine.log_hit(cached, connection)
+            _make_ready(service, connection, cached)
+    elif cached.ready_tick_any_head == service.tick and not connection.useragent_ip and not connection.notes:
+        lines = cached.render_logs(data, logged, connection, service.now)
+        for add, line in zip(cached.adds, lines, strict=True):
+            add(line)
+    else:
+        service.engine.log_hit(cached, connection, RawHead(data, logged))
+        _make_ready_for_any_head(service, connection, cached)
+    holder.served += 1
+
+
+def _make_ready(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
+    """Let *cached* answer the same bytes without validation until the end of this tick, if all its uses have
+    the same lines.
+
+    The next tick, a fraction of a millisecond later, sees changes on disk.
+    """
+    if cached.is_log_line_stable and not (
+        cached.log_shows_size or cached.large or cached.file or connection.useragent_ip or connection.notes
+    ):
+        if cached.adders_lines is not cached.lines:
+            _set_adds(service, cached)
+            cached.adders = tuple(
+                [(add, line) for add, (_sink, line) in zip(cached.adds, cached.lines, strict=True)]
+            )
+            cached.adders_lines = cached.lines
+        cached.line_client = connection.client_ip
+        cached.ready_tick = service.tick
+
+
+def _make_ready_for_any_head(service: WorkerState, connection: Connection, cached: CachedResponse) -> None:
+    """Let *cached* answer heads with other bytes without validation until the end of this tick."""
+    if (
+        cached.is_log_line_stable
+        and cached.client is None
+        and not (cached.large or cached.file or connection.useragent_ip or connection.notes)
+    ):
+        _set_adds(service, cached)
+        cached.ready_tick_any_head = service.tick
+
+
+def _set_adds(service: WorkerState, cached: CachedResponse) -> None:
+    if not cached.adds:
+        cached.adds = tuple([service.engine.runtime.log_appender(sink) for sink, _line in cached.writers])
+
+
+def log_truncated(service: WorkerState, connection: Connection, listener: ListenerConfig) -> None:
+    """Log that a file became shorter while it was sent, as httpd's core_output_filter does."""
+    service.engine.log_connection(
+        connection,
+        listener.server,
+        LogLine(
+            "info" if listener.rules.version22 else "trace1",
+            "core_output_filter: writing data to the network",
+            "",
+            "core",
+            "(70014)End of file found",
+            "core_filters.c(537)",
+        ),
+    )
