@@ -37,6 +37,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
     ".modules.filters.mod_include.reading .modules.filters.mod_include.renderer .modules.core.handler",
     "modules.filters.mod_include.include_exec": ".modules.support.cgi.program .modules.generators.mod_cgid",
+    "modules.filters.mod_proxy_html": ".modules.filters.mod_proxy_html.elements "
+    ".modules.filters.mod_proxy_html.html_filter .modules.filters.mod_proxy_html.meta",
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
