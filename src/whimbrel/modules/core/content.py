@@ -17,7 +17,6 @@ from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
 from whimbrel.engine.expressions import read_string
-from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.core.log import allows
 from whimbrel.modules.support.setters import Setter, not_in_limit22, own, set_flag
 
@@ -82,7 +81,6 @@ def set_filters(name: str) -> Setter:
 
     def apply(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
         setattr(conf, name, words[0])
-        note_missing(cmd, words[0])
 
     return apply
 
@@ -94,7 +92,6 @@ def add_filter_by_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> N
     names = words[0].split(";")
     if not names[0]:
         raise ConfigError("invalid filter name")
-    note_missing(cmd, words[0])
     known = own(conf, "filters_by_type", dict)
     kind = words[1]
     conf.filters_by_type = {**known, kind: known.get(kind, []) + [n for n in names if n]}

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreDirConfig
-from whimbrel.config.execute import state_of
-from whimbrel.config.unimplemented_lines import record
 from whimbrel.directives.command import Command
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
@@ -23,20 +21,6 @@ if TYPE_CHECKING:
     from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.request import Request
 
-# Filters of modules that may have no behaviour here; these are never unknown.
-_OF_MODULES: Final = {
-    "deflate": "deflate_module",
-    "inflate": "deflate_module",
-    "substitute": "substitute_module",
-    "sed": "sed_module",
-    "brotli_compress": "brotli_module",
-    "buffer": "buffer_module",
-    "data": "data_module",
-    "xlateout": "charset_lite_module",
-    "xlatein": "charset_lite_module",
-    "proxy-html": "proxy_html_module",
-    "xml2enc": "xml2enc_module",
-}
 # Registered output filters that have no object here: the module, or "" for the server itself.  They change
 # nothing, or run once more where the server runs them anyway.
 _OUTPUT: Final = {
@@ -66,8 +50,6 @@ _INPUT: Final = {
     "kept_body": "request_module",
 }
 _REGISTERED: Final = {"output_filter": _OUTPUT, "input_filter": _INPUT}
-# Modules without behaviour here whose filters are input filters, too, or only.
-_INPUT_NAMES: Final = frozenset({"deflate", "sed", "buffer", "xlatein"})
 
 
 class IdleFilter(OutputFilter):
@@ -77,26 +59,6 @@ class IdleFilter(OutputFilter):
 
     def begin(self, r: Request) -> None:
         """Leave the chain."""
-
-
-def note_missing(cmd: Command, written: str) -> bool:
-    """Record a line that names filters (separated by ``;``) of a loaded, unimplemented module: the start is
-    refused.
-
-    Return True if there is one.
-    """
-    is_missing = False
-    for name in filter(None, written.lower().split(";")):
-        module = _OF_MODULES.get(name, "")
-        if (
-            module
-            and cmd.loaded(module)
-            and cmd.provider("output_filter", name) is None
-            and cmd.provider("input_filter", name) is None
-        ):
-            record(state_of(cmd), cmd.name, f"mod_{module.removesuffix('_module')}.c")
-            is_missing = True
-    return is_missing
 
 
 def make_insert_filters(scope: Scope) -> CompiledHook | None:
@@ -158,11 +120,7 @@ def _known(scope: Scope, group: str, written: str) -> tuple[list[Any], list[str]
 def is_registered(scope: Scope | Command, group: str, name: str) -> bool:
     """Return True if httpd has a filter of that name in the registry *group*."""
     module = _REGISTERED[group].get(name)
-    if module is not None:
-        return not module or scope.loaded(module)
-    if group == "input_filter" and name not in _INPUT_NAMES:
-        return False
-    return scope.loaded(_OF_MODULES.get(name, ""))
+    return module is not None and (not module or scope.loaded(module))
 
 
 def make_name_lookup(scope: Scope) -> CompiledHook | None:

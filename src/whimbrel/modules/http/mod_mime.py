@@ -23,7 +23,6 @@ from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import words as split_words
 from whimbrel.engine.deps.files import KIND
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
-from whimbrel.modules.core.filters import note_missing
 from whimbrel.modules.support.setters import Forbidden, check_context, set_flag, set_path, set_text
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, INSERT_FILTER, OK, TYPE_CHECKER, HookStatus
@@ -79,17 +78,6 @@ def _add(attribute: str) -> Any:
         _store(conf, words[1], attribute, words[0].lower())
 
     return add
-
-
-def _add_filter(attribute: str) -> Any:
-    """Return a setter of filters, which may belong to an unimplemented module."""
-    add = _add(attribute)
-
-    def apply(cmd: Command, conf: MimeDirConfig, words: list[str]) -> None:
-        note_missing(cmd, words[0])
-        add(cmd, conf, words)
-
-    return apply
 
 
 def _remove(attribute: str) -> Any:
@@ -381,8 +369,9 @@ EXTENSIONS = "followed by one or more file extensions"
 
 
 def _adder(name: str, attribute: str, text: str) -> Directive[Any]:
-    apply = _add_filter(attribute) if "filters" in attribute else _add(attribute)
-    return Directive(name=name, args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=apply, help=text)
+    return Directive(
+        name=name, args=Args.ITERATE2, where=Context.OR_FILEINFO, apply=_add(attribute), help=text
+    )
 
 
 def _remover(name: str, attribute: str) -> Directive[Any]:

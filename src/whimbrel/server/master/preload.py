@@ -44,6 +44,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.filters.mod_deflate.gzip_stream": "zlib_ng zlib_ng.zlib_ng",
     "modules.filters.mod_brotli": "brotli",
     "modules.support.coded_bodies": "hashlib",
+    "modules.filters.mod_proxy_html": ".modules.filters.mod_proxy_html.elements "
+    ".modules.filters.mod_proxy_html.html_filter .modules.filters.mod_proxy_html.meta",
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",

@@ -65,7 +65,7 @@ def _provider(cmd: Command, name: str) -> OutputFilter:
     provider: OutputFilter | None = cmd.provider("output_filter", lower(name))
     if provider is not None:
         return provider
-    if note_missing(cmd, name) or is_registered(cmd, "output_filter", lower(name)):
+    if is_registered(cmd, "output_filter", lower(name)):
         return IdleFilter()
     raise ConfigError(f"Unknown filter provider {name}")
 
