@@ -156,6 +156,8 @@ class ProgramSource(Source):
         status = await self._program.exit_status(GRACE)
         if self._logs:
             await self._program.complaints(GRACE)
+        if status:  # the feeder may still have input to write
+            await asyncio.wait((self._feeder,), timeout=GRACE)
         failure, is_fed = self._failure, self._is_fed
         self.stop()
         await self._close_input()
