@@ -68,6 +68,10 @@ BrowserMatch "^WebDrive" redirect-carefully
 BrowserMatch "^gnome-vfs/1.0" redirect-carefully
 LogFormat "%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"" combined
 """
+DEFLATE = """AddOutputFilterByType DEFLATE text/html text/plain text/xml text/css text/x-component
+AddOutputFilterByType DEFLATE text/javascript application/javascript application/x-javascript
+AddOutputFilterByType DEFLATE application/rss+xml application/xml application/json
+"""
 SITES = {
     "plain": Site(
         ("autoindex", "include", "status"),
@@ -136,6 +140,21 @@ SITES = {
         lambda root: "KeepAliveTimeout 600\nAsyncRequestWorkerFactor 200\n",
         lambda root: "        keepalive_timeout 600;\n",
         connections=16_384,
+    ),
+    # Compression as Debian's deflate.conf sets it.
+    "gzip": Site(
+        ("setenvif", "filter", "deflate"),
+        lambda root: DEFLATE,
+        lambda root: "        gzip on;\n        gzip_comp_level 6;\n        gzip_vary on;\n",
+    ),
+    "substitute": Site(
+        ("filter", "substitute"),
+        lambda root: (
+            "AddOutputFilterByType SUBSTITUTE text/html\n"
+            'Substitute s|<p class="text">|<p class="body">|n\n'
+            "Substitute s|http://back.example.org/|/|ni\n"
+            'Substitute s/<h([1-6])>/<h$1 id="top">/\n'
+        ),
     ),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),
 }

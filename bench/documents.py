@@ -6,6 +6,7 @@ import base64
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 USER, PASSWORD = "bench", "curlew"
 HASH = "$apr1$wHiMbReL$IsCG8LSLZ6oGsVOJ/oUK0."
@@ -41,6 +42,11 @@ BROWSER = {
 }
 
 
+GZIP = {"Accept-Encoding": "gzip"}
+PAGES = 3000  # with 100 KB each they exceed every cache of a server
+PAGE = 100 * 1024
+
+
 @dataclass(frozen=True)
 class Case:
     """One request, repeated. Every response must have *status*, and *length* bytes unless that is None or an
@@ -52,6 +58,7 @@ class Case:
         varied: every request has a cookie of its own
         visitors: every request comes from another client
         fresh: the URL ends in this text and a number, so that no URL repeats
+        pages: number of documents below the path that are requested in turn: more than any cache holds
         body: sent with POST
         http2: sent by h2load
         half: p99 is measured at half of full load, too
@@ -69,6 +76,7 @@ class Case:
     varied: bool = False
     visitors: bool = False
     fresh: str = ""
+    pages: int = 0
     body: str = ""
     http2: bool = False
     half: bool = False
@@ -146,15 +154,42 @@ CASES = (
     Case("1k-sections", "/1k.html", length=1024, site="sections", servers=HTTPD),
     Case("1k-rules", "/old999.html", length=1024, site="rules", servers=HTTPD, grows="rules"),
     Case("1k-redirects", "/gone999.html", status=301, site="redirects", servers=HTTPD, grows="rules"),
+    Case("1k-gzip", "/1k.html", headers=GZIP, site="gzip"),
+    Case("404-gzip", "/no/such/page.html", status=404, headers=GZIP, site="gzip"),
+    Case(
+        "304-gzip",
+        "/1k.html",
+        status=304,
+        length=0,
+        headers=GZIP | {"If-Modified-Since": "Sun, 13 Sep 2020 12:26:40 GMT"},
+        site="gzip",
+    ),
+    Case("deflate", "/pages/page-0.html", headers=GZIP, site="gzip", half=True),
+    Case("deflate-fresh", "/pages/", headers=GZIP, site="gzip", pages=PAGES),
+    Case("substitute", "/pages/page-0.html", site="substitute", servers=HTTPD),
+    Case("substitute-fresh", "/pages/", site="substitute", servers=HTTPD, pages=PAGES),
     Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
 )
 BY_NAME = {case.name: case for case in CASES}
 # Cases that will come with the modules that they measure.
-TO_COME = {"deflate": "mod_deflate", "cache hit": "mod_cache", "reverse proxy": "mod_proxy", "TLS": "mod_ssl"}
+TO_COME = {"cache hit": "mod_cache", "reverse proxy": "mod_proxy", "TLS": "mod_ssl"}
 
 
-def write_documents(root: Path) -> None:
-    """Write documents, password files and log directories below *root*, readable by the servers' user."""
+def write_pages(root: Path, count: int) -> None:
+    """Write *count* pages of words below *root*, of which no two are equal."""
+    random = Random(1)
+    words = ["".join(random.choices("aabcdeeeghiilmnoorsttuw", k=random.randint(2, 9))) for _ in range(2000)]
+    lines = [f'<p class="text">{" ".join(random.choices(words, k=12))}.</p>\n' for _ in range(4000)]
+    (root / "htdocs" / "pages").mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        begin = number * 13 % len(lines)
+        text = f"<h1>{number}</h1>\n" + "".join(lines[begin:] + lines[:begin])
+        (root / "htdocs" / "pages" / f"page-{number}.html").write_text(text[:PAGE])
+
+
+def write_documents(root: Path, pages: int = 1) -> None:
+    """Write documents, *pages* pages, password files and log directories, readable by the servers' user."""
+    write_pages(root, pages)
     for name, size in FILES.items():
         path = root / "htdocs" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -106,6 +106,8 @@ def script(case: Case) -> tuple[list[str], list[str]]:
         return ["-s", str(SCRIPTS / "varied.lua")], []
     if case.visitors:
         return ["-s", str(SCRIPTS / "visitors.lua")], []
+    if case.pages:
+        return ["-s", str(SCRIPTS / "pages.lua")], ["--", str(case.pages)]
     if case.fresh:
         return ["-s", str(SCRIPTS / "fresh.lua")], ["--", case.fresh, str(time.time_ns())]
     if case.body:

@@ -130,17 +130,21 @@ class JoinedSource(Source):
         self._parts = deque(parts)
 
     async def read(self) -> bytes | None:
-        """Return the next bytes."""
+        """Return the next bytes; a file that is not in the page cache is read in a thread."""
         parts = self._parts
         while parts:
             part = parts[0]
-            data: bytes | None
             if isinstance(part, Source):
                 data = await part.read()
                 if data is None:
                     parts.popleft()
             else:
                 data = self._take(part)
+                if data is None:
+                    from asyncio import to_thread  # slow import that -t must not pay
+
+                    assert isinstance(part, FileSegment)
+                    data = self._taken(part, await to_thread(_pread, part))
             if data:
                 return data
         return None
@@ -155,16 +159,32 @@ class JoinedSource(Source):
                 if data is not None:
                     return data
                 parts.popleft()
-            elif data := self._take(part):
-                return data
+            else:
+                data = self._take(part)
+                if data is None:
+                    return b""
+                if data:
+                    return data
         return None
 
-    def _take(self, part: bytes | FileSegment) -> bytes:
-        """Return the first bytes of *part*, the first of the parts, and remove them from it."""
+    def _take(self, part: SizedPart) -> bytes | None:
+        """Return the first bytes of *part*, the first of the parts, and remove them from it; None if the disk
+        has to be read for them.
+        """
         if isinstance(part, bytes):
             self._parts.popleft()
             return part
-        data = os.pread(part.handle, min(PIECE, part.length), part.offset)
+        buffer = bytearray(min(PIECE, part.length))
+        try:
+            count = os.preadv(part.handle, [buffer], part.offset, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return None
+        except OSError:  # the file system has no RWF_NOWAIT
+            return self._taken(part, _pread(part))
+        return self._taken(part, bytes(buffer) if count == len(buffer) else bytes(buffer[:count]))
+
+    def _taken(self, part: FileSegment, data: bytes) -> bytes:
+        """Remove *data* from the front of *part*; raise Aborted if the file has become shorter."""
         if not data and part.length:
             raise Truncated
         if len(data) == part.length:
@@ -193,3 +213,7 @@ class JoinedSource(Source):
                 await part.aclose()
             elif isinstance(part, FileSegment):
                 os.close(part.handle)
+
+
+def _pread(part: FileSegment) -> bytes:
+    return os.pread(part.handle, min(PIECE, part.length), part.offset)

@@ -77,3 +77,15 @@ def test_a_file_that_became_shorter_aborts(tmp_path: Path) -> None:
         asyncio.run(source.read())
     asyncio.run(source.aclose())
     assert not is_open(part)
+
+
+def test_a_file_outside_the_page_cache_is_read_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def blocks(*_arguments: object) -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "preadv", blocks)
+    source = JoinedSource([part_of(tmp_path / "a", b"abc"), b"d"])
+    assert source.read_now() == b""
+    assert asyncio.run(gathered(source)) == [b"abc", b"d"]

@@ -48,6 +48,8 @@ class RequestBody:
 
     Attributes:
         length: Content-Length; None if the body is chunked.
+        limit: LimitRequestBody in bytes, 0 for none; it counts the bytes on the wire, before input filters.
+        count: number of bytes that were read.
         on_demand: called at the first read of a body that has not arrived: sends 100 Continue and resumes
             reading.
         failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
@@ -59,9 +61,11 @@ class RequestBody:
         "_chunks",
         "_done",
         "_waiter",
+        "count",
         "failure",
         "length",
         "failure_reported",
+        "limit",
         "on_demand",
         "received",
         "trailers",
@@ -70,7 +74,7 @@ class RequestBody:
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
         self.on_demand = on_demand
-        self.received = 0
+        self.limit = self.received = self.count = 0
         self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0
@@ -118,7 +122,9 @@ class RequestBody:
             waiter.set_result(None)
 
     async def read(self) -> bytes:
-        """Return the next bytes, b"" at the end; raises BodyError."""
+        """Return the next bytes, b"" at the end; raise BodyError, 413 beyond `limit`."""
+        if self.limit and self.count == 0:
+            self.check_announced()
         while not self._chunks:
             if self.failure is not None:
                 self.failure_reported = True
@@ -135,33 +141,27 @@ class RequestBody:
             await self._waiter
         data = b"".join(self._chunks)
         self._chunks.clear()
+        self.count += len(data)
+        if self.limit and self.count > self.limit:
+            raise self.refused(too_large(self.limit, read=self.count))
         return data
 
-    def check_announced(self, limit: int) -> None:
-        """Raise BodyError(413) if Content-Length says that the body exceeds *limit* bytes (0: none)."""
-        if limit and (self.length or 0) > limit:
-            raise too_large(limit, announced=self.length or 0)
+    def check_announced(self) -> None:
+        """Raise BodyError(413) if Content-Length exceeds `limit`."""
+        if self.limit and (self.length or 0) > self.limit:
+            raise self.refused(too_large(self.limit, announced=self.length or 0))
 
-    async def read_all(self, limit: int = 0) -> bytes:
-        """Return the complete body; raise BodyError(413) beyond *limit* bytes (0: no limit)."""
-        self.check_announced(limit)
+    async def read_all(self) -> bytes:
+        """Return the rest of the body; raise BodyError."""
         out = []
-        size = 0
         while data := await self.read():
-            size += len(data)
-            if limit and size > limit:
-                raise too_large(limit, read=size)
             out.append(data)
         return b"".join(out)
 
-    async def discard(self, limit: int = 0) -> None:
-        """Read it and throw it away; raises BodyError."""
-        self.check_announced(limit)
-        size = 0
-        while data := await self.read():
-            size += len(data)
-            if limit and size > limit:
-                raise too_large(limit, read=size)
+    async def discard(self) -> None:
+        """Read the rest of the body and discard it; raise BodyError."""
+        while await self.read():
+            pass
 
 
 def invalid_length_body() -> RequestBody:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from enum import Flag, IntEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from whimbrel.engine.body import Aborted
 from whimbrel.registry.module import Reads
 
 if TYPE_CHECKING:
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
     Begun: TypeAlias = "Transform | Source | None"
+
+
+class FilterError(Aborted):
+    """Failure of an output filter, which is logged.
+
+    Before any output the response is the error page for *status*. After *passed*, and whatever went on
+    before, the response ends without its last chunk.
+
+    Attributes:
+        is_bucket: the filter passed an error bucket (ap_bucket_error_create): httpd's page then has no
+            Content-Length, and the connection ends. Otherwise the handler returned AP_FILTER_ERROR.
+    """
+
+    def __init__(self, status: int = 500, *, passed: bytes = b"", is_bucket: bool = False) -> None:
+        super().__init__("an output filter failed")
+        self.status, self.passed, self.is_bucket = status, passed, is_bucket
 
 
 class FilterType(IntEnum):
@@ -63,7 +80,11 @@ class Transform:
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """Return the output for *data* that goes on now; b"" if there is none yet."""
+        """Return the output for *data* that goes on now; b"" if there is none yet.
+
+        Raises:
+            FilterError: the output ends here; `end` may raise it too.
+        """
 
     @abstractmethod
     def end(self, data: bytes) -> bytes:
@@ -95,6 +116,9 @@ class OutputFilter:
 
         The filter sees the head that the handler and the earlier filters left, and their output, `r.body`. It
         may change fields. A `Source` that it returns reads that output itself and replaces it.
+
+        Raises:
+            FilterError: the response is an error page.
         """
 
 

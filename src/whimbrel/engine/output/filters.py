@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.body import PIECE, JoinedSource, Part, Source, content, is_complete, size_of
+from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, content, is_complete, size_of
 from whimbrel.engine.coroutines import yield_to_loop
-from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
+from whimbrel.engine.output.filter import FilterError, FilterType, OutputFilter, Transform
 from whimbrel.engine.request import Request
 from whimbrel.registry.module import Reads
 
@@ -47,22 +48,49 @@ async def _apply(r: Request, begun: Begun) -> None:
     if isinstance(begun, Source):
         r.body = [begun]
     elif begun is not None:
+        r.body = []  # the input is closed, whether the filter fails or not
         if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
-            data = content(parts)
-            if r.chunked:  # the handler has sent it in several brigades
-                out = begun.feed(data)
-                r.chunked = bool(out)
-                out += begun.end(b"")
-            else:
-                out = begun.end(data)
-                r.chunked = begun.early
-            r.body = [out] if out else []
+            _apply_whole(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
-            r.body = [source]  # which is closed if the request is abandoned while the source begins
             await source.begin(MAX_GATHERED if is_complete(parts) else 1)
             r.chunked = source.early
             r.body = source.parts()
+
+
+def _apply_whole(r: Request, begun: Transform, data: bytes) -> None:
+    """Replace the body of *r*, the bytes *data*, by their transformation."""
+    out = b""
+    try:
+        if r.chunked:  # the handler has sent it in several brigades
+            out = begun.feed(data)
+            r.chunked = bool(out)
+            out += begun.end(b"")
+        else:
+            out = begun.end(data)
+            r.chunked = begun.early
+    except FilterError as failure:
+        out += failure.passed
+        if not out:
+            raise
+        r.chunked = True
+        r.body = [out, FailedSource(failure)]
+        r.set_uncacheable()
+    else:
+        r.body = [out] if out else []
+
+
+class FailedSource(Source):
+    """The end of a body whose filter failed."""
+
+    __slots__ = ("_failure",)
+
+    def __init__(self, failure: Aborted) -> None:
+        self._failure = failure
+
+    async def read(self) -> bytes | None:
+        """Raise the failure."""
+        raise self._failure
 
 
 class TransformedSource(Source):
@@ -72,20 +100,33 @@ class TransformedSource(Source):
     ended, as a compressor holds much memory.
     """
 
-    __slots__ = ("_first", "_r", "_source", "_transform", "early")
+    __slots__ = ("_failure", "_first", "_r", "_source", "_transform", "early")
 
     def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
         self._r, self._transform = r, transform
         self._source: JoinedSource | None = JoinedSource(parts)
         self._first: list[bytes] = []
-        self.early = r.chunked
+        self._failure: Aborted | None = None
+        self.early = False
 
     async def begin(self, count: int) -> None:
-        """Read until *count* bytes of output are there, or its end."""
-        size, self.early = 0, False
-        while size < count and (data := await self._next()) is not None:
-            self._first.append(data)
-            size += len(data)
+        """Read until *count* bytes of output are there, or its end; raise Aborted for a failure without
+        output.
+        """
+        size = 0
+        try:
+            while size < count and (data := await self._next()) is not None:
+                self._first.append(data)
+                size += len(data)
+        except Aborted as failure:
+            if not self._first:
+                await self.aclose()
+                raise
+            self._failure = failure
+            self._r.set_uncacheable()
+        except BaseException:
+            await self.aclose()
+            raise
 
     def parts(self) -> list[Part]:
         """Return the body: bytes if the end has been reached, else this source."""
@@ -110,9 +151,13 @@ class TransformedSource(Source):
 
     async def _next(self) -> bytes | None:
         while self._source is not None:
+            if self._failure is not None:
+                raise self._failure
             data = await self._source.read()
             if data is None:
                 out = await self._call(self._transform.end, b"")
+                if self._failure is not None:
+                    return out
                 self.early = self.early or self._transform.early
                 self._release()
             else:
@@ -123,13 +168,17 @@ class TransformedSource(Source):
                 return out
         return None
 
-    async def _call(self, work: object, data: bytes) -> bytes:
-        assert callable(work)
-        if self._transform.is_heavy and len(data) >= PIECE:
-            out: bytes = await self._r.engine.runtime.in_thread(lambda: work(data))
-        else:
-            out = work(data)
-        return out
+    async def _call(self, work: Callable[[bytes], bytes], data: bytes) -> bytes:
+        """Return the output of *work*; that before a failure is returned, and the failure raised later."""
+        try:
+            if self._transform.is_heavy and len(data) >= PIECE:
+                return await self._r.engine.runtime.in_thread(lambda: work(data))
+            return work(data)
+        except FilterError as failure:
+            if not failure.passed:
+                raise
+            self._failure = failure
+            return failure.passed
 
     def _release(self) -> None:
         self._source = None

@@ -9,9 +9,10 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import split
-from whimbrel.engine.body import FileSegment, Source, is_complete
+from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveValue, LengthValue, head_pieces, joined
+from whimbrel.engine.output.filter import FilterError
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.output.head_cache import (
     FRAMING_FIELDS,
@@ -58,7 +59,10 @@ async def finalize(r: Request) -> Response:
     always = r.err_headers_out
     if r.output_filters:
         always = always.copy()
-        await run_output_filters(r)
+        try:
+            await run_output_filters(r)
+        except Aborted as failure:
+            return await _failed(r, failure)
     key = head_key(r)
     form = None if key is None else r.engine.head_templates.get(key)
     if form is not None:
@@ -127,6 +131,33 @@ def _is_bad(r: Request, pair: Pair) -> bool:
     if bad is not None:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
+
+
+async def _failed(r: Request, problem: Aborted) -> Response:
+    """Return the error page in place of a response that an output filter or its input could not make.
+
+    The page has no body if its own filters fail too.
+    """
+    first = r
+    while first.prev is not None:
+        first = first.prev
+    while True:
+        failure = problem if isinstance(problem, FilterError) else FilterError()
+        r.drop_body()
+        r.set_uncacheable()  # each response must log the failure
+        if r.is_committed:
+            break
+        if not failure.is_bucket and not r.plan.dialect.wire_22:
+            r.log("debug", "Response from AP_FILTER_ERROR", code="AH02831", module="http")
+        r.chunked, r.status_line = False, None
+        await died(r, failure.status, r.status)
+        r = final_request(first)
+        try:
+            await run_output_filters(r)
+            break
+        except Aborted as further:
+            problem = further
+    return build_response(r, measured=not failure.is_bucket, refused=failure.is_bucket)
 
 
 async def _refused(r: Request) -> Response:

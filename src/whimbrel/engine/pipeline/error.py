@@ -18,7 +18,6 @@ from whimbrel.registry.phases import DONE, OK
 
 MAX_PAGES: Final = 64  # cached error pages that do not depend on the request
 _HTTP_2: Final = (2, 0)
-DEFAULT_BODY_LIMIT: Final = 1 << 30  # default of LimitRequestBody in 2.4; 2.2 has no limit
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
@@ -107,16 +106,15 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
 
     Return the error of a body that cannot be read or is too large; its status replaces *status*.
     """
-    body, limit = r.body_in, r.dir_config(CoreDirConfig).limit_body
+    body = r.body_in
     if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
         return None
-    if limit < 0:
-        limit = DEFAULT_BODY_LIMIT if r.plan.dialect.body_limit else 0
+    body.limit = r.plan.body_limit
     try:
         if r.head is not None and r.head.expect_continue:
-            body.check_announced(limit)  # the client awaits 100 Continue, which is not sent
+            body.check_announced()  # the client awaits 100 Continue, which is not sent
         elif not body.ended or body.buffered or body.failure is not None:
-            await body.discard(limit)
+            await body.discard()
     except BodyError as problem:
         return problem
     return None

@@ -50,6 +50,8 @@ async def process(r: Request) -> HookStatus:
         walk_location_and_if(r)
     plan = r.plan
     if r.main is None:
+        if r.body_in.length != 0:
+            r.body_in.limit = plan.body_limit
         outcome = plan.header_parser.run(r)
         status = outcome if type(outcome) is int else await outcome
         if status not in (OK, DECLINED):

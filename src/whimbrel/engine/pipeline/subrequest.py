@@ -5,6 +5,7 @@ request.c).
 from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
+from whimbrel.engine.output.filter import FilterError
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
@@ -94,7 +95,11 @@ async def run_sub(sub: Request) -> HookStatus:
     while last.next is not None:
         last = last.next
     if status in (OK, DONE):
-        await run_output_filters(last)
+        try:
+            await run_output_filters(last)
+        except FilterError as failure:
+            last.drop_body()
+            return failure.status
     if main is None:
         return status
     main.body.extend(last.body)

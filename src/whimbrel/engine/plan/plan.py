@@ -23,6 +23,7 @@ from whimbrel.registry.settings import merge, with_defaults
 
 S = TypeVar("S")
 
+DEFAULT_BODY_LIMIT: Final = 1 << 30  # default of LimitRequestBody in 2.4; 2.2 has no limit
 MAX_WALKS: Final = 2048  # directories with a cached walk, for each plan
 
 
@@ -54,6 +55,7 @@ class Plan:
     Attributes:
         layers, records: the layers that were merged; the merged records by type.
         levels: LogLevel of the section over that of the server.
+        body_limit: LimitRequestBody in bytes, 0 for none.
         satisfies: the provider of that name, or None.
         server_rec: the server.
         is_always_granted: the result of `always_grants`, None before its first call.
@@ -68,6 +70,7 @@ class Plan:
         "access_checker",
         "access_checker_ex",
         "auth_checker",
+        "body_limit",
         "check_user_id",
         "core",
         "dialect",
@@ -132,6 +135,8 @@ class Plan:
         self.levels = merge_levels(self.server_core.log_level, self.core.log_level)
         self.locations = cache.locations(server)
         self.satisfies = self.provider("access", "satisfies")
+        limit = self.core.limit_body
+        self.body_limit = limit if limit >= 0 else DEFAULT_BODY_LIMIT if self.dialect.body_limit else 0
         for phase in PHASES:
             setattr(self, phase.name, CompiledPhase(partial(self.make_hooks, phase), phase.run))
 

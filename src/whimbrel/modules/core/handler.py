@@ -16,7 +16,6 @@ from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.deps.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
 from whimbrel.engine.expressions import StringExpression
-from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import format_http
@@ -199,10 +198,6 @@ def make_guard(scope: Scope) -> CompiledHook | None:
 def make_default_handler(scope: Scope) -> CompiledHook:
     """Make the default handler: it discards the request body and responds with the file."""
     missing = "error" if scope.dialect.missing_is_error else "info"
-    limit = scope.dir_config(CoreDirConfig).limit_body
-    if limit < 0:
-        limit = DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
-
     style = _style(scope)
 
     def default_handler(r: Request) -> HookStatus | Awaitable[HookStatus]:
@@ -218,7 +213,7 @@ def make_default_handler(scope: Scope) -> CompiledHook:
             and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
         ):
             # read to keep the connection usable; a sub-request has no body to read
-            await r.body_in.discard(limit)
+            await r.body_in.discard()
         return answer(r)
 
     def answer(r: Request) -> HookStatus:

@@ -56,7 +56,6 @@ def make_handler(scope: Scope) -> CompiledHook:
     from whimbrel.modules.support.cgi.script import (
         HANDLERS,
         CgiVariant,
-        body_limit_of,
         make_runner,
         timeout_of,
     )  # its import takes 50 ms, which -t must not pay
@@ -66,7 +65,6 @@ def make_handler(scope: Scope) -> CompiledHook:
         CgiVariant("cgi", REFUSALS, complain, "", True),
         log,
         timeout_of(scope, scope.dir_config(CgiDirConfig).timeout),
-        body_limit_of(scope),
     )
     return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 

@@ -72,16 +72,13 @@ def make_handler(scope: Scope) -> CompiledHook:
     from whimbrel.modules.support.cgi.script import (
         HANDLERS,
         CgiVariant,
-        body_limit_of,
         make_runner,
         timeout_of,
     )  # its import takes 50 ms, which -t must not pay
 
     log = ScriptLog(scope.server_config(CgidServerConfig))
     variant = CgiVariant("cgid", REFUSALS, complain, "AH01241", False)
-    run = make_runner(
-        variant, log, timeout_of(scope, scope.dir_config(CgidDirConfig).timeout), body_limit_of(scope)
-    )
+    run = make_runner(variant, log, timeout_of(scope, scope.dir_config(CgidDirConfig).timeout))
     return CompiledHook(run, Reads.HEAD | Reads.FILES, is_async=True, handlers=frozenset(HANDLERS))
 
 

@@ -75,7 +75,8 @@ def make_trace(scope: Scope) -> CompiledHook:
             r.log(level, f"TRACE with body is not allowed for {r.uri}", code="AH01595", module="http")
             return 413
         try:
-            body = await r.body_in.read_all(TRACE_BODY_LIMIT)
+            r.body_in.limit = min(r.body_in.limit or TRACE_BODY_LIMIT, TRACE_BODY_LIMIT)
+            body = await r.body_in.read_all()
         except BodyError as problem:
             if problem.status == 413:
                 first.notes["error-notes"] = "Extended TRACE request bodies cannot exceed 64k\n"

@@ -126,5 +126,5 @@ class StreamBody(RequestBody):
         session.flush()
         return data
 
-    async def discard(self, limit: int = 0) -> None:
+    async def discard(self) -> None:
         """Do nothing: the stream ends without the rest of its body, as in httpd."""

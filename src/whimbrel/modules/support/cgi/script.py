@@ -16,8 +16,7 @@ from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, Source
-from whimbrel.engine.input.body import level_of, too_large
-from whimbrel.engine.pipeline.error import DEFAULT_BODY_LIMIT
+from whimbrel.engine.input.body import level_of
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
@@ -97,19 +96,13 @@ class Script(Source):
             self._complaint(to_bytes(words))
 
     # request body
-    async def feed(self, limit: int) -> None:
+    async def feed(self) -> None:
         """Write the request body to the program; raises BodyError.
 
         When the program stops reading, the rest of the body is read and discarded.
         """
-        body, size = self.r.body_in, 0
-        if limit and (body.length or 0) > limit:
-            raise body.refused(too_large(limit, announced=body.length or 0))
         reads = self.program is not None
-        while data := await body.read():
-            size += len(data)
-            if limit and size > limit:
-                raise body.refused(too_large(limit, read=size))
+        while data := await self.r.body_in.read():
             if len(self.noted) < self.log.buffer:
                 self.noted = (self.noted + data)[: self.log.buffer]
             if reads and self.program is not None:
@@ -117,16 +110,16 @@ class Script(Source):
         if self.program is not None:
             self.program.end_input()
 
-    async def take_body(self, limit: int) -> None:
+    async def take_body(self) -> None:
         """Run `feed` while the beginning of the output is read.
 
         Returns with the end of the body, or when more than `HELD_BACK` bytes of output are buffered.
         """
         body = self.r.body_in
         if body.ended and not body.buffered:
-            await self.feed(limit)
+            await self.feed()
             return
-        self._feeder = asyncio.create_task(self.feed(limit))
+        self._feeder = asyncio.create_task(self.feed())
         while not self._feeder.done() and len(self.held) < HELD_BACK and not self.ended:
             reader = asyncio.create_task(self._more())
             try:
@@ -290,10 +283,8 @@ def refusal(r: Any, included: bool) -> tuple[int, int, str] | None:
     return None
 
 
-def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit: int) -> Any:
-    """Return the handler for one merged configuration; *timeout* in seconds, *body_limit* in bytes (0:
-    none).
-    """
+def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float) -> Any:
+    """Return the handler for one merged configuration; *timeout* in seconds."""
 
     async def run(r: Any) -> HookStatus:
         if r.handler not in HANDLERS:
@@ -316,7 +307,7 @@ def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit:
         script = Script(r, variant, log, timeout)
         script.start()
         try:
-            return await _answer(script, body_limit)
+            return await _answer(script)
         except BaseException:
             script.stop()
             raise
@@ -324,10 +315,10 @@ def make_runner(variant: CgiVariant, log: ScriptLog, timeout: float, body_limit:
     return run
 
 
-async def _answer(script: Script, body_limit: int) -> HookStatus:
+async def _answer(script: Script) -> HookStatus:
     r = script.r
     try:
-        await script.take_body(body_limit)
+        await script.take_body()
     except BodyError as problem:
         return _unreadable(script, problem)
     if (r.filename or "").rpartition("/")[2].startswith("nph-"):
@@ -409,12 +400,6 @@ async def _respond(script: Script) -> HookStatus:
     if body:
         r.write(body)
     return OK
-
-
-def body_limit_of(scope: Any) -> int:
-    """Return LimitRequestBody in bytes, or the dialect's default; 0 for none."""
-    limit: int = scope.dir_config(CoreDirConfig).limit_body
-    return limit if limit >= 0 else DEFAULT_BODY_LIMIT if scope.dialect.body_limit else 0
 
 
 def timeout_of(scope: Any, module_timeout: float) -> float:
