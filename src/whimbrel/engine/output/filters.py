@@ -53,7 +53,6 @@ async def _apply(r: Request, begun: Begun) -> None:
             _apply_whole(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
-            r.body = [source]  # which is closed if the request is abandoned while the source begins
             await source.begin(MAX_GATHERED if is_complete(parts) else 1)
             r.chunked = source.early
             r.body = source.parts()

@@ -308,6 +308,8 @@ class HttpProtocol(FastPath):
         try:
             response = self.service.engine.respond(self.connection, head, body)
         except Exception as problem:
+            if self.connection.open_sources:
+                self._task = self.service.loop.create_task(close_sources(self.connection))
             self._failed(problem)
             return
         if response.__class__ is Response or isinstance(response, Response):

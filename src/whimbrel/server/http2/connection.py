@@ -345,6 +345,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         try:
             response = self.service.engine.respond(stream.connection, stream.head, stream.body)
         except Exception as problem:
+            if stream.connection.open_sources:
+                stream.task = self.service.loop.create_task(close_sources(stream.connection))
             self._failed(stream, problem)
             return
         if isinstance(response, Response):

@@ -15,7 +15,7 @@ from whimbrel.base.numbers import atoi, lower
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.output.filter import FilterProtocol, FilterType, OutputFilter
-from whimbrel.modules.core.filters import IdleFilter, is_registered, note_missing
+from whimbrel.modules.core.filters import IdleFilter, is_registered
 from whimbrel.modules.filters.mod_filter.conditions_22 import read_condition_22
 from whimbrel.modules.filters.mod_filter.expressions import read_condition_24
 from whimbrel.modules.filters.mod_filter.settings import (
