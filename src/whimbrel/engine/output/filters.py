@@ -50,7 +50,7 @@ async def _apply(r: Request, begun: Begun) -> None:
     elif begun is not None:
         r.body = []  # the input is closed, whether the filter fails or not
         if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
-            _apply_whole(r, begun, content(parts))
+            _transform_complete(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
             await source.begin(MAX_GATHERED if is_complete(parts) else 1)
@@ -58,7 +58,7 @@ async def _apply(r: Request, begun: Begun) -> None:
             r.body = source.parts()
 
 
-def _apply_whole(r: Request, begun: Transform, data: bytes) -> None:
+def _transform_complete(r: Request, begun: Transform, data: bytes) -> None:
     """Replace the body of *r*, the bytes *data*, by their transformation."""
     out = b""
     try:
