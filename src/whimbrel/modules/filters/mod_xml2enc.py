@@ -125,7 +125,7 @@ class _Sniffer:
         codec = convertible(self.charset)
         if codec:
             self.codec = "utf-8"
-            return Conversion(self._r, codec)
+            return Utf8Conversion(self._r, codec)
         self.log("error", "AH01435", f"Charset {self.charset} not supported.  Consider aliasing it?")
         self.log("warn", "AH01436", "No usable charset information; using configuration default")
         self.codec = codec_of(built_in(default, self._aliases)) if default else "iso8859-1"
@@ -158,7 +158,7 @@ def _with_utf8(kind: str) -> str:
     return f"{kind[: match.start(1)]}utf-8{kind[match.end(1) :]}"
 
 
-class Conversion(Transform):
+class Utf8Conversion(Transform):
     """Conversion of a document to UTF-8; invalid bytes are skipped and logged."""
 
     __slots__ = ("_decoder", "_log", "_r", "_size", "early")
