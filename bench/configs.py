@@ -151,9 +151,9 @@ SITES = {
         ("filter", "substitute"),
         lambda root: (
             "AddOutputFilterByType SUBSTITUTE text/html\n"
-            'Substitute s|<p class="text">|<p class="body">|n\n'
-            "Substitute s|http://back.example.org/|/|ni\n"
-            'Substitute s/<h([1-6])>/<h$1 id="top">/\n'
+            """Substitute 's|<p class="text">|<p class="body">|n'\n"""
+            """Substitute 's|http://back.example.org/|/|ni'\n"""
+            """Substitute 's/<h([1-6])>/<h$1 id="top">/'\n"""
         ),
     ),
     "http2": Site(("http2",), lambda root: "Protocols h2c http/1.1\n"),

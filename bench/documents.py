@@ -165,9 +165,9 @@ CASES = (
         site="gzip",
     ),
     Case("deflate", "/pages/page-0.html", headers=GZIP, site="gzip", half=True),
-    Case("deflate-fresh", "/pages/", headers=GZIP, site="gzip", pages=PAGES),
+    Case("deflate-fresh", "/pages/page-0.html", headers=GZIP, site="gzip", pages=PAGES),
     Case("substitute", "/pages/page-0.html", site="substitute", servers=HTTPD),
-    Case("substitute-fresh", "/pages/", site="substitute", servers=HTTPD, pages=PAGES),
+    Case("substitute-fresh", "/pages/page-0.html", site="substitute", servers=HTTPD, pages=PAGES),
     Case("h2c", "/1k.html", length=1024, site="http2", http2=True, servers=HTTPD, half=True),
 )
 BY_NAME = {case.name: case for case in CASES}
