@@ -63,6 +63,9 @@ class Runtime(Protocol):
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Run blocking *work* beside the event loop."""
 
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run *work* that keeps a core busy and releases the GIL beside the event loop."""
+
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address (reverse lookup), or None."""
 

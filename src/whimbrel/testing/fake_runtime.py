@@ -47,6 +47,10 @@ class FakeRuntime:
         """Call *work* in this thread: tests need no other."""
         return work()
 
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Call *work* in this thread."""
+        return work()
+
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the name in *names*; 127.0.0.1 is localhost."""
         return self.names.get(address) or ("localhost" if address == "127.0.0.1" else None)

@@ -35,10 +35,11 @@ async def _run(r: Request, each: OutputFilter) -> None:
         begun = await begun
     if begun is None:
         return
-    if each.reads & (Reads.UNCACHEABLE | Reads.TIME):
-        r.set_uncacheable()
-    if each.reads & Reads.CLIENT:
-        r.deps.on_client = True
+    if each.reads is not Reads.HEAD:  # operations on flags are slow
+        if each.reads & (Reads.UNCACHEABLE | Reads.TIME):
+            r.set_uncacheable()
+        if each.reads & Reads.CLIENT:
+            r.deps.on_client = True
     await _apply(r, begun)
 
 
@@ -49,8 +50,9 @@ async def _apply(r: Request, begun: Begun) -> None:
         r.body = [begun]
     elif begun is not None:
         r.body = []  # the input is closed, whether the filter fails or not
-        if is_complete(parts) and sum(map(size_of, parts)) <= PIECE:
-            _transform_complete(r, begun, content(parts))
+        size = sum(map(size_of, parts)) if is_complete(parts) else MAX_GATHERED + 1
+        if size <= PIECE or (begun.is_heavy and size <= MAX_GATHERED):
+            await _transform_complete(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
             await source.begin(MAX_GATHERED if is_complete(parts) else 1)
@@ -58,26 +60,27 @@ async def _apply(r: Request, begun: Begun) -> None:
             r.body = source.parts()
 
 
-def _transform_complete(r: Request, begun: Transform, data: bytes) -> None:
-    """Replace the body of *r*, the bytes *data*, by their transformation."""
-    out = b""
-    try:
-        if r.chunked:  # the handler has sent it in several brigades
+async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None:
+    """Replace the body of *r*, the bytes *data*, by their transformation; long work runs in a thread."""
+    is_chunked = r.chunked  # the handler has sent it in several brigades
+
+    def transform() -> tuple[bytes, bool, FilterError | None]:
+        out = b""
+        try:
+            if not is_chunked:
+                return begun.end(data), begun.early, None
             out = begun.feed(data)
-            r.chunked = bool(out)
-            out += begun.end(b"")
-        else:
-            out = begun.end(data)
-            r.chunked = begun.early
-    except FilterError as failure:
-        out += failure.passed
+            return out + begun.end(b""), bool(out), None
+        except FilterError as failure:
+            return out + failure.passed, True, failure
+
+    out, r.chunked, failure = transform() if len(data) <= PIECE else await r.engine.runtime.compute(transform)
+    r.body = [out] if out else []
+    if failure is not None:
         if not out:
-            raise
-        r.chunked = True
-        r.body = [out, FailedSource(failure)]
+            raise failure
+        r.body.append(FailedSource(failure))
         r.set_uncacheable()
-    else:
-        r.body = [out] if out else []
 
 
 class FailedSource(Source):
@@ -172,7 +175,7 @@ class TransformedSource(Source):
         """Return the output of *work*; that before a failure is returned, and the failure raised later."""
         try:
             if self._transform.is_heavy and len(data) >= PIECE:
-                return await self._r.engine.runtime.in_thread(lambda: work(data))
+                return await self._r.engine.runtime.compute(lambda: work(data))
             return work(data)
         except FilterError as failure:
             if not failure.passed:

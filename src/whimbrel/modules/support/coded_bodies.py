@@ -17,6 +17,7 @@ MAX_BYTES: Final = 8 << 20  # of all bodies, with `ENTRY_COST` for each
 MAX_OUTPUT: Final = 256 * 1024  # bytes of one compressed body
 MAX_INPUT: Final = 1 << 20  # bytes of a content that is looked up
 ENTRY_COST: Final = 512
+MAX_AT_ONCE: Final = 256 * 1024  # bytes of a content whose digest is computed in one call
 _BODIES: Final = "coded bodies"
 Key = tuple[Any, ...]
 
@@ -83,8 +84,8 @@ def is_recurring(r: Request) -> bool:
 
 
 def is_small(r: Request) -> bool:
-    """Return True if the complete body of *r* is one piece."""
-    return sum(map(size_of, r.body)) <= PIECE
+    """Return True if the digest of the complete body of *r* takes a fraction of a millisecond."""
+    return sum(map(size_of, r.body)) <= MAX_AT_ONCE
 
 
 def is_file(r: Request) -> bool:

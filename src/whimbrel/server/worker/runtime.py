@@ -26,6 +26,7 @@ class ServerRuntime:
         self.logs, self._threads = logs, threads
         self.scoreboard: Scoreboard = NoScoreboard()
         self._pool: ThreadPoolExecutor | None = None
+        self._compute_pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write
         self.log_appender: Callable[[LogSink], Callable[[bytes], None]] = logs.appender
         self.now: Callable[[], float] = time.time
@@ -42,14 +43,16 @@ class ServerRuntime:
         """
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="work")
-        running = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            await asyncio.wait({running})
-            if not running.cancelled():
-                running.exception()  # retrieved, since the result has no reader
-            raise
+        return await _run(self._pool, work)
+
+    async def compute(self, work: Callable[[], T]) -> T:
+        """Run *work* that keeps a core busy and releases the GIL in a thread.
+
+        One thread for all requests: several would only evict each other's data from the caches of the core.
+        """
+        if self._compute_pool is None:
+            self._compute_pool = ThreadPoolExecutor(1, thread_name_prefix="compute")
+        return await _run(self._compute_pool, work)
 
     async def reverse_lookup(self, address: str) -> str | None:
         """Return the host name of an IP address, or None."""
@@ -58,6 +61,18 @@ class ServerRuntime:
     async def resolve(self, name: str) -> list[str]:
         """Return the IP addresses of a host name, [] if it is unknown."""
         return await self.in_thread(lambda: _resolve(name))
+
+
+async def _run(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    """Run *work* in *pool*; raise a cancellation after its end: nothing else uses what the work uses."""
+    running = asyncio.get_running_loop().run_in_executor(pool, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        if not running.cancelled():
+            running.exception()  # retrieved, since the result has no reader
+        raise
 
 
 def _reverse_lookup(address: str) -> str | None:

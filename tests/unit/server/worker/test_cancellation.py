@@ -34,7 +34,8 @@ def test_a_task_is_cancelled_after_its_first_step() -> None:
     assert steps == ["begun", "ended"]
 
 
-def test_blocking_work_ends_before_its_cancellation_is_raised() -> None:
+@pytest.mark.parametrize("method", ["in_thread", "compute"])
+def test_blocking_work_ends_before_its_cancellation_is_raised(method: str) -> None:
     logs: Any = SimpleNamespace(write=None, appender=None)
     runtime, begun, goes_on, ended = ServerRuntime(logs, 2), threading.Event(), threading.Event(), []
 
@@ -44,7 +45,7 @@ def test_blocking_work_ends_before_its_cancellation_is_raised() -> None:
         ended.append(True)
 
     async def run() -> None:
-        task = asyncio.create_task(runtime.in_thread(work))
+        task = asyncio.create_task(getattr(runtime, method)(work))
         while not begun.is_set():
             await asyncio.sleep(0.001)
         task.cancel()
@@ -56,3 +57,18 @@ def test_blocking_work_ends_before_its_cancellation_is_raised() -> None:
         assert ended
 
     asyncio.run(run())
+
+
+def test_one_thread_computes_for_all_requests() -> None:
+    logs: Any = SimpleNamespace(write=None, appender=None)
+    runtime = ServerRuntime(logs, 8)
+
+    async def run() -> set[str]:
+        return {
+            *await asyncio.gather(
+                *[runtime.compute(lambda: threading.current_thread().name) for _ in range(20)]
+            )
+        }
+
+    names = asyncio.run(run())
+    assert len(names) == 1 and names != {threading.current_thread().name}

@@ -48,6 +48,8 @@ DEFAULT_LEVEL: Final = 6
 MAX_ISAL_LEVEL: Final = 2
 # isal's memory level with blocks of about as many symbols, by zlib's; 1 for lower ones
 ISAL_MEMORY: Final = {9: 5, 8: 3}
+# zlib-ng's level with output of about zlib's size, by zlib's level: a fifth faster than its own level 6
+NG_LEVEL: Final = {6: 4}
 MAX_SHORT: Final = 20 * 1024  # bytes of a content that zlib compresses
 MODULE_NAME: Final = "deflate"
 GZIP_22: Final = (AcceptsCoding("gzip", quality=False),)
@@ -71,6 +73,7 @@ def make_compressor(conf: DeflateServerConfig, *, is_short: bool) -> tuple[Any, 
         return isal_zlib.compressobj(level, isal_zlib.DEFLATED, -conf.window, memory), isal_zlib.crc32
     from zlib_ng import zlib_ng
 
+    level = NG_LEVEL.get(level, level)
     return zlib_ng.compressobj(level, zlib_ng.DEFLATED, -conf.window, conf.memory), zlib_ng.crc32
 
 

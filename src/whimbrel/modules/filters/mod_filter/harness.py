@@ -90,10 +90,11 @@ class Harness(OutputFilter):
         index = self._select(r)
         if index is None:
             return None
-        _apply_protocol(r, self._protocols[index])
+        if self._protocols[index] is not FilterProtocol.NONE or RANGE_NOTE in r.notes:
+            _apply_protocol(r, self._protocols[index])
         provider = self._filter.rules[index].provider
         begun = provider.begin(r)
-        if begun is not None:
+        if begun is not None and provider.reads is not Reads.HEAD:  # operations on flags are slow
             if provider.reads & (Reads.UNCACHEABLE | Reads.TIME):
                 r.set_uncacheable()
             if provider.reads & Reads.CLIENT:
