@@ -132,7 +132,7 @@ def send_error(r: Request, recursive: int) -> None:
         r.drop_body()
     if r.output_filters:
         keep_protocol_filters(r)
-    location = r.headers_out.get("Location")
+    location = r.headers_out.get("Location") if r.headers_out.entries() else None
     r.plan.insert_error_filter.run(r)  # its hooks never wait
     if status != 304:
         _error_body(r, status, location, recursive)
@@ -140,7 +140,7 @@ def send_error(r: Request, recursive: int) -> None:
 
 def _error_body(r: Request, status: int, location: str | None, recursive: int) -> None:
     """Set fields and body of the page for *status*."""
-    if location is None:
+    if location is None and r.err_headers_out.entries():
         location = r.err_headers_out.get("Location")
     r.headers_out, r.err_headers_out = r.err_headers_out, Headers()
     if 300 <= status < 400 or status == 201:
