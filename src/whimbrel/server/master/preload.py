@@ -81,6 +81,8 @@ def import_everything(configuration: Configuration, done: set[str] | None = None
 def _not_needed(configuration: Configuration) -> frozenset[str]:
     """Return the modules that no engine of this configuration can need."""
     needed = {
+        ".server.connection.dumpio": configuration.loaded("dumpio_module"),
+        ".server.connection.proxy_protocol": configuration.loaded("remoteip_module"),
         ".server.http2.connection": configuration.loaded("http2_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
         or configuration.dialect.access_in_core,
