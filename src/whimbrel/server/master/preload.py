@@ -35,6 +35,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.generators.mod_cgi": ".modules.support.cgi.script",
     "modules.generators.mod_cgid": ".modules.support.cgi.script",
     "modules.filters.mod_charset_lite": ".modules.support.iconv",
+    "modules.filters.mod_xml2enc": ".modules.filters.charset_conversion .modules.support.iconv",
     "modules.filters.mod_ext_filter.filters": ".modules.filters.mod_ext_filter.program_source",
     "modules.filters.mod_reflector": ".modules.core.handler .modules.http.methods",
     "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
