@@ -9,7 +9,8 @@ from lxml import etree
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
-from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.engine.output.filter import FilterError
+from whimbrel.engine.output.filters import MAX_GATHERED, FailedSource
 from whimbrel.engine.time_slices import Slices
 from whimbrel.modules.filters.mod_proxy_html.markup import Decoder, Marker, Splitter
 from whimbrel.modules.filters.mod_proxy_html.writer import RAW, RAW_HTML5, Writer
@@ -133,12 +134,21 @@ class HtmlSource(Source):
     async def gather(self, count: int) -> list[Part]:
         """Return the body, computed up to *count* bytes of output, to its end, or to the first wait of its
         source (httpd passes a FLUSH bucket on there).
+
+        Raises:
+            FilterError: httpd has passed nothing on when the output fails.
         """
         source = self._source
         assert source is not None
         data = await source.read()
         while True:
-            await self._step(data)
+            try:
+                await self._step(data)
+            except FilterError as failure:
+                if self.size <= MAX_HELD:
+                    raise
+                self._r.set_uncacheable()
+                return [b"".join(self._held), FailedSource(failure)]
             if data is None or self.size >= count:
                 break
             data = source.read_now()
