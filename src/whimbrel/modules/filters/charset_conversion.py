@@ -26,7 +26,7 @@ _CAUSES: Final = {
 }
 
 
-class Conversion:
+class LoggedConversion:
     """A conversion with the state and the log lines of httpd's filter.
 
     Attributes:
@@ -69,7 +69,7 @@ class Conversion:
             self._log_call(reason, count, len(out), len(data) - at)
             self._is_bad = reason == EILSEQ
             self._is_stuck = reason != 0 and not out
-            self._skipped = int(self._is_bad)
+            self._skipped = 1 if self._is_bad else 0
             at += self._skipped
         return outputs
 
@@ -85,6 +85,8 @@ class Conversion:
 
     def _log_call(self, reason: int, count: int, size: int, left: int) -> None:
         """Log one call of iconv."""
+        if self._lines >= MAX_LOGGED:
+            return
         text = f"xml2enc: converted {count + self._skipped}/{size} bytes"
         self._log("debug", "AH01441", text, _CAUSES.get(reason, ""))
         if reason == EINVAL:
@@ -108,7 +110,7 @@ class Utf8Conversion(Transform):
     __slots__ = ("_conversion", "_held", "_meta", "_size", "early")
 
     def __init__(self, r: Request, iconv: Iconv, size: int, meta: int) -> None:
-        self._conversion, self._size, self._meta = Conversion(r, iconv), size, meta
+        self._conversion, self._size, self._meta = LoggedConversion(r, iconv), size, meta
         self._held, self.early = 0, False
 
     def feed(self, data: bytes) -> bytes:
@@ -157,7 +159,7 @@ class Encoding:
     __slots__ = ("_conversion", "_count", "_is_dropped")
 
     def __init__(self, r: Request, iconv: Iconv) -> None:
-        self._conversion = Conversion(r, iconv)
+        self._conversion = LoggedConversion(r, iconv)
         self._count, self._is_dropped = 0, False
 
     def feed(self, data: bytes) -> bytes:

@@ -40,10 +40,12 @@ class Iconv:
         LookupError: the system does not convert *source* to *target*.
     """
 
-    __slots__ = ("_buffer", "_handle")
+    __slots__ = ("_buffer", "_data", "_handle", "_place")
 
     def __init__(self, target: str, source: str) -> None:
         self._buffer = ctypes.create_string_buffer(_ROOM)
+        self._data: bytes | None = None  # of the last call
+        self._place = 0  # its address
         self._handle = _LIBRARY.iconv_open(to_bytes(target), to_bytes(source))
         if self._handle == _INVALID:
             self._handle = None
@@ -66,10 +68,12 @@ class Iconv:
         """
         if room > len(self._buffer):
             self._buffer = ctypes.create_string_buffer(room)
-        given = ctypes.c_char_p(data)
-        place = ctypes.c_void_p((ctypes.cast(given, ctypes.c_void_p).value or 0) + start)
+        if data is not self._data:
+            self._data = data
+            self._place = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+        place = ctypes.c_void_p(self._place + start)
         left, free = ctypes.c_size_t(len(data) - start), ctypes.c_size_t(room)
-        end = ctypes.cast(self._buffer, ctypes.c_void_p)
+        end = ctypes.c_void_p(ctypes.addressof(self._buffer))
         done = _LIBRARY.iconv(self._handle, place, left, end, free)
         reason = ctypes.get_errno() if done == _ERROR else 0
         return ctypes.string_at(self._buffer, room - free.value), len(data) - start - left.value, reason
