@@ -104,13 +104,6 @@ def test_the_list_names_directives_that_exist() -> None:
                 assert any(fnmatchcase(name, pattern) for name in rows), (source, pattern)
 
 
-@pytest.mark.parametrize("line", ["SetOutputFilter XLATEOUT", "SetInputFilter xlatein;x"])
-def test_a_filter_of_a_module_without_behaviour_stops_a_start(tmp_path: Path, line: str) -> None:
-    configuration = read(tmp_path, f"LoadModule charset_lite_module m/mod_charset_lite.so\n{line}\n")
-    with pytest.raises(StartError, match=r"httpd.conf:6: Set(Out|In)putFilter \(mod_charset_lite.c\)"):
-        refuse_start(configuration)
-
-
 @pytest.mark.parametrize("name", ["LuaHookLog", "LuaHookMapToStorage"])
 def test_some_lines_can_be_left_out_of_htaccess_files_alone(name: str) -> None:
     assert ignorable_reason("mod_lua.c", name, "x.lua fn", in_htaccess=True) != ""

@@ -1,8 +1,7 @@
-"""Character sets as mod_xml2enc sees them: those that libxml2 has built in, and codecs in place of iconv."""
+"""Character sets that libxml2 knows: their names, and documents that begin in one of them."""
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping
 from typing import Final
 
@@ -26,33 +25,18 @@ BUILT_IN: Final = {name: own for own, names in _ALIKE.items() for name in (own, 
     "ISO LATIN 1": "ISO-8859-1",
     "ISO LATIN 2": "ISO-8859-2",
 }
-_CODECS: Final = {"ISO-10646-UCS-2": "utf-16-le", "ISO-10646-UCS-4": "utf-32-be", "UTF-16": "utf-16"}
-# first bytes (xmlDetectCharEncoding), libxml2's name, codec
+_OTHER_NAMES: Final = {"ISO-10646-UCS-2": "UTF-16LE", "ISO-10646-UCS-4": "UTF-32BE"}
+# first bytes (xmlDetectCharEncoding), libxml2's name, iconv's name
 _SIGNATURES: Final = (
-    (b"\0\0\0<", "ISO-10646-UCS-4", "utf-32-be"),
-    (b"<\0\0\0", "ISO-10646-UCS-4", "utf-32-le"),
-    (b"Lo\xa7\x94", "EBCDIC", "cp500"),
-    (b"<?xm", UTF_8, "utf-8"),
-    (b"<\0?\0", "UTF-16", "utf-16-le"),
-    (b"\0<\0?", "UTF-16", "utf-16-be"),
-    (b"\xef\xbb\xbf", UTF_8, "utf-8"),
-    (b"\xfe\xff", "UTF-16", "utf-16-be"),
-    (b"\xff\xfe", "UTF-16", "utf-16-le"),
-)
-
-
-# modules of the standard library with the charsets that documents have; workers cannot import others if they
-# lack the right to read them
-LIBRARIES: Final = tuple(
-    f"encodings.{name}"
-    for name in (
-        "ascii utf_8 utf_7 utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 "
-        "iso8859_1 iso8859_2 iso8859_3 iso8859_4 iso8859_5 iso8859_6 iso8859_7 iso8859_8 "
-        "iso8859_9 iso8859_10 iso8859_11 iso8859_13 iso8859_14 iso8859_15 iso8859_16 cp1250 "
-        "cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp500 cp850 cp852 cp866 "
-        "cp874 cp932 cp949 cp950 koi8_r koi8_u mac_roman shift_jis euc_jp iso2022_jp euc_kr "
-        "johab gb2312 gbk gb18030 hz big5 big5hkscs tis_620"
-    ).split()
+    (b"\0\0\0<", "ISO-10646-UCS-4", "UTF-32BE"),
+    (b"<\0\0\0", "ISO-10646-UCS-4", "UTF-32LE"),
+    (b"Lo\xa7\x94", "EBCDIC", "IBM500"),
+    (b"<?xm", UTF_8, UTF_8),
+    (b"<\0?\0", "UTF-16", "UTF-16LE"),
+    (b"\0<\0?", "UTF-16", "UTF-16BE"),
+    (b"\xef\xbb\xbf", UTF_8, UTF_8),
+    (b"\xfe\xff", "UTF-16", "UTF-16BE"),
+    (b"\xff\xfe", "UTF-16", "UTF-16LE"),
 )
 
 
@@ -64,25 +48,16 @@ def built_in(name: str, aliases: Mapping[str, str]) -> str:
     return BUILT_IN.get(upper(aliases.get(upper(name), name)), "")
 
 
-def codec_of(own: str) -> str:
-    """Return the codec of a charset under libxml2's name."""
-    return _CODECS.get(own) or codecs.lookup(own).name
+def iconv_name(own: str) -> str:
+    """Return iconv's name of a charset under libxml2's name."""
+    return _OTHER_NAMES.get(own, own)
 
 
 def detected(start: bytes) -> tuple[str, str] | None:
-    """Return libxml2's name and the codec of a document by its first bytes; None if they tell nothing."""
+    """Return libxml2's and iconv's names of the charset that a document begins in; None if it shows none."""
     if len(start) < 4:
         return None
-    for signature, own, codec in _SIGNATURES:
+    for signature, own, name in _SIGNATURES:
         if start.startswith(signature):
-            return own, codec
+            return own, name
     return None
-
-
-def convertible(name: str) -> str:
-    """Return the codec for a charset as iconv names it, "" for none."""
-    try:
-        info = codecs.lookup(name)
-    except (LookupError, ValueError):
-        return ""
-    return info.name if getattr(info, "_is_text_encoding", True) else ""

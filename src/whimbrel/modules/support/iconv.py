@@ -40,9 +40,12 @@ class Iconv:
         LookupError: the system does not convert *source* to *target*.
     """
 
-    __slots__ = ("_handle",)
+    __slots__ = ("_buffer", "_data", "_handle", "_place")
 
     def __init__(self, target: str, source: str) -> None:
+        self._buffer = ctypes.create_string_buffer(_ROOM)
+        self._data: bytes | None = None  # of the last call
+        self._place = 0  # its address
         self._handle = _LIBRARY.iconv_open(to_bytes(target), to_bytes(source))
         if self._handle == _INVALID:
             self._handle = None
@@ -52,17 +55,28 @@ class Iconv:
         """Return the output, the number of bytes that it stands for, and the reason to stop: 0 at the end of
         *data*, EINVAL in an incomplete character, EILSEQ before one that is invalid or has no equivalent.
         """
-        given = ctypes.c_char_p(data)
-        place, left = ctypes.cast(given, ctypes.c_void_p), ctypes.c_size_t(len(data))
-        out, reason = [], E2BIG
+        out, count, reason = [], 0, E2BIG
         while reason == E2BIG:
-            room = left.value * 2 + _ROOM
-            buffer = ctypes.create_string_buffer(room)
-            end, free = ctypes.cast(buffer, ctypes.c_void_p), ctypes.c_size_t(room)
-            done = _LIBRARY.iconv(self._handle, place, left, end, free)
-            reason = ctypes.get_errno() if done == _ERROR else 0
-            out.append(buffer.raw[: room - free.value])
-        return b"".join(out), len(data) - left.value, reason
+            piece, used, reason = self.step(data, count, (len(data) - count) * 2 + _ROOM)
+            out.append(piece)
+            count += used
+        return b"".join(out), count, reason
+
+    def step(self, data: bytes, start: int, room: int) -> tuple[bytes, int, int]:
+        """Return what one call returns for *data* from *start*, with *room* bytes for the output: see
+        `convert`; the reason is E2BIG if the room is used up.
+        """
+        if room > len(self._buffer):
+            self._buffer = ctypes.create_string_buffer(room)
+        if data is not self._data:
+            self._data = data
+            self._place = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+        place = ctypes.c_void_p(self._place + start)
+        left, free = ctypes.c_size_t(len(data) - start), ctypes.c_size_t(room)
+        end = ctypes.c_void_p(ctypes.addressof(self._buffer))
+        done = _LIBRARY.iconv(self._handle, place, left, end, free)
+        reason = ctypes.get_errno() if done == _ERROR else 0
+        return ctypes.string_at(self._buffer, room - free.value), len(data) - start - left.value, reason
 
     def __del__(self) -> None:
         if self._handle is not None:
@@ -80,4 +94,4 @@ def byte_table(target: str, source: str) -> bytes | None:
     return out if count == len(out) == len(_BYTES) else None
 
 
-__all__ = ["EILSEQ", "EINVAL", "Iconv", "byte_table"]
+__all__ = ["E2BIG", "EILSEQ", "EINVAL", "Iconv", "byte_table"]

@@ -118,20 +118,6 @@ def set_path(name: str) -> Setter:
     return apply
 
 
-def set_int(name: str) -> Setter:
-    """Return the setter of a whole number as ap_set_int_slot reads it: decimal, octal or hexadecimal, nothing
-    after it.
-    """
-
-    def apply(cmd: Command, record: Any, words: list[str]) -> None:
-        value = strtol(words[0], 0)
-        if value is None:
-            raise ConfigError(f"Invalid value for directive {cmd.name}, expected integer")
-        setattr(record, name, value)
-
-    return apply
-
-
 def set_number(name: str) -> Setter:
     """Return the setter of a number as C's atoi reads it: leading digits, 0 for none."""
 

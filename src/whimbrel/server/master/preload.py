@@ -35,6 +35,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.generators.mod_cgi": ".modules.support.cgi.script",
     "modules.generators.mod_cgid": ".modules.support.cgi.script",
     "modules.filters.mod_charset_lite": ".modules.support.iconv",
+    "modules.filters.mod_xml2enc": ".modules.filters.charset_conversion .modules.support.iconv",
     "modules.filters.mod_ext_filter.filters": ".modules.filters.mod_ext_filter.program_source",
     "modules.filters.mod_reflector": ".modules.core.handler .modules.http.methods",
     "modules.filters.mod_include": ".modules.filters.mod_include.document .modules.filters.mod_include.page "
@@ -81,6 +82,8 @@ def import_everything(configuration: Configuration, done: set[str] | None = None
 def _not_needed(configuration: Configuration) -> frozenset[str]:
     """Return the modules that no engine of this configuration can need."""
     needed = {
+        ".server.connection.dumpio": configuration.loaded("dumpio_module"),
+        ".server.connection.proxy_protocol": configuration.loaded("remoteip_module"),
         ".server.http2.connection": configuration.loaded("http2_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names
         or configuration.dialect.access_in_core,

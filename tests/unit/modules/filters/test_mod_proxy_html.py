@@ -50,6 +50,27 @@ def test_a_large_document_is_sent_in_chunks(tmp_path: Path) -> None:
     assert decoded_body(reply) == FILES["htdocs/big.html"] + "</body></html>"
 
 
+@pytest.mark.parametrize(
+    ("charset", "status", "body"),
+    [
+        ("iso-8859-1", 200, '<html><body><a href="/new/x">\xe4</a></body></html>'),
+        ("us-ascii", 500, None),
+        ("klingon", 200, '<html><body><a href="/new/x">\xc3\xa4</a></body></html>'),
+    ],
+)
+def test_charsets_of_the_output(tmp_path: Path, charset: str, status: int, body: str | None) -> None:
+    reply = fetch(build_engine(tmp_path, f"{BOTH}{FORCED}ProxyHTMLCharsetOut {charset}", FILES), "/p.html")
+    assert reply.status == status
+    assert body is None or (reply.body, reply.get("Content-Type")) == (body, f"text/html;charset={charset}")
+
+
+def test_a_large_document_ends_early_where_its_last_bytes_fail(tmp_path: Path) -> None:
+    files = {"htdocs/p.html": f"<html><body>{'<p>x</p>' * 2000}\xe4"}
+    reply = fetch(build_engine(tmp_path, f"{BOTH}{FORCED}ProxyHTMLCharsetOut us-ascii", files), "/p.html")
+    assert reply.get("Transfer-Encoding") == "chunked"
+    assert "<p>x</p>" in reply.body and not reply.body.endswith("\r\n0\r\n\r\n")
+
+
 def test_without_xml2enc_a_warning_is_logged(tmp_path: Path) -> None:
     engine = build_engine(tmp_path, LOAD + FORCED, FILES)
     assert fetch(engine, "/p.html").get("Content-Type") == "text/html;charset=utf-8"

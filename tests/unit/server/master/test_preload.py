@@ -155,12 +155,24 @@ def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., s
     ours = [file for file in servers_files() if f"whimbrel.{name_of(file)}" in found]
     assert any(name_of(file).endswith(f".mod_{module}") for file in ours)
     needed = {one for file in ours for one in imports_in_functions(file) if (name_of(file), one) not in NEVER}
-    assert needed - found == {"whimbrel.server.http2.connection"}
+    assert needed - found == {
+        "whimbrel.server.connection.dumpio",
+        "whimbrel.server.connection.proxy_protocol",
+        "whimbrel.server.http2.connection",
+    }
 
 
 def test_http2_is_imported_where_it_is_loaded(imported: Callable[..., set[str]]) -> None:
     assert {"whimbrel.server.http2.connection", "hpack"} <= imported("http2")
     assert not {"whimbrel.server.http2.connection", "hpack"} & imported("dir")
+
+
+@pytest.mark.parametrize(("module", "layer"), [("dumpio", "dumpio"), ("remoteip", "proxy_protocol")])
+def test_a_layer_of_connections_is_imported_where_its_module_is_loaded(
+    module: str, layer: str, imported: Callable[..., set[str]]
+) -> None:
+    assert f"whimbrel.server.connection.{layer}" in imported(module)
+    assert f"whimbrel.server.connection.{layer}" not in imported("dir")
 
 
 @pytest.mark.parametrize("driver", DRIVERS)

@@ -47,13 +47,13 @@ class ProxyHtml(OutputFilter):
             return
         interpolated = "interp" in conf.switches and conf.maps
         rewriter = Rewriter(active_maps(r, conf.maps) if interpolated else conf.maps)
-        encoding, encode = _charsets(r, conf)
+        charset, encoding = _charsets(r, conf)
         if "meta" in conf.switches:
             from whimbrel.modules.filters.mod_proxy_html.meta import copy_fields
 
             if where := copy_fields(r, start):
                 r.body = cut(r.body, *where)
-        await replace_body(r, conf, rewriter, encoding, encode)
+        await replace_body(r, conf, rewriter, charset, encoding)
 
 
 def _not_for(r: Request, conf: ProxyHtmlDirConfig) -> str:
@@ -72,20 +72,20 @@ def _not_for(r: Request, conf: ProxyHtmlDirConfig) -> str:
 
 
 def _charsets(r: Request, conf: ProxyHtmlDirConfig) -> tuple[str, Any]:
-    """Return the codec of the input ("" if it is unknown) and the encoder of the output; set the
-    Content-Type.
+    """Return iconv's name of the input charset ("" if it is unknown) and the conversion of the output, or
+    None; set the Content-Type.
     """
     charset_of = r.engine.configuration.provider("xml2enc", "charset")
     found = charset_of(r) if charset_of is not None else None
     if charset_of is None:
         text = "No i18n support found.  Install mod_xml2enc if required"
         r.log("warn", text, code="AH01422", module=_MODULE)
-    charset, encode = "utf-8", bytes
+    charset, encoding = "utf-8", None
     if found is not None and conf.charset_out:
         charset = found[1] if conf.charset_out.startswith("*") else conf.charset_out
-        encode = r.engine.configuration.provider("xml2enc", "encoder")(r, charset)
+        encoding = r.engine.configuration.provider("xml2enc", "encoding")(r, charset)
     r.content_type = f"text/html;charset={charset}"
-    return found[0] if found is not None else "", encode
+    return found[0] if found is not None else "", encoding
 
 
 PROXY_HTML: Final = ProxyHtml()
@@ -120,7 +120,6 @@ def libraries(_configuration: Any) -> tuple[str, ...]:
 
     elements()
     return (
-        "encodings.iso8859_1",
         "lxml.etree",
         "whimbrel.modules.filters.mod_proxy_html.html_filter",
         "whimbrel.modules.filters.mod_proxy_html.meta",

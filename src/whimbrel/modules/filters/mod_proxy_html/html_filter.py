@@ -9,13 +9,15 @@ from lxml import etree
 
 from whimbrel.base.lazy_re import compile
 from whimbrel.engine.body import JoinedSource, Part, Source, is_complete
-from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.engine.output.filter import FilterError
+from whimbrel.engine.output.filters import MAX_GATHERED, FailedSource
 from whimbrel.engine.time_slices import Slices
 from whimbrel.modules.filters.mod_proxy_html.markup import Decoder, Marker, Splitter
 from whimbrel.modules.filters.mod_proxy_html.writer import RAW, RAW_HTML5, Writer
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
+    from whimbrel.modules.filters.charset_conversion import Encoding
 
 STEP: Final = 2048  # bytes that are parsed without a pause
 MAX_HELD: Final = 8000  # bytes that httpd's ap_fwrite collects before it passes them on
@@ -41,8 +43,8 @@ class Document:
 
     __slots__ = ("_decoder", "_fed", "_marker", "_parser", "_splitter", "_writer", "is_over", "pending")
 
-    def __init__(self, encoding: str, writer: Writer) -> None:
-        self._decoder, self._marker, self._writer = Decoder(encoding), Marker(), writer
+    def __init__(self, charset: str, writer: Writer) -> None:
+        self._decoder, self._marker, self._writer = Decoder(charset), Marker(), writer
         self._splitter = Splitter()
         self._parser = _new_parser(writer)
         self._fed = self.pending = 0
@@ -114,30 +116,39 @@ def _new_parser(writer: Writer) -> Any:
 
 
 class HtmlSource(Source):
-    """The output of a document: *parts* are its input, *encode* its conversion to another charset.
+    """The output of a document: *parts* are its input, *encoding* its conversion to another charset.
 
     Attributes:
         size: bytes of output so far.
     """
 
-    __slots__ = ("_document", "_encode", "_held", "_r", "_slices", "_source", "size")
+    __slots__ = ("_document", "_encoding", "_held", "_r", "_slices", "_source", "size")
 
-    def __init__(self, r: Request, parts: list[Part], document: Document, encode: Any) -> None:
+    def __init__(self, r: Request, parts: list[Part], document: Document, encoding: Encoding | None) -> None:
         self._source: JoinedSource | None = JoinedSource(parts)
         self._r, self._slices = r, Slices(r.engine.turns)
         self._document: Document | None = document
         self._held: list[bytes] = []
-        self._encode, self.size = encode, 0
+        self._encoding, self.size = encoding, 0
 
     async def gather(self, count: int) -> list[Part]:
         """Return the body, computed up to *count* bytes of output, to its end, or to the first wait of its
         source (httpd passes a FLUSH bucket on there).
+
+        Raises:
+            FilterError: httpd has passed nothing on when the output fails.
         """
         source = self._source
         assert source is not None
         data = await source.read()
         while True:
-            await self._step(data)
+            try:
+                await self._step(data)
+            except FilterError as failure:
+                if self.size <= MAX_HELD:
+                    raise
+                self._r.set_uncacheable()
+                return [b"".join(self._held), FailedSource(failure)]
             if data is None or self.size >= count:
                 break
             data = source.read_now()
@@ -172,6 +183,8 @@ class HtmlSource(Source):
         if data is None:
             self._add(self._document.end())
             self._source = self._document = None
+            if self._encoding is not None:
+                self._encoding.end()
             return
         document = self._document
         for start in range(0, len(data), STEP):
@@ -184,7 +197,7 @@ class HtmlSource(Source):
 
     def _add(self, data: bytes) -> None:
         if data:
-            self._held.append(self._encode(data))
+            self._held.append(data if self._encoding is None else self._encoding.feed(data))
             self.size += len(self._held[-1])
 
     def drop(self) -> None:
@@ -202,7 +215,7 @@ class HtmlSource(Source):
             await source.aclose()
 
 
-async def replace_body(r: Request, conf: Any, rewriter: Any, encoding: str, encode: Any) -> None:
+async def replace_body(r: Request, conf: Any, rewriter: Any, charset: str, encoding: Encoding | None) -> None:
     """Replace the body of *r* by the document with mapped URLs."""
     module = "proxy_html"
     writer = Writer(
@@ -212,6 +225,6 @@ async def replace_body(r: Request, conf: Any, rewriter: Any, encoding: str, enco
         lambda code, text: r.log("debug", text, code=code, module=module),
     )
     complete = is_complete(r.body)
-    source = HtmlSource(r, r.body, Document(encoding, writer), encode)
+    source = HtmlSource(r, r.body, Document(charset, writer), encoding)
     r.body = await source.gather(MAX_GATHERED if complete else MAX_HELD + 1)
     r.chunked = source.size > MAX_HELD or r.body == [source]

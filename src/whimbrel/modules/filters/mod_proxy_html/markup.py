@@ -11,10 +11,13 @@ They stand where lxml and newer versions of libxml2 differ from httpd's libxml2 
 
 from __future__ import annotations
 
-import codecs
+from codecs import utf_8_decode
 from typing import Any, Final
 
 from whimbrel.base.lazy_re import compile
+from whimbrel.base.numbers import upper
+from whimbrel.modules.filters.charsets import BUILT_IN, UTF_8
+from whimbrel.modules.support.iconv import EILSEQ, Iconv
 
 MARK: Final = "\U0010fd3a"  # private use
 _MARK: Final = MARK.encode()
@@ -29,7 +32,7 @@ _META: Final = compile(
 )
 _META_TEXT: Final = compile(rb"(?i)content[ \t\r\n]*=")
 _META_TYPE: Final = compile(rb"(?i)http-equiv[ \t\r\n]*=[ \t\r\n]*[\"']?content-type")
-_WIDE: Final = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+_WIDE: Final = ("UTF-16", "UTF16", "UTF-32", "UTF32", "UCS-", "UCS2", "UCS4", "ISO-10646")
 
 
 class Marker:
@@ -99,12 +102,12 @@ class Decoder:
         failed: True once an invalid byte has ended the document.
     """
 
-    __slots__ = ("_codec", "_decoder", "_is_sniffing", "_tail", "failed")
+    __slots__ = ("_charset", "_iconv", "_is_sniffing", "_tail", "failed")
 
-    def __init__(self, encoding: str) -> None:
-        self._codec = encoding and codecs.lookup(encoding).name
-        self._is_sniffing = self._codec in ("", "utf-8")
-        self._decoder: Any = None if self._is_sniffing else codecs.getincrementaldecoder(encoding)()
+    def __init__(self, charset: str) -> None:
+        self._charset = upper(charset)
+        self._is_sniffing = self._charset in ("", UTF_8)
+        self._iconv = None if self._is_sniffing else Iconv(UTF_8, charset)
         self._tail, self.failed = b"", False
 
     def feed(self, data: bytes, final: bool = False) -> bytes:
@@ -112,25 +115,25 @@ class Decoder:
         return b"" if self.failed else self._convert(data, final)
 
     def _convert(self, data: bytes, final: bool) -> bytes:
-        if self._decoder is not None:
-            return self._decode(data, final)
         data, self._tail = self._tail + data, b""
+        if self._iconv is not None:
+            return self._decode(self._iconv, data, final)
         if self._is_sniffing and (match := _meta(data)) is not None:
             self._is_sniffing = False
-            if (codec := _found(match[1])) not in ("", "utf-8"):
-                before = data[: match.end()]
-                self._codec, self._decoder = codec, codecs.getincrementaldecoder(codec)()
-                return before + self._decode(data[match.end() :], final)
-            self._codec = codec or self._codec
+            charset, iconv = _found(match[1])
+            if iconv is not None:
+                self._charset, self._iconv = charset, iconv
+                return data[: match.end()] + self._decode(iconv, data[match.end() :], final)
+            self._charset = charset or self._charset
         return self._validate(data, final)
 
     def _validate(self, data: bytes, final: bool) -> bytes:
         """Return valid UTF-8 as it is; what follows an invalid byte is ISO-8859-1."""
         if data.isascii():
             return data
-        if self._codec == "utf-8":
+        if self._charset == UTF_8:
             try:
-                used = codecs.utf_8_decode(data, "strict", final)[1]
+                used = utf_8_decode(data, "strict", final)[1]
             except UnicodeDecodeError as problem:
                 start = problem.start
             else:
@@ -139,17 +142,17 @@ class Decoder:
         else:
             start = next(index for index, byte in enumerate(data) if byte > 127)
         self._is_sniffing = False
-        self._codec, self._decoder = "iso8859-1", codecs.getincrementaldecoder("iso8859-1")()
-        return data[:start] + self._decode(data[start:], final)
+        self._charset = "ISO-8859-1"
+        self._iconv = Iconv(UTF_8, self._charset)
+        return data[:start] + self._decode(self._iconv, data[start:], final)
 
-    def _decode(self, data: bytes, final: bool) -> bytes:
-        try:
-            text: str = self._decoder.decode(data, final)
-        except UnicodeDecodeError as problem:
+    def _decode(self, iconv: Iconv, data: bytes, final: bool) -> bytes:
+        out, count, reason = iconv.convert(data)
+        if reason == EILSEQ or (reason and final):
             self.failed = True
-            text = problem.object[: problem.start].decode(self._codec, "ignore")
-            return text[: text.rfind(">") + 1].encode("utf-8", "replace")
-        return text.encode("utf-8", "replace")
+            return out[: out.rfind(b">") + 1]
+        self._tail = data[count:]
+        return out
 
 
 def _meta(data: bytes) -> Any:
@@ -161,10 +164,15 @@ def _meta(data: bytes) -> Any:
     return None
 
 
-def _found(charset: bytes) -> str:
-    """Return the codec of a charset that libxml2 would change to, "" for none."""
+def _found(charset: bytes) -> tuple[str, Iconv | None]:
+    """Return a charset that libxml2 would change to, "" for none, and its conversion if it is not UTF-8."""
+    name = upper(charset.decode("ascii"))
+    name = BUILT_IN.get(name, name)
+    if name == UTF_8:
+        return UTF_8, None
+    if name.startswith(_WIDE):
+        return "", None
     try:
-        name = codecs.lookup(charset.decode("ascii")).name
+        return name, Iconv(UTF_8, name)
     except LookupError:
-        return ""
-    return "" if name in _WIDE else name
+        return "", None
