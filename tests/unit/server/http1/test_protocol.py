@@ -265,3 +265,13 @@ def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractE
     assert not wire.has_eof
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert (wire.out, wire.has_eof) == (b"[head]a[head]a", True)
+
+
+def test_a_connection_that_was_reset_before_it_was_accepted_is_aborted(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    service = WorkerState(FakeEngine(lambda head, body: None), loop)  # type: ignore[arg-type]
+    protocol, wire = HttpProtocol(service), FakeTransport(client=None)  # type: ignore[arg-type]
+    protocol.connection_made(wire)
+    protocol.connection_lost(None)
+    assert wire.is_closed and not service.connections
