@@ -259,7 +259,7 @@ class HttpProtocol(FastPath):
         return http2
 
     def _switches(self, response: Response) -> bool:
-        if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
+        if self._head is None or self.transport.is_closing() or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
         response.on_sent(0)
