@@ -138,3 +138,22 @@ def test_a_logged_keep_alive_field_is_that_of_the_response(tmp_path: Path, path:
     for left in (100, 99, 98, 97):
         data = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
         assert site.respond(at, data.encode())[1][0].startswith(b"timeout=5, max=%d " % left)
+
+
+def test_a_logged_size_follows_count_and_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_cache_site(tmp_path)
+    text = (root / "conf/httpd.conf").read_text().replace('LogFormat "', 'LogFormat "%O ')
+    more = "LoadModule logio_module m/mod_logio.so\nLoadModule expires_module m/mod_expires.so\n"
+    more += "ExpiresActive on\nExpiresDefault A60\nMaxKeepAliveRequests 12\n"
+    (root / "conf/httpd.conf").write_text(more + text)
+    site = CachingWorker(root)
+    at = site.accept(4000)
+    at[0].connection.served = 4
+    for number in range(4):
+        for module in MODULES:
+            monkeypatch.setattr(f"{module}.time", lambda now=NOW + number: now)
+        out, lines = site.respond(
+            at, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
+        )
+        assert lines[0].startswith(b"%d " % len(out))
+        site.loop.tick()
