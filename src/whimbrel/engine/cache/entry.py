@@ -310,7 +310,7 @@ class CachedResponse:
         else:
             second, most = self._rendered(self.later_pieces, now), self.keepalive_slot[2]
             self.keepalive_slot = (first, second, most)
-            self.head_suffix = b"%b%d%b" % (first, most, second)
+            self.head_suffix, self.digits = b"%b%d%b" % (first, most, second), len(str(most))
         self.head_size += len(self.head_suffix) - old
         self.rendered_date, self.data = date, b""
 

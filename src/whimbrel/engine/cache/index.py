@@ -149,7 +149,9 @@ class ResponseCache:
         r = response.request
         if not _is_cacheable(r, response) or (head.url is not None and head.url.password is not None):
             return
-        if r.deps.clock_fields and any(w.logs_response_fields for w in writers):
+        if (r.deps.clock_fields or r.keepalive_max or r.body_factory is not None) and any(
+            _logs_slot(r, w) for w in writers
+        ):
             return
         writers, files = tuple(w for w in writers if w.matches(r)), r.deps
         if not r.may_cache:
@@ -474,3 +476,13 @@ def _is_cacheable(r: Request, response: Response) -> bool:
     ):
         return False  # the connection has had its number of requests: others have not
     return r.deps.is_settled(r.time) and not has_lost_slot(r, response.slots)
+
+
+def _logs_slot(r: Request, writer: Any) -> bool:
+    """Return True if an access log shows a field that each use of the response computes anew."""
+    fields = writer.response_fields
+    return bool(
+        (fields and r.deps.clock_fields)
+        or (r.keepalive_max and "keep-alive" in fields)
+        or (r.body_factory is not None and "content-length" in fields)
+    )

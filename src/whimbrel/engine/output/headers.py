@@ -378,7 +378,6 @@ def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:
         out.unset("Date")
     server = r.engine.server_field(r)
     if "server" in entries:
-        server = out.get("Server") or server
         out.unset("Server")
     shown: Collection[Pair] = entries.values()
     if status == 304 and version22:

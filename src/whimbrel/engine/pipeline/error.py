@@ -43,8 +43,7 @@ def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
             recursive = 0
     elif r.plan.core.error_documents:
         document = error_document(r, status)
-    if already == 200 or first is r:
-        r.status = status
+    r.status = status
     if document is not None and not document.startswith('"'):
         return _redirected(r, first, document)
     send_error(first, recursive)

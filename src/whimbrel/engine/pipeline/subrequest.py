@@ -19,7 +19,7 @@ def _subrequest(r: Request, method: str = "GET") -> Request:
     new = derive_request(r)
     new.main, new.prev = r, None
     new.method, new.method_number = method, r.engine.methods.number(method)
-    new.header_only = False
+    new.header_only, new.no_local_copy = False, True
     new.env = r.env.copy()
     new.env.pop("PATH_INFO", None)
     new.protocol = "INCLUDED"

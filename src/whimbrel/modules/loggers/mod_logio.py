@@ -34,7 +34,8 @@ def bytes_in(r: Any) -> int:
 
 def bytes_out(r: Any) -> int:
     """Return the size of head and body as sent."""
-    total: int = getattr(r, "head_bytes", 0) + r.bytes_sent
+    first = first_request(r)
+    total: int = getattr(first, "head_bytes", 0) + first.bytes_sent
     return total
 
 

@@ -114,8 +114,8 @@ class ExpiresFilter(OutputFilter):
         self._conf = conf
 
     def begin(self, r: Any) -> None:
-        """Set the fields, and leave the chain."""
-        if "Expires" in r.err_headers_out or "Expires" in r.headers_out:
+        """Set the fields, and leave the chain; not for a handler's own error, such as 412."""
+        if r.status >= 400 or "Expires" in r.err_headers_out or "Expires" in r.headers_out:
             return
         code = _code_for(self._conf, r.content_type)
         if code is None or (code[0] == "M" and r.finfo is None):

@@ -17,7 +17,7 @@ from whimbrel.base.numbers import atoi
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.request import Connection
 from whimbrel.server.connection.layer import ConnectionLayer
-from whimbrel.server.http1.protocol import HttpProtocol, plain
+from whimbrel.server.http1.protocol import HttpProtocol, addresses, plain
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
 
@@ -135,7 +135,7 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        client, local = addresses(transport)
         self.connection = Connection(plain(client[0]), client[1], plain(local[0]), local[1])
         listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
         self.server = listener.server

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.cache.index import ResponseCache
@@ -83,7 +83,7 @@ class HttpProtocol(FastPath):
     # the connection ---------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        client, local = addresses(transport)
         self.connection = Connection(
             plain(client[0]), client[1], plain(local[0]), local[1], id=self.service.accepted
         )
@@ -259,7 +259,7 @@ class HttpProtocol(FastPath):
         return http2
 
     def _switches(self, response: Response) -> bool:
-        if self._head is None or not self.connection.notes.pop(SWITCHED, ""):
+        if self._head is None or self.transport.is_closing() or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
         response.on_sent(0)
@@ -522,6 +522,17 @@ class HttpProtocol(FastPath):
         )
         self._row = (head, served, self._state, answering, row)
         return row
+
+
+def addresses(transport: asyncio.BaseTransport) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the addresses of client and server; abort a connection that was reset before it was accepted.
+
+    Such a connection has no peer and delivers no data.
+    """
+    client, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    if client is None or local is None:
+        cast(asyncio.Transport, transport).abort()
+    return client or ("0.0.0.0", 0), local or ("0.0.0.0", 0)
 
 
 def plain(address: str) -> str:

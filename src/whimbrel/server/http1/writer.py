@@ -201,9 +201,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         parts: Sequence[Part] = response.parts
         if is_complete(parts):  # files that pass through a layer
             more, parts, chunked = -sum(map(size_of, parts)), _framed(response), False
-        self.transport.write(head)
         source = JoinedSource(parts)
         try:
+            if not self.transport.is_closing():  # a closed transport raises
+                self.transport.write(head)
             while (piece := await source.read()) is not None:
                 if self.transport.is_closing():
                     break

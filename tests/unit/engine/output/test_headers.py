@@ -93,3 +93,9 @@ def test_http_0_9_has_no_head(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, TYPES + "HttpProtocolOptions Unsafe Allow0.9\n", modules=MODULES)
     client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
     assert client.send(b"GET /f.html\r\n") == b"page\n"
+
+
+def test_modules_do_not_replace_the_server_field(tmp_path: Path) -> None:
+    """Recorded of 2.4.71."""
+    conf = "LoadModule headers_module m/mod_headers.so\nServerTokens Prod\nHeader set Server mine\n"
+    assert "\r\nServer: Whimbrel\r\n" in AccessSite(tmp_path, conf).fetch()

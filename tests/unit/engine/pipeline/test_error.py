@@ -27,6 +27,17 @@ def test_an_error_document_that_fails_too(tmp_path: Path) -> None:
     assert "<p>Additionally, a 404 Not Found\nerror was" in AccessSite(tmp_path, SHUT).fetch("/none")
 
 
+def test_the_log_of_an_error_document_that_fails_too(tmp_path: Path) -> None:
+    log = (
+        "LoadModule log_config_module m/mod_log_config.so\nLoadModule logio_module m/mod_logio.so\n"
+        'CustomLog access "%s %>s %b %X %O"\n'
+    )
+    site = AccessSite(tmp_path, log + SHUT)
+    answers = [sent(site, f"GET /none HTTP/1.1\r\n{HOST}\r\n") for _ in range(3)]
+    lines = site.engine.runtime.logs[str(tmp_path / "access")]  # type: ignore[attr-defined]
+    assert [line.decode() for line in lines] == [f"404 403 - - {len(answer)}\n" for answer in answers]
+
+
 def test_the_first_failure_is_named_in_2_2_too(tmp_path: Path) -> None:
     """Recorded of 2.2.34: the ErrorDocument itself is a bad request."""
     conf = "ErrorDocument 404 '/{;<%%\\'#a}'\n"

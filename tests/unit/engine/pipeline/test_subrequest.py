@@ -76,3 +76,9 @@ def test_a_document_that_includes_itself_is_stopped(tmp_path: Path) -> None:
     site = site_with(tmp_path, "LimitInternalRecursion 5\n", page='x<!--#include virtual="/page.shtml" -->')
     assert body(site.fetch("/page.shtml")) == "xxxxxx[an error occurred while processing this directive]"
     assert site.codes() == ["AH00125"]
+
+
+@pytest.mark.parametrize("field", ['If-Match: "q"', "If-None-Match: *"])
+def test_conditions_do_not_apply_to_fragments(tmp_path: Path, field: str) -> None:
+    site = site_with(tmp_path, outer='<!--#include virtual="/f.html" -->')
+    assert body(site.fetch("/outer.shtml", headers=f"{field}\r\n")) == "page\n"

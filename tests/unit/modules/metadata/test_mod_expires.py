@@ -72,3 +72,8 @@ def test_own_expires_stays(tmp_path: Path) -> None:
         "/a.txt",
     )
     assert reply.all("Cache-Control") == ["public"]
+
+
+def test_no_fields_of_a_412(tmp_path: Path) -> None:
+    reply = fetch(build_engine(tmp_path, CONF + "ExpiresDefault A60", FILES), "/a.txt", 'If-Match: "q"')
+    assert (reply.status, reply.get("Expires"), reply.get("Cache-Control")) == (412, None, None)

@@ -265,3 +265,54 @@ def test_draining_ends_a_connection_with_its_next_answer(loop: asyncio.AbstractE
     assert not wire.has_eof
     protocol.data_received(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert (wire.out, wire.has_eof) == (b"[head]a[head]a", True)
+
+
+def test_a_connection_that_was_reset_before_it_was_accepted_is_aborted(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    service = WorkerState(FakeEngine(lambda head, body: None), loop)  # type: ignore[arg-type]
+    protocol, wire = HttpProtocol(service), FakeTransport(client=None)  # type: ignore[arg-type]
+    protocol.connection_made(wire)
+    protocol.connection_lost(None)
+    assert wire.is_closed and not service.connections
+
+
+class ClosedTransport(FakeTransport):
+    """A transport that raises like a closed one of uvloop."""
+
+    def write(self, data: object) -> None:
+        if self.is_closed:
+            raise RuntimeError("the handler is closed")
+        super().write(data)
+
+
+class EndlessSource(Source):
+    """A body without an end that records its closing."""
+
+    closed = False
+
+    async def read(self) -> bytes | None:
+        await asyncio.sleep(0)
+        return b"more"
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def test_a_body_is_closed_whose_client_leaves_while_it_begins(loop: asyncio.AbstractEventLoop) -> None:
+    source = EndlessSource()
+
+    async def later() -> Response:
+        await asyncio.sleep(0)
+        response = FakeResponse(b"")
+        response.parts = [source]
+        return response  # type: ignore[return-value]
+
+    service = WorkerState(FakeEngine(lambda head, body: later()), loop)  # type: ignore[arg-type]
+    protocol, wire = HttpProtocol(service), ClosedTransport()
+    protocol.connection_made(wire)
+    protocol.data_received(b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n")
+    wire.is_closed = True
+    loop.call_soon(protocol.connection_lost, None)
+    turns(loop, 10)
+    assert source.closed

@@ -126,3 +126,34 @@ def test_connections_of_one_turn_have_counts_of_their_own(
             assert b"Keep-Alive: timeout=5, max=%d\r\n" % (100 - served) in expected[0]
             if sized:
                 assert expected[1][0].startswith(b"%d " % len(expected[0]))
+
+
+@pytest.mark.parametrize("path", ["/a.txt", "/nope"])
+def test_a_logged_keep_alive_field_is_that_of_the_response(tmp_path: Path, path: str) -> None:
+    root = write_cache_site(tmp_path)
+    text = (root / "conf/httpd.conf").read_text()
+    (root / "conf/httpd.conf").write_text(text.replace('LogFormat "', 'LogFormat "%{Keep-Alive}o '))
+    site = CachingWorker(root)
+    at = site.accept(4000)
+    for left in (100, 99, 98, 97):
+        data = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
+        assert site.respond(at, data.encode())[1][0].startswith(b"timeout=5, max=%d " % left)
+
+
+def test_a_logged_size_follows_count_and_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_cache_site(tmp_path)
+    text = (root / "conf/httpd.conf").read_text().replace('LogFormat "', 'LogFormat "%O ')
+    more = "LoadModule logio_module m/mod_logio.so\nLoadModule expires_module m/mod_expires.so\n"
+    more += "ExpiresActive on\nExpiresDefault A60\nMaxKeepAliveRequests 12\n"
+    (root / "conf/httpd.conf").write_text(more + text)
+    site = CachingWorker(root)
+    at = site.accept(4000)
+    at[0].connection.served = 4
+    for number in range(4):
+        for module in MODULES:
+            monkeypatch.setattr(f"{module}.time", lambda now=NOW + number: now)
+        out, lines = site.respond(
+            at, b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
+        )
+        assert lines[0].startswith(b"%d " % len(out))
+        site.loop.tick()

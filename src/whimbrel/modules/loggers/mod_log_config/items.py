@@ -219,6 +219,8 @@ def connection_state(r: Any, _argument: str) -> str | None:
     """%X: ``X`` aborted, ``+`` kept alive, ``-`` closed."""
     if r.connection.aborted:
         return "X"
+    while r.prev is not None and r.prev.is_committed:  # an ErrorDocument that failed
+        r = r.prev
     closes = "close" in (r.headers_out.get("Connection") or "").lower()
     return "-" if closes or r.assbackwards else "+"
 

@@ -301,9 +301,10 @@ class AccessLogger:
         return frozenset(names + [REQUEST_LINE for item in items if item.fn in _OF_THE_LINE])
 
     @property
-    def logs_response_fields(self) -> bool:
-        """Return True if the line logs response fields."""
-        return any(isinstance(item, LogItem) and item.fn is field_out for item in self.items)
+    def response_fields(self) -> frozenset[str]:
+        """Return the response fields, in lower case, that the line logs."""
+        items = [item for item in self.items if isinstance(item, LogItem) and item.fn is field_out]
+        return frozenset([item.argument.lower() for item in items])
 
     def matches(self, r: Any) -> bool:
         """Return True if this request is logged here."""

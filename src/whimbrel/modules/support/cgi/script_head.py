@@ -176,7 +176,7 @@ def _line_of(value: str, status: int, old: bool) -> str | None:
         return None
     if len(value) == 3:
         return None if known(status, version22=old) else value + " "
-    return value if value[3] == " " and strip(value[4:]) else None
+    return value if value[3:4] == " " and strip(value[4:]) else None
 
 
 class NphHead(ScriptHead):

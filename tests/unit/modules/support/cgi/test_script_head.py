@@ -20,6 +20,7 @@ from whimbrel.modules.support.cgi.script_head import ScriptHead
         ("Status: 404 Bar", 404, "404 Bar"),
         ("status:204 x", 204, "204 x"),
         ("Status: abc", 0, None),
+        ("Status: 99", 99, None),
     ],
 )
 def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> None:
