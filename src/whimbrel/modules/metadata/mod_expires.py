@@ -114,7 +114,9 @@ class ExpiresFilter(OutputFilter):
         self._conf = conf
 
     def begin(self, r: Any) -> None:
-        """Set the fields, and leave the chain."""
+        """Set the fields, and leave the chain; errors that a handler sends itself are left alone."""
+        if r.status >= 400:
+            return
         if "Expires" in r.err_headers_out or "Expires" in r.headers_out:
             return
         code = _code_for(self._conf, r.content_type)
