@@ -22,7 +22,8 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     if not names:
         return None
     compiled = {name: Harness(smart, protocols) for name, smart in conf.filters.items() if name in names}
-    may_skip = not scope.dir_config(CoreDirConfig).content_md5  # which depends on the type of the first filter
+    # Content-MD5 depends on the type of the first filter
+    may_skip = not scope.dir_config(CoreDirConfig).content_md5
     chain = [compiled.get(name, name) for name in names]
 
     def insert(r: Request) -> HookStatus:
