@@ -49,7 +49,6 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
             "INCLUDES",
             "CaseFilter",
             "BROTLI_COMPRESS",
-            "DATA",
             "RATE_LIMIT",
             "UPPER",
             "f1",
