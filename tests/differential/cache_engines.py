@@ -39,6 +39,7 @@ RewriteMap un int:unescape
 AddHandler type-map .var
 AddHandler imap-file .map
 AddHandler send-as-is .asis
+ExtFilterDefine UP cmd="/usr/bin/tr a-z A-Z"
 AddLanguage en .en
 AddLanguage de .de
 """
@@ -58,7 +59,7 @@ SSI: Final = """<!--#set var="q" value="$QUERY_STRING" --><!--#echo var="q" -->
 """
 FILES: Final = {
     "htdocs/index.html": "front\n",
-    "htdocs/a.txt": "plain a\n",
+    "htdocs/a.txt": "plain a\n" * 40,
     "htdocs/b.txt": "plain b\n",
     "htdocs/c.html": "<p>c</p>\n",
     "htdocs/page.html.en": "english\n",

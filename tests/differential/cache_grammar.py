@@ -22,7 +22,7 @@ MODULES: Final = (
     "authn_anon access_compat mime dir setenvif headers env rewrite alias log_config logio negotiation "
     "include autoindex actions expires remoteip "
     "unique_id usertrack speling userdir vhost_alias status info imagemap cern_meta asis allowmethods "
-    "mime_magic log_debug"
+    "mime_magic log_debug filter deflate substitute sed buffer data case_filter ext_filter"
 ).split()
 
 GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
@@ -122,6 +122,10 @@ GRAMMAR: Final[Mapping[str, tuple[str, ...]]] = {
         "Authorization: Basic YWxpY2U6Y3VybGV3",
         "Authorization: Basic YWxpY2U6bm8=",
         "Accept-Encoding: gzip",
+        "Accept-Encoding: gzip",
+        "Accept-Encoding: GZIP;q=0.5, identity",
+        "Accept-Encoding: *",
+        "Accept-Encoding: gzip;q=0",
         "Expect: 100-continue",
         "Content-Length: 0",
         "X-Forwarded-For: 127.0.0.2",
@@ -420,7 +424,7 @@ class Clients:
     def __init__(self, texts: Texts) -> None:
         self.texts, self.chance = texts, texts.chance
         self.paths = self.chance.sample(GRAMMAR["path"], 4)
-        self.fixed = self.chance.sample(GRAMMAR["fixed"], 2)
+        self.fixed = self.chance.sample(GRAMMAR["fixed"], 2) + ["Accept-Encoding: gzip"]
         self.sent: list[bytes] = []
 
     def head(self) -> bytes:

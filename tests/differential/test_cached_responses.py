@@ -39,7 +39,7 @@ SEEDS = int(os.environ.get("WHIMBREL_KEPT_SEEDS", "14"))
 FIRST = int(os.environ.get("WHIMBREL_KEPT_FIRST", "0"))
 REQUESTS = 200
 ADDRESSES = ("127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4", "10.0.0.2")
-CHANGING = ("htdocs/a.txt", "htdocs/b.txt", "htdocs/dir/index.html")
+CHANGING = ("htdocs/a.txt", "htdocs/b.txt", "htdocs/dir/index.html", "htdocs/dir/a.txt", "htdocs/ssi.shtml")
 CLOCKED = ("whimbrel.server.worker.state", "whimbrel.server.worker.accounting")
 
 

@@ -90,6 +90,7 @@ def _common(r: Request) -> bool:
             or connection.is_draining
             or r.deps.clock_fields
             or r.body_factory is not None
+            or "no-etag" in r.notes
         )
         and r.status_line is None
         and r.body_in.failure is None

@@ -35,9 +35,9 @@ from whimbrel.http.syntax.fields import has_token
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
-# The fields that a response without a body loses; in 2.4 codings and languages of r.content_... alone.
-BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length", "Content-Type")
-BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Encoding", "Content-Language")
+# The fields that a response without a body loses; in 2.4 type, codings and languages of r.content_... alone.
+BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length")
+BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Type", "Content-Encoding", "Content-Language")
 # The fields that a 304 of 2.2 has, lower case.
 SENT_WITH_304 = frozenset(
     (
@@ -75,8 +75,9 @@ async def finalize(r: Request) -> Response:
     else:
         response = await _built(r, key, always)
     if r.output_filters:
-        await run_output_filters(r, after_head=True)
-        response.parts = r.body
+        sent = response.request
+        await run_output_filters(sent, after_head=True)
+        response.parts = sent.body
     return response
 
 
@@ -208,6 +209,8 @@ def build_response(
     if r.err_headers_out.entries():
         r.headers_out = r.headers_out.overlay(r.err_headers_out)
     env = r.env
+    if "no-etag" in r.notes:
+        r.headers_out.unset("ETag")
     if "force-no-vary" in env:  # for clients that cannot read it: httpd takes them for clients of HTTP/1.0
         r.headers_out.unset("Vary")
         env["force-response-1.0"] = "1"
@@ -338,7 +341,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
     out = r.headers_out
     if bodiless:
         for name in BODY_FIELDS_22 if r.plan.dialect.wire_22 else BODY_FIELDS:
-            if name != "Content-Type" or r.content_type is not None:
+            if name != "Content-Type" or (r.content_type is not None):
                 out.unset(name)
         if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):
             out.set("Content-Type", kind)

@@ -16,6 +16,7 @@ from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
 from whimbrel.engine.deps.files import KIND, MAX_CACHED_FILE, CachedFile, content_signature
 from whimbrel.engine.expressions import StringExpression
+from whimbrel.engine.output.filter import FilterType
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import format_http
@@ -365,7 +366,7 @@ def _describe(r: Request, part: FileSegment) -> int:
     if r.mtime is None or r.mtime < mtime:
         r.mtime = mtime
     tag = _set_fields(r, part.length, part.read)
-    if conf.content_md5:
+    if conf.content_md5 and (not r.output_filters or r.output_filters[0].type != FilterType.RESOURCE):
         import base64  # slow imports that few sites need
         import hashlib
 

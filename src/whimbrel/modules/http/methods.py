@@ -31,7 +31,6 @@ def options(r: Request) -> HookStatus:
         allow_value,
     )
 
-    r.headers_out.set("Content-Length", "0")
     r.headers_out.set("Allow", allow_value(r))
     return OK
 

@@ -66,8 +66,11 @@ def _extension(word: str) -> str:
 
 
 def _store(conf: MimeDirConfig, word: str, attribute: str, value: str) -> None:
+    """Store an attribute; all but types stay removed in a section that removes them."""
     known = conf.extensions if isinstance(conf.extensions, dict) else {}
     ext = _extension(word)
+    if attribute != "type" and known.get(ext, {}).get(attribute) == "":
+        return
     conf.extensions = {**known, ext: {**known.get(ext, {}), attribute: value}}
 
 

@@ -58,6 +58,14 @@ def test_removed(tmp_path: Path) -> None:
     assert [r.get("Content-Type") for r in replies] == [None, "foo/bar", None, "a/b"]
 
 
+@pytest.mark.parametrize("added", ["AddEncoding x .x", "AddLanguage de .x", "AddCharset utf-8 .x"])
+def test_removed_before_added(tmp_path: Path, added: str) -> None:
+    name = added.split()[0].removeprefix("Add")
+    conf = f"AddType a/b .x\n<Directory @/htdocs>\nRemove{name} .x\n{added}\n</Directory>"
+    (reply,) = fetch_all(tmp_path, conf, ["/a.x"], {"htdocs/a.x": "x"})
+    assert (reply.get("Content-Type"), reply.get(f"Content-{name}")) == ("a/b", None)
+
+
 def test_removed_in_one_section(tmp_path: Path) -> None:
     (outside,) = fetch_all(tmp_path, "AddType foo/bar .x\nRemoveType .X", ["/a.x"], {"htdocs/a.x": "x"})
     assert outside.get("Content-Type") is None

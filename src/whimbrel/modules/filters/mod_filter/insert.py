@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whimbrel.config.core_config import CoreDirConfig
 from whimbrel.engine.output.filter import add_output_filter
 from whimbrel.modules.filters.mod_filter.harness import RANGE_NOTE, Harness
 from whimbrel.modules.filters.mod_filter.settings import FilterDirConfig, FilterServerConfig, since_reset
@@ -21,6 +22,8 @@ def make_insert(scope: Scope) -> CompiledHook | None:
     if not names:
         return None
     compiled = {name: Harness(smart, protocols) for name, smart in conf.filters.items() if name in names}
+    # Content-MD5 depends on the type of the first filter
+    may_skip = not scope.dir_config(CoreDirConfig).content_md5
     chain = [compiled.get(name, name) for name in names]
 
     def insert(r: Request) -> HookStatus:
@@ -29,7 +32,7 @@ def make_insert(scope: Scope) -> CompiledHook | None:
             if isinstance(each, str):
                 r.log("warn", f"Unknown filter {each} not added", code="AH01380", module="filter")
                 continue
-            if not r.output_filters and each.excludes(r):
+            if may_skip and not r.output_filters and each.excludes(r):
                 continue
             add_output_filter(r, each)
             if has_ranges and each.hides_range:

@@ -77,7 +77,8 @@ class Includes(OutputFilter):
 
     def _head(self, r: Any, conf: IncludeDirConfig) -> None:
         r.headers_out.unset("Content-Length")
-        if conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP:
+        is_executable = conf.xbithack == FULL and r.finfo is not None and r.finfo.st_mode & S_IXGRP
+        if r.finfo is not None and (is_executable or conf.last_modified):
             from whimbrel.modules.core.handler import set_last_modified
 
             r.mtime = max(r.mtime or 0, r.finfo.st_mtime_ns // 1000)

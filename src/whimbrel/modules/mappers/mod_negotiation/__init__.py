@@ -293,7 +293,7 @@ async def _send_body(r: Any, best: Variant) -> HookStatus:
     met = meets_conditions(
         r.method, r.headers_in, None, seconds, int(r.time), r.status, version22=r.plan.dialect.wire_22
     )
-    if met is not PreconditionResult.OK:
+    if met is not PreconditionResult.OK and not r.no_local_copy:
         return 304 if met is PreconditionResult.NOT_MODIFIED else 412
     r.write(body)
     return OK

@@ -153,7 +153,7 @@ class ScriptHead:
             r.err_headers_out.unset("Set-Cookie")
             for cookie in self._cookies:
                 r.err_headers_out.add("Set-Cookie", cookie)
-        if self._status or r.method_number != 0:
+        if self._status or r.method_number != 0 or r.no_local_copy:
             return OK
         modified = int(r.time) if r.mtime is None else r.mtime // 1_000_000
         met = meets_conditions(

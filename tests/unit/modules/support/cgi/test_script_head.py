@@ -71,3 +71,13 @@ def test_errors_are_noted_for_error_documents(tmp_path: Path) -> None:
     assert ScriptHead(script_request(tmp_path), "cgi").ended() == 500
     assert ScriptHead(script_request(tmp_path), "cgi").timed_out() == 504
     assert ScriptHead(script_request(tmp_path, "2.2"), "cgi").timed_out() == 500
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_conditions_are_ignored_where_a_filter_makes_the_content(tmp_path: Path, filtered: bool) -> None:
+    r = script_request(tmp_path)
+    r.headers_in.set("If-None-Match", "*")
+    r.no_local_copy = filtered
+    head = ScriptHead(r, "cgi")
+    head.line("ETag: q")
+    assert head.line("") == (0 if filtered else 304)
