@@ -1,0 +1,68 @@
+"""Bodies that fail behind output filters: the client detects the truncation, and one line is logged."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+from tests.server.conftest import ServerProcess
+from tests.server.test_abandoned import lines, open_files, within
+
+CONF = """\
+LoadModule ext_filter_module m/mod_ext_filter.so
+LoadModule ratelimit_module m/mod_ratelimit.so
+LoadModule env_module m/mod_env.so
+LoadModule cgi_module m/mod_cgi.so
+LogFormat "%r %>s" lines
+CustomLog logs/lines lines
+ScriptAlias /cgi/ {root}/cgi/
+ExtFilterDefine cat cmd="/bin/cat"
+Alias /cat/ {root}/htdocs/
+<Location /cat>
+    SetOutputFilter cat
+</Location>
+Alias /fast/ {root}/htdocs/
+<LocationMatch ^/(fast|cgi)/>
+    SetEnv rate-limit 1000000
+    SetEnv rate-initial-burst 1000000
+    SetOutputFilter RATE_LIMIT
+</LocationMatch>
+"""
+
+
+@pytest.fixture
+def site(server: ServerProcess) -> ServerProcess:
+    root = server.root
+    (root / "conf/extra.conf").write_text(CONF.format(root=root))
+    with (root / "htdocs/huge.txt").open("wb") as file:
+        file.truncate(1 << 28)
+    server.start()
+    server.get()
+    return server
+
+
+def request(site: ServerProcess, path: str) -> socket.socket:
+    """Send a GET from a client that receives little ahead."""
+    wire = socket.socket()
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    wire.settimeout(20)
+    wire.connect(("127.0.0.1", site.port))
+    wire.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return wire
+
+
+def test_a_source_that_fails_behind_a_program_is_logged(site: ServerProcess) -> None:
+    before, out = open_files(site), b""
+    with request(site, "/cat/huge.txt") as wire:
+        out += wire.recv(4096)
+        os.truncate(site.root / "htdocs/huge.txt", 1000)
+        try:
+            while data := wire.recv(1 << 20):
+                out = out[-10:] + data
+        except ConnectionResetError:
+            pass
+    assert not out.endswith(b"0\r\n\r\n")
+    assert within(2.0, lambda: lines(site)[1:] == ["GET /cat/huge.txt HTTP/1.1 200"])
+    assert within(2.0, lambda: open_files(site) == before)
+    assert "Traceback" not in site.errors()
