@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import time
+from pathlib import Path
 
 import pytest
 from tests.server.conftest import ServerProcess
@@ -29,6 +31,7 @@ Alias /fast/ {root}/htdocs/
     SetOutputFilter RATE_LIMIT
 </LocationMatch>
 """
+SLOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 5\n"
 
 
 @pytest.fixture
@@ -37,6 +40,10 @@ def site(server: ServerProcess) -> ServerProcess:
     (root / "conf/extra.conf").write_text(CONF.format(root=root))
     with (root / "htdocs/huge.txt").open("wb") as file:
         file.truncate(1 << 28)
+    (root / "htdocs/a.txt").write_text("small\n")
+    (root / "cgi").mkdir()
+    (root / "cgi/slow").write_text(SLOW)
+    (root / "cgi/slow").chmod(0o755)
     server.start()
     server.get()
     return server
@@ -66,3 +73,31 @@ def test_a_source_that_fails_behind_a_program_is_logged(site: ServerProcess) -> 
     assert within(2.0, lambda: lines(site)[1:] == ["GET /cat/huge.txt HTTP/1.1 200"])
     assert within(2.0, lambda: open_files(site) == before)
     assert "Traceback" not in site.errors()
+
+
+def memory(site: ServerProcess) -> int:
+    """Return the resident memory of the largest worker in bytes."""
+    return max(
+        int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+        for pid in site.workers()
+    )
+
+
+def test_a_high_rate_is_not_held_in_memory(site: ServerProcess) -> None:
+    with request(site, "/fast/a.txt") as wire:
+        assert wire.recv(4096)
+    before = memory(site)
+    with request(site, "/fast/huge.txt") as wire:
+        assert wire.recv(4096)
+        time.sleep(0.3)
+        assert memory(site) - before < 8 << 20
+
+
+def test_a_slow_program_is_throttled_as_it_writes(site: ServerProcess) -> None:
+    begun = time.monotonic()
+    with request(site, "/cgi/slow") as wire:
+        out = b""
+        while b"begin" not in out:
+            assert (data := wire.recv(4096))
+            out += data
+    assert time.monotonic() - begun < 2
