@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.conftest import ServerProcess
-from tests.server.test_abandoned import lines, open_files, within
+from tests.server.test_abandoned import lines, open_files, programs, reset, within
 
 CONF = """\
 LoadModule ext_filter_module m/mod_ext_filter.so
@@ -20,6 +20,10 @@ LogFormat "%r %>s" lines
 CustomLog logs/lines lines
 ScriptAlias /cgi/ {root}/cgi/
 ExtFilterDefine cat cmd="/bin/cat"
+ExtFilterDefine flood mode=input cmd="/usr/bin/yes"
+<Location /cgi/count>
+    SetInputFilter flood
+</Location>
 Alias /cat/ {root}/htdocs/
 <Location /cat>
     SetOutputFilter cat
@@ -31,6 +35,7 @@ Alias /fast/ {root}/htdocs/
     SetOutputFilter RATE_LIMIT
 </LocationMatch>
 """
+COUNT = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nexec wc -c\n"
 SLOW = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nbegin\\n'\nexec sleep 5\n"
 
 
@@ -42,8 +47,9 @@ def site(server: ServerProcess) -> ServerProcess:
         file.truncate(1 << 28)
     (root / "htdocs/a.txt").write_text("small\n")
     (root / "cgi").mkdir()
-    (root / "cgi/slow").write_text(SLOW)
-    (root / "cgi/slow").chmod(0o755)
+    for name, text in (("slow", SLOW), ("count", COUNT)):
+        (root / "cgi" / name).write_text(text)
+        (root / "cgi" / name).chmod(0o755)
     server.start()
     server.get()
     return server
@@ -101,3 +107,19 @@ def test_a_slow_program_is_throttled_as_it_writes(site: ServerProcess) -> None:
             assert (data := wire.recv(4096))
             out += data
     assert time.monotonic() - begun < 2
+
+
+def test_an_endless_program_ends_with_a_client_whose_body_is_not_read(site: ServerProcess) -> None:
+    before, body = open_files(site), bytes(8 << 20)
+    wire = site.connect()
+    wire.settimeout(0.5)
+    try:
+        wire.sendall(b"POST /cgi/count HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8388608\r\n\r\n" + body)
+    except TimeoutError:
+        pass  # the program does not read it
+    assert within(2.0, lambda: len(programs(site)) == 2)
+    reset(wire)
+    assert within(3.0, lambda: not programs(site))
+    assert within(1.0, lambda: len(lines(site)) == 2)
+    assert within(1.0, lambda: open_files(site) == before)
+    assert "Traceback" not in site.errors()
