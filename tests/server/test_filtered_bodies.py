@@ -20,6 +20,11 @@ LogFormat "%r %>s" lines
 CustomLog logs/lines lines
 ScriptAlias /cgi/ {root}/cgi/
 ExtFilterDefine cat cmd="/bin/cat"
+ExtFilterDefine absent cmd="/no/such/file"
+Alias /absent/ {root}/htdocs/
+<Location /absent>
+    SetOutputFilter absent
+</Location>
 ExtFilterDefine flood mode=input cmd="/usr/bin/yes"
 <Location /cgi/count>
     SetInputFilter flood
@@ -121,5 +126,14 @@ def test_an_endless_program_ends_with_a_client_whose_body_is_not_read(site: Serv
     reset(wire)
     assert within(3.0, lambda: not programs(site))
     assert within(1.0, lambda: len(lines(site)) == 2)
+    assert within(1.0, lambda: open_files(site) == before)
+    assert "Traceback" not in site.errors()
+
+
+def test_a_program_that_does_not_start_leaves_its_file_to_be_closed_once(site: ServerProcess) -> None:
+    before = open_files(site)
+    for _ in range(3):
+        with request(site, "/absent/huge.txt") as wire:
+            assert b" 500 " in wire.recv(4096)
     assert within(1.0, lambda: open_files(site) == before)
     assert "Traceback" not in site.errors()
