@@ -8,8 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.server.conftest import ServerProcess
-from tests.server.test_abandoned import lines, open_files, programs, reset, within
+from tests.server.conftest import ServerProcess, lines, open_files, programs, reset, within
 
 CONF = """\
 LoadModule ext_filter_module m/mod_ext_filter.so
