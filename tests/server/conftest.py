@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,44 @@ def everything(wire: socket.socket) -> bytes:
     while data := wire.recv(1 << 20):
         out += data
     return bytes(out)
+
+
+def within(seconds: float, condition: Callable[[], object]) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def reset(wire: socket.socket) -> None:
+    """Close *wire* with a RST."""
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    wire.close()
+
+
+def programs(site: ServerProcess) -> list[int]:
+    """Return the programs that run: children of the workers."""
+    return [child for worker in site.workers() for child in children(worker)]
+
+
+def open_files(site: ServerProcess) -> list[str]:
+    """Return the documents and pipes that the workers have open."""
+    out = []
+    for worker in site.workers():
+        for handle in Path(f"/proc/{worker}/fd").iterdir():
+            try:
+                target = os.readlink(handle)
+            except OSError:
+                continue
+            if "htdocs" in target or target.startswith("pipe:"):
+                out.append(f"{worker} {target}")
+    return sorted(out)
+
+
+def lines(site: ServerProcess) -> list[str]:
+    return (site.root / "logs/lines").read_text().splitlines()
 
 
 @pytest.fixture

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from tests.server.conftest import ServerProcess, children, everything
+from tests.server.conftest import ServerProcess, everything, lines, open_files, programs, reset, within
 
 CONF = """\
 LoadModule cgi_module m/mod_cgi.so
@@ -59,44 +56,6 @@ def site(server: ServerProcess) -> ServerProcess:
     server.start()
     server.get()
     return server
-
-
-def within(seconds: float, condition: Callable[[], object]) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def reset(wire: socket.socket) -> None:
-    """Close *wire* with a RST."""
-    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    wire.close()
-
-
-def programs(site: ServerProcess) -> list[int]:
-    """Return the programs that run: children of the workers."""
-    return [child for worker in site.workers() for child in children(worker)]
-
-
-def open_files(site: ServerProcess) -> list[str]:
-    """Return the documents and pipes that the workers have open."""
-    out = []
-    for worker in site.workers():
-        for handle in Path(f"/proc/{worker}/fd").iterdir():
-            try:
-                target = os.readlink(handle)
-            except OSError:
-                continue
-            if "htdocs" in target or target.startswith("pipe:"):
-                out.append(f"{worker} {target}")
-    return sorted(out)
-
-
-def lines(site: ServerProcess) -> list[str]:
-    return (site.root / "logs/lines").read_text().splitlines()
 
 
 @pytest.mark.parametrize(

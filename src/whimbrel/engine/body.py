@@ -194,6 +194,10 @@ class JoinedSource(Source):
             self._parts[0] = FileSegment(part.handle, part.offset + len(data), part.length - len(data))
         return data
 
+    def detach(self) -> None:
+        """Leave the parts to their former owner, who closes them."""
+        self._parts.clear()
+
     def __del__(self) -> None:
         """Close the files of a source that was neither closed nor dropped, as its request was cancelled."""
         for part in self._parts:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from whimbrel.base.numbers import atoi
 from whimbrel.directives.spec import Versions
-from whimbrel.engine.body import JoinedSource, Part, Source
+from whimbrel.engine.body import PIECE, JoinedSource, Part, Source
 from whimbrel.engine.output.filter import FilterType, OutputFilter
 from whimbrel.registry.module import Module, Provider, Reads
 
@@ -19,29 +19,33 @@ STEP: Final = 0.2  # seconds between two pieces
 
 
 class ThrottledSource(Source):
-    """The *parts*, throttled: *burst* bytes immediately, then *rate* bytes per second."""
+    """The *parts*, throttled: *burst* bytes immediately, then *rate* bytes per second.
 
-    __slots__ = ("_began", "_burst", "_held", "_source", "_step")
+    Bytes are passed on as they come, so neither a large burst nor a high rate is held in memory.
+    """
+
+    __slots__ = ("_held", "_left", "_source", "_step")
 
     def __init__(self, parts: list[Part], rate: int, burst: int) -> None:
-        self._source, self._step, self._burst = JoinedSource(parts), max(1, int(rate * STEP)), burst
+        self._source, self._step = JoinedSource(parts), max(1, int(rate * STEP))
+        self._left = burst if burst > 0 else self._step  # bytes to pass on before the next pause
         self._held = b""
-        self._began = False
 
     async def read(self) -> bytes | None:
-        """Return the next bytes, after their delay."""
+        """Return the next bytes, after a pause if the present step has none left."""
         from asyncio import sleep  # its import takes 40 ms, which -t must not pay
 
-        size = self._burst if self._burst > 0 else self._step
-        self._burst = 0
-        while len(self._held) < size and (data := await self._source.read()) is not None:
-            self._held += data
-        if not self._held:
+        data, self._held = self._held or await self._source.read(), b""
+        if not data:
             return None
-        if self._began:
+        wanted = min(self._left or self._step, PIECE)
+        while len(data) < wanted and (more := self._source.read_now()):
+            data += more
+        if not self._left:
             await sleep(STEP)
-        self._began = True
-        piece, self._held = self._held[:size], self._held[size:]
+            self._left = self._step
+        piece, self._held = data[: self._left], data[self._left :]
+        self._left -= len(piece)
         return piece
 
     async def aclose(self) -> None:

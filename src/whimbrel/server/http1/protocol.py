@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from socket import IPPROTO_TCP, TCP_INFO
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from whimbrel.engine.abandon import abandon, close_sources
@@ -43,6 +44,8 @@ MAX_BODY_AHEAD: Final = 64 * 1024  # bytes of a body that wait for their reader
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body up to which the connection stays open
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
+RESET_CHECK: Final = 0.5  # seconds between two checks of a connection that is not read
+TCP_CLOSE: Final = 7  # tcpi_state of a connection that was reset
 CANCEL_DELAY: Final = 0.5  # seconds that a request has to end with an unreadable body
 
 
@@ -60,6 +63,7 @@ class HttpProtocol(FastPath):
         "_postponed",
         "_read_deadline",
         "_reader",
+        "_has_reset_check",
         "_reading",
         "_row",
         "_is_poisoned",
@@ -73,6 +77,7 @@ class HttpProtocol(FastPath):
         self._discarded = self._body_bytes = 0
         self._expects = self._is_poisoned = self._postponed = False
         self._reading = True
+        self._has_reset_check = False
         self._read_deadline: ReadDeadline | None = None
         self._body: RequestBody | None = None
         # shared body of requests without one, as long as it is unchanged
@@ -176,6 +181,22 @@ class HttpProtocol(FastPath):
         if self._reading and not self.transport.is_closing():
             self._reading = False
             self.transport.pause_reading()
+            if not self._has_reset_check:
+                self._has_reset_check = True
+                self.service.loop.call_later(RESET_CHECK, self._check_reset)
+
+    def _check_reset(self) -> None:
+        """End the connection if the client has reset it, which the loop does not report while reading is
+        paused.
+        """
+        if self._reading or self.transport.is_closing():
+            self._has_reset_check = False
+            return
+        client = self.transport.get_extra_info("socket")
+        if client is None or client.getsockopt(IPPROTO_TCP, TCP_INFO, 1)[0] != TCP_CLOSE:
+            self.service.loop.call_later(RESET_CHECK, self._check_reset)
+        else:
+            self.transport.abort()
 
     def _go_on_reading(self) -> None:
         if not self._reading and not self.transport.is_closing():

@@ -20,7 +20,7 @@ from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import chunk
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.accounting import account_response, log_truncated
-from whimbrel.server.worker.cancellation import cancel
+from whimbrel.server.worker.cancellation import cancel, close_source
 from whimbrel.server.worker.state import FOREVER, ListenerConfig, TimedConnection, WorkerState
 
 # bytes of responses that wait for the client, above which no further request is started
@@ -224,7 +224,7 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self._report(problem)
             self.transport.abort()
         finally:
-            await source.aclose()
+            await close_source(source)
         if more:
             count, more = -more, count + more
         self._on_sent(response, count, more, broken=broken)

@@ -14,6 +14,7 @@ from whimbrel.http.http2.protocol import ErrorCode
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.accounting import account_response, log_truncated
+from whimbrel.server.worker.cancellation import close_source
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
 
@@ -100,7 +101,7 @@ class Sender:
                 session.wire.reset(stream.number, ErrorCode.INTERNAL_ERROR)
                 session.forget(stream)
         finally:
-            await source.aclose()
+            await close_source(source)
         self.finish(stream, response, count)
         session.flush()
 

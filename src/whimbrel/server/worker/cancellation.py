@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from whimbrel.engine.body import Source
+
 
 def cancel(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, delay: float = 0.0) -> None:
     """Cancel *task* after its first step, and after *delay* seconds if it has to handle an error before.
@@ -16,3 +18,11 @@ def cancel(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop, delay: floa
         loop.call_later(delay, task.cancel)
     else:
         loop.call_soon(task.cancel)
+
+
+async def close_source(source: Source) -> None:
+    """Close *source* in a task that has to go on after its cancellation, as its response is to be logged."""
+    try:
+        await source.aclose()
+    except asyncio.CancelledError:
+        await source.aclose()  # the remaining parts

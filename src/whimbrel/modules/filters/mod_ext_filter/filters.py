@@ -46,9 +46,13 @@ class ExtOutputFilter(OutputFilter):
         return self._start(r, defined)
 
     async def _start(self, r: Request, defined: ExtFilterDefinition | None) -> Begun:
-        source: Source = JoinedSource(r.body)
+        source, program = JoinedSource(r.body), None
         r.set_uncacheable()
-        program = await start(r, defined, source, self.name, "AH01467", "output")
+        try:
+            program = await start(r, defined, source, self.name, "AH01467", "output")
+        finally:
+            if program is None:
+                source.detach()
         if program is None or defined is None:
             return None
         length = sum(map(size_of, sized(r.body))) if is_complete(r.body) else None

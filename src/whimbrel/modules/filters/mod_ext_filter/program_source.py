@@ -187,7 +187,10 @@ class ProgramSource(Source):
         self._program.stop(listen=self._logs)
 
     async def _close_input(self) -> None:
-        """Wait for the feeder and close the input."""
+        """Wait for the feeder and close the input, also if the waiting task is cancelled."""
+        await asyncio.shield(self._closed())
+
+    async def _closed(self) -> None:
         await asyncio.wait((self._feeder,))
         await self._source.aclose()
 
