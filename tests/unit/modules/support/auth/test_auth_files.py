@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whimbrel.base.dialect import V24
@@ -123,6 +123,8 @@ LINES = st.lists(
 ).map("\n".join)
 
 
+# examples take long to generate on a busy machine, which is no fault of the code
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(LINES, NAMES | st.just(""), st.booleans())
 def test_groups_of_one_user_are_those_of_the_whole_file(content: str, user: str, continued: bool) -> None:
     assert Groups(content, continued=continued).get(user) == parse_groups(content, continued=continued).get(
