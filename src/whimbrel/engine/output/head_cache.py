@@ -93,6 +93,7 @@ def _common(r: Request) -> bool:
             or "no-etag" in r.notes
         )
         and r.status_line is None
+        and "no-etag" not in r.notes
         and r.body_in.failure is None
         and (
             not env
