@@ -60,20 +60,20 @@ SENT_WITH_304 = frozenset(
 async def finalize(r: Request) -> Response:
     """Return the response to send for a request whose handler, or whose error, is done."""
     always = r.err_headers_out
-    if r.output_filters:
-        always = always.copy()
-        try:
+    try:
+        if r.output_filters:
+            always = always.copy()
             await run_output_filters(r)
-        except Aborted as failure:
-            return await _failed(r, failure)
-    key = head_key(r)
-    form = None if key is None else r.engine.head_templates.get(key)
-    if form is not None:
-        response = response_of(r, form)
-    elif _has_bad_field(r):
-        response = await _refused(r)
-    else:
-        response = await _built(r, key, always)
+        key = head_key(r)
+        form = None if key is None else r.engine.head_templates.get(key)
+        if form is not None:
+            response = response_of(r, form)
+        elif _has_bad_field(r):
+            response = await _refused(r)
+        else:
+            response = await _built(r, key, always)
+    except Aborted as failure:
+        return await _failed(r, failure)
     if r.output_filters:
         sent = response.request
         await run_output_filters(sent, after_head=True)
@@ -90,10 +90,7 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
         if status == UNSATISFIABLE:
             r.drop_body()
             r.err_headers_out = always  # the filters run again, for the page
-            await died(r, status)
-            r = final_request(r)
-            await run_output_filters(r)
-            return build_response(r, measured=False)
+            return build_response(await _error_page(r, status), measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
     response = build_response(r, measured=not refused, refused=refused, plain=plain)
@@ -137,6 +134,14 @@ def _is_bad(r: Request, pair: Pair) -> bool:
     return bad is not None
 
 
+async def _error_page(r: Request, status: int) -> Request:
+    """Return the request whose response, the page for *status*, replaces that of *r*."""
+    await died(r, status)
+    r = final_request(r)
+    await run_output_filters(r)
+    return r
+
+
 async def _failed(r: Request, problem: Aborted) -> Response:
     """Return the error page in place of a response that an output filter or its input could not make.
 
@@ -169,9 +174,7 @@ async def _refused(r: Request) -> Response:
     one too.
     """
     _emptied(r)
-    await died(r, 500)
-    r = final_request(r)
-    await run_output_filters(r)
+    r = await _error_page(r, 500)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
