@@ -70,8 +70,8 @@ class Transform:
     Attributes:
         early: True if output went on before the end of the input was known, so that httpd sends the response
             in chunks. `end` may set it; output of `feed` always counts so.
-        is_heavy: True if `feed` and `end` release the GIL for most of their time: they then run in a thread
-            for large pieces.
+        is_heavy: True if `feed` releases the GIL for most of its time: it then runs in a thread for large
+            pieces, and so uses nothing but its own state. `end` always runs in the event loop.
     """
 
     __slots__ = ()
@@ -129,11 +129,6 @@ def add_output_filter(r: Request, added: OutputFilter) -> None:
     while at and chain[at - 1].type > added.type:
         at -= 1
     chain.insert(at, added)
-
-
-def remove_output_filter(r: Request, name: str) -> None:
-    """Remove the filters called *name* from the chain."""
-    r.output_filters[:] = [each for each in r.output_filters if each.name.lower() != name.lower()]
 
 
 def keep_protocol_filters(r: Request) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -55,26 +56,26 @@ async def _apply(r: Request, begun: Begun) -> None:
             await _transform_complete(r, begun, content(parts))
         else:
             source = TransformedSource(r, parts, begun)
-            await source.begin(MAX_GATHERED if is_complete(parts) else 1)
+            r.body = await source.gather(MAX_GATHERED if is_complete(parts) else 1)
             r.chunked = source.early
-            r.body = source.parts()
 
 
 async def _transform_complete(r: Request, begun: Transform, data: bytes) -> None:
-    """Replace the body of *r*, the bytes *data*, by their transformation; long work runs in a thread."""
-    is_chunked = r.chunked  # the handler has sent it in several brigades
-
-    def transform() -> tuple[bytes, bool, FilterError | None]:
-        out = b""
-        try:
-            if not is_chunked:
-                return begun.end(data), begun.early, None
-            out = begun.feed(data)
-            return out + begun.end(b""), bool(out), None
-        except FilterError as failure:
-            return out + failure.passed, True, failure
-
-    out, r.chunked, failure = transform() if len(data) <= PIECE else await r.engine.runtime.compute(transform)
+    """Replace the body of *r*, the bytes *data*, by their transformation."""
+    out, failure = b"", None
+    try:
+        if len(data) > PIECE:
+            content_bytes, data = data, b""
+            out = await r.engine.runtime.compute(lambda: begun.feed(content_bytes))
+        elif r.chunked:
+            out, data = begun.feed(data), b""
+        is_early = bool(out)
+        out += begun.end(data)
+        r.chunked = is_early if r.chunked else begun.early
+    except FilterError as problem:
+        failure = problem
+        out += problem.passed
+        r.chunked = True
     r.body = [out] if out else []
     if failure is not None:
         if not out:
@@ -96,25 +97,36 @@ class FailedSource(Source):
         raise self._failure
 
 
-class TransformedSource(Source):
-    """The output of *transform* for the input *parts*.
+class GatheredSource(Source):
+    """Output of a filter, of which the beginning is gathered before the head is sent.
 
-    Large pieces of a heavy transform are computed in a thread. The transform is released when its input has
-    ended, as a compressor holds much memory.
+    Attributes:
+        early: True if output went on before the end of the input was known.
     """
 
-    __slots__ = ("_failure", "_first", "_r", "_source", "_transform", "early")
+    __slots__ = ("_failure", "_first", "_r", "early")
 
-    def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
-        self._r, self._transform = r, transform
-        self._source: JoinedSource | None = JoinedSource(parts)
+    def __init__(self, r: Request) -> None:
+        self._r = r
         self._first: list[bytes] = []
-        self._failure: Aborted | None = None
+        self._failure: Aborted | None = None  # raised behind the output that there is
         self.early = False
 
-    async def begin(self, count: int) -> None:
-        """Read until *count* bytes of output are there, or its end; raise Aborted for a failure without
-        output.
+    @property
+    @abstractmethod
+    def has_ended(self) -> bool:
+        """Return True if the input has been read."""
+
+    @abstractmethod
+    async def _next(self) -> bytes | None:
+        """Return the next bytes of the output; None at the end. Raise `_failure` if it is set."""
+
+    async def gather(self, count: int) -> list[Part]:
+        """Read until *count* bytes of output are there, or its end; return the body: bytes at the end, else
+        this source.
+
+        Raises:
+            Aborted: the filter failed before it had output.
         """
         size = 0
         try:
@@ -130,13 +142,10 @@ class TransformedSource(Source):
         except BaseException:
             await self.aclose()
             raise
-
-    def parts(self) -> list[Part]:
-        """Return the body: bytes if the end has been reached, else this source."""
-        if self._source is not None:
-            self.early = True
-            return [self]
-        return [b"".join(self._first)] if self._first else []
+        if self.has_ended and self._failure is None:
+            return [b"".join(self._first)] if self._first else []
+        self.early = True
+        return [self]
 
     async def read(self) -> bytes | None:
         """Return the next bytes of the output."""
@@ -144,13 +153,29 @@ class TransformedSource(Source):
             data = b"".join(self._first)
             self._first.clear()
             return data
+        if self._failure is not None:
+            raise self._failure
         return await self._next()
 
-    def read_now(self) -> bytes | None:
-        """Return the output that is there."""
-        data = b"".join(self._first)
-        self._first.clear()
-        return data or (None if self._source is None else b"")
+
+class TransformedSource(GatheredSource):
+    """The output of *transform* for the input *parts*.
+
+    Large pieces of a heavy transform are computed in a thread. The transform is released when its input has
+    ended, as a compressor holds much memory.
+    """
+
+    __slots__ = ("_source", "_transform")
+
+    def __init__(self, r: Request, parts: list[Part], transform: Transform) -> None:
+        super().__init__(r)
+        self._transform = transform
+        self._source: JoinedSource | None = JoinedSource(parts)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if the input has been read."""
+        return self._source is None
 
     async def _next(self) -> bytes | None:
         while self._source is not None:

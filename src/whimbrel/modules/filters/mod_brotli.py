@@ -11,36 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.base.errors import StartError
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.engine.body import size_of
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
-from whimbrel.modules.filters.mod_deflate.settings import (
+from whimbrel.modules.support.coded_bodies import Key, RecordedOutput, begin_coded
+from whimbrel.modules.support.codings import (
     ADD_SUFFIX,
     ETAG_MODES,
-    NO_CHANGE,
-    REMOVE,
-    replaced,
-    set_in_range,
-    set_note,
-)
-from whimbrel.modules.support.coded_bodies import (
-    MAX_OUTPUT,
-    CodedBody,
-    Key,
-    coded_bodies,
-    digest_in_pieces,
-    digest_now,
-    is_recurring,
-    is_small,
-)
-from whimbrel.modules.support.codings import (
     AcceptsCoding,
     add_coding,
+    alter_etag,
     current_coding,
     first_coding,
     is_accepted,
-    tag_coding,
+    set_note,
 )
-from whimbrel.modules.support.setters import Setter, set_choice
+from whimbrel.modules.support.setters import Setter, replaced, set_choice, set_in_range
 from whimbrel.registry.module import CompletedConfig, Module, Provider
 from whimbrel.registry.settings import setting
 
@@ -81,22 +65,21 @@ class BrotliServerConfig:
 class Brotli(Transform):
     """Compressor of one response; output that comes before the end of the input is passed on."""
 
-    __slots__ = ("_compressor", "_key", "_output", "_produced", "_read", "_request", "early")
+    __slots__ = ("_compressor", "_output", "_produced", "_read", "_request", "early")
     is_heavy = True
 
     def __init__(self, r: Request, conf: BrotliServerConfig, key: Key | None) -> None:
         from brotli import Compressor  # type: ignore[import-untyped,unused-ignore]
 
-        self._request, self._key = r, key
+        self._request, self._output = r, RecordedOutput(r, key)
         self._compressor = Compressor(quality=conf.quality, lgwin=conf.window, lgblock=conf.block)
         self._read = self._produced = 0
-        self._output: list[bytes] | None = [] if key is not None else None
         self.early = False
 
     def feed(self, data: bytes) -> bytes:
         """Return the output that there is."""
         if self.early and self._request.header_only:
-            self._key = self._output = None
+            self._output.discard()
             return b""
         self._read += len(data)
         out = self._add(self._compressor.process(data))
@@ -105,10 +88,7 @@ class Brotli(Transform):
 
     def _add(self, out: bytes) -> bytes:
         self._produced += len(out)
-        if self._output is not None:
-            self._output.append(out)
-            if self._produced > MAX_OUTPUT:
-                self._output = None
+        self._output.add(out)
         return out
 
     def end(self, data: bytes) -> bytes:
@@ -118,9 +98,7 @@ class Brotli(Transform):
             return first
         out = self._add(self._compressor.finish())
         set_notes(self._request, self._read, self._produced)
-        if self._key is not None and self._output is not None:
-            entry = CodedBody(b"".join(self._output), self.early, self._produced)
-            coded_bodies(self._request).put(self._key, entry)
+        self._output.store(early=self.early, size=self._produced)
         return first + out
 
 
@@ -147,32 +125,15 @@ class BrotliCompress(OutputFilter):
             return None
         conf = r.server_conf(BrotliServerConfig)
         add_coding(r, "br", current_coding(r))
-        if conf.etag == REMOVE:
-            r.headers_out.unset("ETag")
-        elif conf.etag != NO_CHANGE:
-            tag_coding(r, "br")
+        alter_etag(r, conf.etag, "br")
         if r.status == NOT_MODIFIED:
             return None
-        if not is_recurring(r):
-            return Brotli(r, conf, None)
-        return _cached(r, conf, digest_now(r)) if is_small(r) else _begin_large(r, conf)
-
-
-async def _begin_large(r: Request, conf: BrotliServerConfig) -> Begun:
-    return _cached(r, conf, await digest_in_pieces(r))
-
-
-def _cached(r: Request, conf: BrotliServerConfig, digest: bytes) -> Transform | None:
-    """Set the compressed body from the cache and return None; if it is not there, return its compressor."""
-    key = ("br", digest, conf.quality, conf.window, conf.block)
-    entry = coded_bodies(r).get(key)
-    if entry is None:
-        return Brotli(r, conf, key)
-    size = sum(map(size_of, r.body))
-    r.body, r.chunked = [entry.data], entry.early
-    if not (entry.early and r.header_only):
-        set_notes(r, size, entry.size)
-    return None
+        return begin_coded(
+            r,
+            ("br", conf.quality, conf.window, conf.block),
+            lambda key: Brotli(r, conf, key),
+            lambda read, produced: set_notes(r, read, produced),
+        )
 
 
 def is_wanted(r: Request) -> bool:

@@ -5,12 +5,14 @@ It serves what the response cache has to separate: HEAD, ranges, conditions, bot
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from whimbrel.engine.body import PIECE, FileSegment, JoinedSource, content, is_complete, size_of, sized
 from whimbrel.engine.coroutines import yield_to_loop
 
 if TYPE_CHECKING:
+    from whimbrel.engine.output.filter import Transform
     from whimbrel.engine.request import Request
 
 MAX_BYTES: Final = 8 << 20  # of all bodies, with `ENTRY_COST` for each
@@ -62,6 +64,33 @@ class CodedBodies:
         while self._bytes > MAX_BYTES:
             eldest = next(iter(self._bodies))
             self._bytes -= len(self._bodies.pop(eldest).data) + ENTRY_COST
+
+
+class RecordedOutput:
+    """Output of one compressor, for the cache; it records nothing if *key* is None."""
+
+    __slots__ = ("_key", "_pieces", "_request", "_size")
+
+    def __init__(self, r: Request, key: Key | None) -> None:
+        self._request, self._key, self._size = r, key, 0
+        self._pieces: list[bytes] | None = [] if key is not None else None
+
+    def add(self, out: bytes) -> None:
+        """Record the next bytes, unless they are too many for the cache."""
+        if self._pieces is not None:
+            self._pieces.append(out)
+            self._size += len(out)
+            if self._size > MAX_OUTPUT:
+                self._pieces = None
+
+    def discard(self) -> None:
+        """Record nothing: the output is incomplete."""
+        self._pieces = None
+
+    def store(self, *, early: bool, size: int) -> None:
+        """Store the output at its end; for *early* and *size* see `CodedBody`."""
+        if self._key is not None and self._pieces is not None:
+            coded_bodies(self._request).put(self._key, CodedBody(b"".join(self._pieces), early, size))
 
 
 def coded_bodies(r: Request) -> CodedBodies:
@@ -124,3 +153,40 @@ async def digest_in_pieces(r: Request) -> bytes:
         await source.aclose()
     r.body = [*parts]
     return digest.digest()
+
+
+def begin_coded(
+    r: Request,
+    parameters: Key,
+    make: Callable[[Key | None], Transform],
+    report: Callable[[int, int], None],
+) -> Transform | None | Awaitable[Transform | None]:
+    """Set the compressed body from the cache and return None; if it is not there, return its compressor.
+
+    *parameters* are the coding and all that its output depends on beside the content. *make* returns the
+    compressor of an output with a key. *report* logs the sizes of content and output of a cached body.
+    """
+    if not is_recurring(r):
+        return make(None)
+    if is_small(r):
+        return _from_cache(r, (digest_now(r), *parameters), make, report)
+    return _begin_large(r, parameters, make, report)
+
+
+async def _begin_large(
+    r: Request, parameters: Key, make: Callable[[Key | None], Transform], report: Callable[[int, int], None]
+) -> Transform | None:
+    return _from_cache(r, (await digest_in_pieces(r), *parameters), make, report)
+
+
+def _from_cache(
+    r: Request, key: Key, make: Callable[[Key | None], Transform], report: Callable[[int, int], None]
+) -> Transform | None:
+    entry = coded_bodies(r).get(key)
+    if entry is None:
+        return make(key)
+    size = sum(map(size_of, r.body))
+    r.body, r.chunked = [entry.data], entry.early
+    if not (entry.early and r.header_only):
+        report(size, entry.size)
+    return None

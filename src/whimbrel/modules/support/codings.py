@@ -1,17 +1,22 @@
-"""Content codings of responses: negotiation and fields, shared by mod_deflate and mod_brotli."""
+"""Content codings of responses: negotiation, fields and settings, shared by mod_deflate and mod_brotli."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import lower
+from whimbrel.directives.command import Command
 from whimbrel.engine.log.error_log_line import enabled
+from whimbrel.modules.support.setters import Setter
 from whimbrel.modules.support.tokens import get_token
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 UNCODED: Final = frozenset(("identity", "7bit", "8bit", "binary"))
+ADD_SUFFIX, NO_CHANGE, REMOVE = "addsuffix", "nochange", "remove"
+ETAG_MODES: Final = {mode: mode for mode in (ADD_SUFFIX, NO_CHANGE, REMOVE)}
 MIN_CODED_TAG: Final = 3  # characters of an ETag that gets a suffix
 
 
@@ -96,8 +101,28 @@ def add_coding(r: Request, coding: str, present: str) -> None:
     out.unset("Content-MD5")
 
 
-def tag_coding(r: Request, suffix: str) -> None:
-    """Append *suffix* to the ETag, within its quotes."""
+def alter_etag(r: Request, mode: str, suffix: str) -> None:
+    """Append *suffix* to the ETag within its quotes, remove the ETag, or leave it, by *mode*: one of
+    `ETAG_MODES`.
+    """
+    if mode == REMOVE:
+        r.headers_out.unset("ETag")
+    if mode != ADD_SUFFIX:
+        return
     tag = r.headers_out.get("ETag")
     if tag is not None and len(tag) >= MIN_CODED_TAG and tag.endswith('"'):
         r.headers_out.set("ETag", f'{tag[:-1]}-{suffix}"')
+
+
+def set_note(unknown: str) -> Setter:
+    """Return the setter of a note's name: ``[Input|Output|Ratio] NAME``; *unknown* formats the refusal of
+    another type.
+    """
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        kind = words[0].lower() if len(words) > 1 else "ratio"
+        if kind not in ("input", "output", "ratio"):
+            raise ConfigError(unknown.format(words[0]))
+        setattr(record, f"{kind}_note", words[-1])
+
+    return apply

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError
+from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, message, violated
 from whimbrel.config.context_rules import context_of
 from whimbrel.directives.command import Command
+from whimbrel.registry.settings import UNSET
 
 Setter = Callable[[Command, Any, list[str]], None]
 
@@ -176,3 +178,22 @@ def timeout(text: str, default_unit: str = "s") -> int | None:
     factor = _MICROSECONDS.get(unit[0] if unit[0] in "sh" else unit[:2])
     value = strtol(match[1] or "0")[0] * factor if text and factor else 1 << 63
     return value if 0 <= value < 1 << 63 else None
+
+
+def replaced(base: Any, over: Any) -> Any:
+    """Return *over* if a directive has set a field of it, else *base*: the merge of a record without a merge
+    function in httpd.
+    """
+    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
+
+
+def set_in_range(name: str, low: int, high: int, message: str) -> Setter:
+    """Return the setter of a number (atoi) from *low* to *high*; *message* is the refusal of any other."""
+
+    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
+        value = atoi(words[0])
+        if not low <= value <= high:
+            raise ConfigError(message)
+        setattr(record, name, value)
+
+    return apply

@@ -138,6 +138,46 @@ def test_a_complete_body_of_several_brigades_is_chunked_if_a_filter_passes_it_on
         assert (r.body, r.chunked) == ([b"abc$"], chunked)
 
 
+class Recorder(FakeRuntime):
+    """Runtime that records the work that it runs in a thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_computing = False
+
+    async def compute(self, work: Any) -> Any:
+        self.is_computing = True
+        try:
+            return work()
+        finally:
+            self.is_computing = False
+
+
+@pytest.mark.parametrize("size", [PIECE + 1, MAX_GATHERED + PIECE])
+def test_only_feed_runs_in_a_thread(size: int) -> None:
+    """The end of a transform logs and stores, which only the event loop may do."""
+    runtime, calls = Recorder(), []
+
+    class Heavy(Transform):
+        is_heavy = True
+
+        def feed(self, data: bytes) -> bytes:
+            calls.append(("feed", runtime.is_computing, len(data) >= PIECE))
+            return data
+
+        def end(self, data: bytes) -> bytes:
+            calls.append(("end", runtime.is_computing, False))
+            return data
+
+    data = os.urandom(size)
+    r = FakeRequest(data)
+    r.engine.runtime = runtime
+    run(r, Filter(Heavy()))
+    assert asyncio.run(read(r.body)) == data
+    assert {call for call in calls if call[0] == "end"} == {("end", False, False)}
+    assert all(in_thread is is_large for name, in_thread, is_large in calls if name == "feed")
+
+
 @pytest.mark.parametrize("size", [PIECE + 1, MAX_GATHERED + PIECE])
 @pytest.mark.parametrize("is_heavy", [False, True])
 def test_a_large_file_is_complete_up_to_a_bound(size: int, is_heavy: bool, tmp_path: Path) -> None:

@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.engine.body import JoinedSource, Part, is_complete, size_of
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
-from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
-from whimbrel.modules.support.coded_bodies import (
-    MAX_OUTPUT,
-    CodedBody,
-    Key,
-    coded_bodies,
-    digest_in_pieces,
-    digest_now,
-    is_file,
-    is_recurring,
-    is_small,
-)
+from whimbrel.modules.filters.mod_deflate.settings import DeflateServerConfig
+from whimbrel.modules.support.coded_bodies import Key, RecordedOutput, begin_coded, is_file
 from whimbrel.modules.support.codings import (
     AcceptsCoding,
     add_coding,
+    alter_etag,
     current_coding,
     first_coding,
     is_accepted,
-    tag_coding,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +82,6 @@ class Gzip(Transform):
         "_crc",
         "_crc32",
         "_held",
-        "_key",
         "_mark",
         "_output",
         "_produced",
@@ -106,13 +95,13 @@ class Gzip(Transform):
     is_heavy = True
 
     def __init__(self, r: Request, conf: DeflateServerConfig, key: Key | None, *, is_mapped: bool) -> None:
-        self._request, self._conf, self._key = r, conf, key
+        self._request, self._conf = r, conf
         self._compressor: Any = None
         self._crc32: Any = None
         self._waiting: list[bytes] = []
         self._crc = self._read = self._produced = self._waiting_size = 0
         self._held = [GZIP_HEAD]
-        self._output: list[bytes] | None = [] if key is not None else None
+        self._output = RecordedOutput(r, key)
         self._mark, self._step = (WINDOW_FILLED, WINDOW_MOVED) if is_mapped else (BUCKET, BUCKET)
         self.early = False
 
@@ -149,7 +138,7 @@ class Gzip(Transform):
         if not self.early:
             return b""
         if self._request.header_only:  # the length of its response is unknown, so the rest does not matter
-            self._key = self._output = None
+            self._output.discard()
         elif at < size:
             rest = data[at:] if at else data
             self._read += len(rest)
@@ -164,10 +153,7 @@ class Gzip(Transform):
     def _pass(self) -> bytes:
         out = b"".join(self._held)
         self._held.clear()
-        if self._output is not None:
-            self._output.append(out)
-            if self._produced > MAX_OUTPUT:
-                self._output = None
+        self._output.add(out)
         return out
 
     def end(self, data: bytes) -> bytes:
@@ -181,9 +167,7 @@ class Gzip(Transform):
         self._held.append(self._crc.to_bytes(4, "little") + (self._read & 0xFFFFFFFF).to_bytes(4, "little"))
         out = self._pass()
         report(self._request, self._read, self._produced)
-        if self._key is not None and self._output is not None:
-            entry = CodedBody(b"".join(self._output), self.early, self._produced)
-            coded_bodies(self._request).put(self._key, entry)
+        self._output.store(early=self.early, size=self._produced)
         return first + out
 
 
@@ -255,37 +239,17 @@ def begin_compression(r: Request) -> Transform | None | Awaitable[Begun]:
         log(r, "error", f"unable to init Zlib: deflateInit2 returned -2: URL {r.uri}", "AH01383")
         return None
     add_coding(r, "gzip", present)
-    if r.plan.dialect.wire_22 or conf.etag == NO_CHANGE:
-        pass
-    elif conf.etag == REMOVE:
-        r.headers_out.unset("ETag")
-    else:
-        tag_coding(r, "gzip")
+    if not r.plan.dialect.wire_22:
+        alter_etag(r, conf.etag, "gzip")
     if r.status == NOT_MODIFIED:
         return None
     is_mapped = is_file(r)
-    if not is_recurring(r):
-        return Gzip(r, conf, None, is_mapped=is_mapped)
-    if is_small(r):
-        return _cached(r, conf, digest_now(r), is_mapped)
-    return _begin_large(r, conf, is_mapped)
-
-
-async def _begin_large(r: Request, conf: DeflateServerConfig, is_mapped: bool) -> Begun:
-    return _cached(r, conf, await digest_in_pieces(r), is_mapped)
-
-
-def _cached(r: Request, conf: DeflateServerConfig, digest: bytes, is_mapped: bool) -> Transform | None:
-    """Set the compressed body from the cache and return None; if it is not there, return its compressor."""
-    key = ("gzip", digest, conf.level, conf.window, conf.memory, conf.buffer, is_mapped)
-    entry = coded_bodies(r).get(key)
-    if entry is None:
-        return Gzip(r, conf, key, is_mapped=is_mapped)
-    size = sum(map(size_of, r.body))
-    r.body, r.chunked = [entry.data], entry.early
-    if not (entry.early and r.header_only):
-        report(r, size, entry.size)
-    return None
+    return begin_coded(
+        r,
+        ("gzip", conf.level, conf.window, conf.memory, conf.buffer, is_mapped),
+        lambda key: Gzip(r, conf, key, is_mapped=is_mapped),
+        lambda read, produced: report(r, read, produced),
+    )
 
 
 def is_wanted(r: Request) -> bool:

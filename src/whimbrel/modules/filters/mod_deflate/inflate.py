@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, Source, is_complete
+from whimbrel.engine.body import PIECE, Aborted, JoinedSource, Part, is_complete
 from whimbrel.engine.coroutines import yield_to_loop
 from whimbrel.engine.output.filter import FilterType, OutputFilter
-from whimbrel.engine.output.filters import MAX_GATHERED
+from whimbrel.engine.output.filters import MAX_GATHERED, GatheredSource
 from whimbrel.modules.filters.mod_deflate.compress import NO_CONTENT, NOT_MODIFIED, VALIDATION, log
 from whimbrel.modules.filters.mod_deflate.gzip_stream import (
     GENERAL_ERROR,
@@ -21,8 +21,8 @@ from whimbrel.modules.filters.mod_deflate.gzip_stream import (
     flags_shown,
     without_gzip,
 )
-from whimbrel.modules.filters.mod_deflate.settings import NO_CHANGE, REMOVE, DeflateServerConfig
-from whimbrel.modules.support.codings import tag_coding
+from whimbrel.modules.filters.mod_deflate.settings import DeflateServerConfig
+from whimbrel.modules.support.codings import alter_etag
 
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
@@ -31,72 +31,24 @@ CODES: Final = FilterCodes(data="AH01409", ratio="AH02650")
 METHOD: Final = 8  # deflate, the one that gzip has
 
 
-class InflatedSource(Source):
-    """The inflated content of *parts*.
+class InflatedSource(GatheredSource):
+    """The inflated content of *parts*; a full buffer is passed on while input remains."""
 
-    Attributes:
-        early: a full buffer was passed on while input remained.
-    """
-
-    __slots__ = (
-        "_done",
-        "_head",
-        "_held",
-        "_optional",
-        "_plain",
-        "_request",
-        "_rest",
-        "_source",
-        "_stream",
-        "early",
-        "first",
-        "problem",
-    )
+    __slots__ = ("_done", "_head", "_held", "_optional", "_plain", "_rest", "_source", "_stream")
 
     def __init__(self, r: Request, parts: list[Part]) -> None:
-        self._request, self._source = r, JoinedSource(parts)
+        super().__init__(r)
+        self._source = JoinedSource(parts)
         self._stream = GzipStream(r, CODES)
         self._head, self._rest = b"", b""
         self._optional: OptionalFields | None = None
         self._held: list[bytes] = []
-        self._plain = self._done = self.early = False
-        self.first: list[bytes] = []
-        self.problem: Aborted | None = None
-
-    async def begin(self, count: int) -> None:
-        """Read until *count* bytes of output are there, or its end, or an error (`problem`)."""
-        size = 0
-        while size < count:
-            try:
-                data = await self._next()
-            except Aborted as problem:
-                self.problem = problem
-                return
-            if data is None:
-                return
-            self.first.append(data)
-            size += len(data)
+        self._plain = self._done = False
 
     @property
-    def ended(self) -> bool:
-        """True if the input has been read."""
+    def has_ended(self) -> bool:
+        """Return True if the input has been read."""
         return self._done
-
-    async def read(self) -> bytes | None:
-        """Return the next bytes of the content."""
-        if self.first:
-            data = b"".join(self.first)
-            self.first.clear()
-            return data
-        if self.problem is not None:
-            raise self.problem
-        return await self._next()
-
-    def read_now(self) -> bytes | None:
-        """Return the bytes that are there."""
-        data = b"".join(self.first)
-        self.first.clear()
-        return data or (None if self._done and self.problem is None else b"")
 
     def drop(self) -> None:
         """Drop the input."""
@@ -108,8 +60,8 @@ class InflatedSource(Source):
 
     async def _next(self) -> bytes | None:
         while not self._done:
-            if self.problem is not None:
-                raise self.problem
+            if self._failure is not None:
+                raise self._failure
             if not self._rest:
                 data = await self._source.read()
                 if data is None:
@@ -120,16 +72,16 @@ class InflatedSource(Source):
             try:
                 self._inflate(out)
             except InflateError as problem:
-                self.problem = self._failure(problem.cause)
+                self._failure = self._failed(problem.cause)
             if out:
                 self.early = True
                 await yield_to_loop()
                 return b"".join(out)
         return None
 
-    def _failure(self, cause: str) -> Aborted:
+    def _failed(self, cause: str) -> Aborted:
         """Return the exception for a failure, which is logged in the name of 2.4's default handler."""
-        r = self._request
+        r = self._r
         if r.plan.dialect.messages_24 and r.handler in (None, "default-handler"):
             number = cause[1 : cause.index(")")]
             r.log("debug", f"default_handler: ap_pass_brigade returned {number}", code="AH00133", cause=cause)
@@ -163,7 +115,7 @@ class InflatedSource(Source):
         cut = HEAD_SIZE - len(self._head)
         self._head += self._rest[:cut]
         self._rest = self._rest[cut:]
-        head, r = self._head, self._request
+        head, r = self._head, self._r
         if len(head) < HEAD_SIZE:
             return False
         if head[2] != METHOD:
@@ -185,11 +137,11 @@ class InflatedSource(Source):
         self._rest = b""
         if garbage:
             text = f"Zlib: {len(garbage)} bytes of garbage at the end of compressed stream."
-            log(self._request, "debug", text, code)
+            log(self._r, "debug", text, code)
 
     def _finish(self) -> bytes | None:
         """Check the trailer; return the rest of the output."""
-        r, stream = self._request, self._stream
+        r, stream = self._r, self._stream
         if not self._plain:
             log(r, "debug", f"Zlib: Inflated {stream.read} to {stream.written} : URL {r.uri}", "AH01398")
             error = (
@@ -203,7 +155,7 @@ class InflatedSource(Source):
             )
             if error is not None:
                 log(r, "error", *error)
-                raise self._failure(GENERAL_ERROR)
+                raise self._failed(GENERAL_ERROR)
         return b"".join(self._held) or None
 
 
@@ -213,50 +165,34 @@ class Inflate(OutputFilter):
     __slots__ = ()
     name, type = "INFLATE", FilterType.RESOURCE - 1
 
-    async def begin(self, r: Request) -> Source | None:
-        """Return the inflated body; None if it is short, or not to be inflated.
+    async def begin(self, r: Request) -> None:
+        """Replace the body by the inflated one, unless it is short or not to be inflated.
 
         A body that fails is passed on as far as httpd does, and then aborted; `Aborted` is raised if nothing
         was passed on.
         """
         if not r.initial or "Content-Range" in r.headers_out:
-            return None
+            return
         is_22, bodiless = r.plan.dialect.wire_22, r.status in (NO_CONTENT, NOT_MODIFIED)
         if not is_22 and r.status == NO_CONTENT:
-            return None
+            return
         if not take_gzip(r) or (is_22 and (bodiless or not r.body)):
-            return None
+            return
         change_fields(r)
         if bodiless:
-            return None
-        count = MAX_GATHERED if is_complete(r.body) else 1
-        source = InflatedSource(r, r.body)
+            return
+        source, count = InflatedSource(r, r.body), MAX_GATHERED if is_complete(r.body) else 1
         r.body = []
-        await source.begin(count)
-        if source.problem is not None:
-            await source.aclose()
-            if not source.early:
-                raise source.problem
-            r.set_uncacheable()
-        elif source.ended:
-            r.body = [b"".join(source.first)] if source.first else []
-            r.chunked = source.early
-            return None
-        r.chunked = True
-        return source
+        r.body = await source.gather(count)
+        r.chunked = source.early
 
 
 def change_fields(r: Request) -> None:
     """Change the fields of a response whose content is inflated."""
     r.headers_out.unset("Content-Length")
     r.headers_out.unset("Content-MD5")
-    mode = r.server_conf(DeflateServerConfig).etag
-    if r.plan.dialect.wire_22 or mode == NO_CHANGE:
-        return
-    if mode == REMOVE:
-        r.headers_out.unset("ETag")
-    else:
-        tag_coding(r, "gunzip")
+    if not r.plan.dialect.wire_22:
+        alter_etag(r, r.server_conf(DeflateServerConfig).etag, "gunzip")
 
 
 def take_gzip(r: Request) -> bool:

@@ -9,23 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.lazy_dataclasses import dataclass, fields
-from whimbrel.base.numbers import atoi
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.catalogue.checks.numbers import strtol
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.support.setters import Setter, set_choice
-from whimbrel.registry.settings import UNSET, setting
-
-ADD_SUFFIX, NO_CHANGE, REMOVE = "addsuffix", "nochange", "remove"
-ETAG_MODES: Final = {mode: mode for mode in (ADD_SUFFIX, NO_CHANGE, REMOVE)}
-
-
-def replaced(base: Any, over: Any) -> Any:
-    """Return *over* if a directive has set a field of it, else *base*: the merge of a record without a merge
-    function in httpd.
-    """
-    return over if any(getattr(over, each.name) is not UNSET for each in fields(over)) else base
+from whimbrel.modules.support.codings import ADD_SUFFIX, ETAG_MODES, set_note
+from whimbrel.modules.support.setters import Setter, replaced, set_choice, set_in_range
+from whimbrel.registry.settings import setting
 
 
 @dataclass(slots=True)
@@ -72,32 +62,6 @@ class DeflateDirConfig:
         """Return the merged record."""
         merged: DeflateDirConfig = replaced(base, self)
         return merged
-
-
-def set_in_range(name: str, low: int, high: int, message: str) -> Setter:
-    """Return the setter of a number (atoi) from *low* to *high*; *message* is the refusal of any other."""
-
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
-        value = atoi(words[0])
-        if not low <= value <= high:
-            raise ConfigError(message)
-        setattr(record, name, value)
-
-    return apply
-
-
-def set_note(unknown: str) -> Setter:
-    """Return the setter of a note's name: ``[Input|Output|Ratio] NAME``; *unknown* formats the refusal of
-    another type.
-    """
-
-    def apply(_cmd: Command, record: Any, words: list[str]) -> None:
-        kind = words[0].lower() if len(words) > 1 else "ratio"
-        if kind not in ("input", "output", "ratio"):
-            raise ConfigError(unknown.format(words[0]))
-        setattr(record, f"{kind}_note", words[-1])
-
-    return apply
 
 
 def set_limit(_cmd: Command, conf: DeflateDirConfig, words: list[str]) -> None:
