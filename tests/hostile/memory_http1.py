@@ -15,6 +15,8 @@ from tests.hostile.server import APACHE, WHIMBREL, HostileSite, Program, ServerP
 MOST = 50.0  # MB
 # 260 kB: a page that is cached as bytes
 PAGE = b"".join(b'<!--#include virtual="part%d.txt" -->\n' % number for number in range(26))
+COMPRESSED = 300  # distinct documents that are compressed at the same time
+LARGE = b"".join(b"p%d { margin: %dpx }\n" % (number % 997, number % 89) for number in range(12_000))
 DOCUMENTS = {
     "index.html": b"front\n",
     "a.txt": b"plain a\n",
@@ -24,7 +26,7 @@ DOCUMENTS = {
 }
 CONF = (
     "AddType text/html .shtml\nAddOutputFilter INCLUDES .shtml\nTimeout 30\nKeepAliveTimeout "
-    "15\nMaxKeepAliveRequests 0\n"
+    "15\nMaxKeepAliveRequests 0\nAddOutputFilter DEFLATE .css\n"
 )
 ADDRESSES = 250  # loopback addresses that the server listens on
 GROUP = 50  # pipelined requests that a client sends before it reads
@@ -168,6 +170,25 @@ def slow_readers(server: ServerProcess, budget: Budget) -> int:
     return done
 
 
+def compressed(server: ServerProcess, budget: Budget) -> int:
+    """Many clients that each ask for another large document, compressed; all at the same time."""
+    wires = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(COMPRESSED)]
+    for number, wire in enumerate(wires):
+        server.write(f"large{number}.css", b"%d;" % number + LARGE[:250_000])
+        wire.sendall(
+            b"GET /large%d.css HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n" % number
+            + b"Connection: close\r\n\r\n"
+        )
+    done = 0
+    for wire in wires:
+        data = b""
+        while more := wire.recv(1 << 20):
+            data += more
+        done += b"\r\nContent-Encoding: gzip\r\n" in data
+        wire.close()
+    return done
+
+
 def dripped(server: ServerProcess, budget: Budget) -> int:
     """Two hundred heads and trailers of many lines that never end."""
     line = b"X-%d: " + b"x" * 4000 + b"\r\n"
@@ -255,5 +276,11 @@ MEASURES = (
         "memory-pipelined", "Unread pipelined requests for a large page take less than 50 MB.", pipelined, 1
     ),
     measure("memory-slow", "Three hundred clients that do not read take less than 50 MB.", slow_readers, 1),
+    measure(
+        "memory-compressed",
+        "Three hundred large documents compressed at the same time take less than 50 MB.",
+        compressed,
+        1,
+    ),
     measure("memory-dripped", "Two hundred heads and trailers without end take less than 50 MB.", dripped, 1),
 )

@@ -23,7 +23,6 @@ MODULES = (
     "deflate dir env filter headers http2 "
     "include info mime negotiation rewrite setenvif status".split()
 )
-WITHOUT_BEHAVIOUR = frozenset(("deflate", "filter"))
 FRAME = """\
 {loads}{user}ServerRoot "{root}"
 ServerName localhost
@@ -92,11 +91,7 @@ class ServerProcess:
         for name, data in site.documents.items():
             self.write(name, data)
         (self.root / "mime.types").write_text("text/html html\ntext/plain txt\n")
-        loads = "".join(
-            f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n"
-            for m in MODULES
-            if program is APACHE or m not in WITHOUT_BEHAVIOUR
-        )
+        loads = "".join(f"LoadModule {m}_module /usr/lib/apache2/modules/mod_{m}.so\n" for m in MODULES)
         self.conf = self.root / "httpd.conf"
         self.conf.write_text(
             FRAME.format(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -48,6 +49,7 @@ class Runtime(Protocol):
     pid: int
     tid: int
     scoreboard: Scoreboard
+    filter_slots: asyncio.Semaphore  # taken while a filter has a large body in memory, so that few have one
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""

@@ -26,6 +26,7 @@ class FakeRuntime:
     def __init__(self) -> None:
         self.pid = self.tid = os.getpid()
         self.scoreboard: Scoreboard = NoScoreboard()
+        self.filter_slots = asyncio.Semaphore(1)
         self.logs: dict[str, list[bytes]] = {}
         self.names: dict[str, str] = {}
         self.hosts: dict[str, list[str]] = {}

@@ -99,9 +99,11 @@ class OutputFilter:
         type: position in the chain; types between those of `FilterType` are legal, as in httpd.
         reads: inputs of its output besides the response and the settings (see `Reads`).
         protocol: effects that mod_filter asks for.
+        is_computed: True if `begin` and the output wait for nothing but a complete body and a processor.
     """
 
     __slots__ = ()
+    is_computed: bool = False
     name: str = ""
     type: int = FilterType.RESOURCE
     reads: Reads = Reads.HEAD

@@ -31,6 +31,14 @@ async def run_output_filters(r: Request, *, after_head: bool = False) -> None:
 
 
 async def _run(r: Request, each: OutputFilter) -> None:
+    if each.is_computed and is_complete(r.body) and sum(map(size_of, r.body)) > PIECE:
+        async with r.engine.runtime.filter_slots:
+            await _run_now(r, each)
+    else:
+        await _run_now(r, each)
+
+
+async def _run_now(r: Request, each: OutputFilter) -> None:
     begun = each.begin(r)
     if begun is not None and not isinstance(begun, Transform | Source):
         begun = await begun

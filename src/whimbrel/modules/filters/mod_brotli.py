@@ -117,6 +117,7 @@ class BrotliCompress(OutputFilter):
     """Output filter BROTLI_COMPRESS."""
 
     __slots__ = ()
+    is_computed = True
     name, type = "BROTLI_COMPRESS", FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:

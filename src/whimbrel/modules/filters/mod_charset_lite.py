@@ -168,6 +168,7 @@ class XlateOut(OutputFilter):
     """Output filter XLATEOUT."""
 
     __slots__ = ()
+    is_computed = True
     name = "XLATEOUT"
 
     def begin(self, r: Request) -> Transform | None:

@@ -172,6 +172,7 @@ class Xml2Enc(OutputFilter):
     """Output filter xml2enc; *skips*: it acts on xml2StartParse, as it does where it is added by name."""
 
     __slots__ = ("_skips",)
+    is_computed = True
     name = "xml2enc"
     protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.config.model import LogSink
@@ -17,6 +17,7 @@ from whimbrel.engine.runtime import NoScoreboard, Scoreboard
 from whimbrel.server.logs.logs import Logs
 
 T = TypeVar("T")
+FILTER_SLOTS: Final = 8  # large bodies of up to 1 MB each in memory; one of them is in the compute thread
 
 
 class ServerRuntime:
@@ -25,6 +26,7 @@ class ServerRuntime:
     def __init__(self, logs: Logs, threads: int) -> None:
         self.logs, self._threads = logs, threads
         self.scoreboard: Scoreboard = NoScoreboard()
+        self.filter_slots = asyncio.Semaphore(FILTER_SLOTS)
         self._pool: ThreadPoolExecutor | None = None
         self._compute_pool: ThreadPoolExecutor | None = None
         self.write_log: Callable[[LogSink, bytes], None] = logs.write

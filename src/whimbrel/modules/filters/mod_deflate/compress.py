@@ -199,6 +199,7 @@ class Deflate(OutputFilter):
     """Output filter DEFLATE."""
 
     __slots__ = ()
+    is_computed = True
     name, type = "DEFLATE", FilterType.CONTENT_SET
 
     def begin(self, r: Request) -> Begun | Awaitable[Begun]:

@@ -163,6 +163,7 @@ class Inflate(OutputFilter):
     """Output filter INFLATE."""
 
     __slots__ = ()
+    is_computed = True
     name, type = "INFLATE", FilterType.RESOURCE - 1
 
     async def begin(self, r: Request) -> None:

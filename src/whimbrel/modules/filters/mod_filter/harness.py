@@ -36,7 +36,7 @@ class Harness(OutputFilter):
         hides_range: the chain removes the Range field of the request.
     """
 
-    __slots__ = ("_by_type", "_filter", "_prepares", "_protocols", "hides_range", "name", "type")
+    __slots__ = ("_by_type", "_filter", "_prepares", "_protocols", "hides_range", "is_computed", "name", "type")
 
     def __init__(self, smart: SmartFilter, protocols: dict[str, FilterProtocol]) -> None:
         """*protocols*: FilterProtocol of providers, by their names in lower case."""
@@ -50,6 +50,7 @@ class Harness(OutputFilter):
             for rule in smart.rules
         ]
         self.hides_range = bool(smart.protocol & (FilterProtocol.NO_BYTERANGE | FilterProtocol.CHANGE_LENGTH))
+        self.is_computed = any(rule.provider.is_computed for rule in smart.rules)
         self._prepares = any(type(rule.provider).insert is not OutputFilter.insert for rule in smart.rules)
         self._by_type: dict[str, int] | None = None
         if all(rule.types is not None for rule in smart.rules):

@@ -30,6 +30,7 @@ class ProxyHtml(OutputFilter):
     """Output filter proxy-html."""
 
     __slots__ = ()
+    is_computed = True
     name = "proxy-html"
     protocol = FilterProtocol.CHANGE | FilterProtocol.CHANGE_LENGTH
 

@@ -121,6 +121,7 @@ class SedOutput(OutputFilter):
     """Output filter Sed."""
 
     __slots__ = ()
+    is_computed = True
     name = "Sed"
 
     def begin(self, r: Request) -> Transform | None:

@@ -126,6 +126,7 @@ class Substitute(OutputFilter):
     """Output filter SUBSTITUTE."""
 
     __slots__ = ()
+    is_computed = True
     name = "SUBSTITUTE"
 
     def begin(self, r: Request) -> Transform:
