@@ -268,6 +268,7 @@ def keep_alive(
     defined = r.header_only or bodiless or "content-length" in entries
     ends = (
         refused
+        or (r.expecting_100 and _waits(r))
         or (r.close and _announces_protocols(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     )
@@ -279,7 +280,6 @@ def keep_alive(
     stays = (
         defined
         and not ends
-        and not (r.expecting_100 and _waits(r))
         and server.keep_alive
         and server.keep_alive_timeout > 0
         and (server.max_keep_alive == 0 or left > 0)

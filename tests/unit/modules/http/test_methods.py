@@ -16,6 +16,13 @@ def test_trace_gives_the_head_back(tmp_path: Path) -> None:
     assert "TRACE /f.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-One: 1\r\n\r\n" in reply.body
 
 
+def test_the_connection_ends_a_body_for_a_client_that_awaits_100_continue(tmp_path: Path) -> None:
+    engine = build_engine(tmp_path, "", FILES)
+    reply = fetch(engine, "/f.txt", "Expect: 100-continue", method="TRACE")
+    assert ("Transfer-Encoding", "chunked") not in reply.headers
+    assert "Expect: 100-continue\r\n" in reply.body
+
+
 def test_trace_with_a_body(tmp_path: Path) -> None:
     assert fetch(build_engine(tmp_path, "", FILES), "/f.txt", method="TRACE", body="abc").status == 413
     assert (
