@@ -7,12 +7,15 @@ from typing import Final
 from tests.differential.pools import pool
 
 MODULES: Final = tuple(
-    "mpm_event authn_core authn_file authn_anon authn_dbm authz_core authz_host authz_user authz_groupfile "
-    "authz_owner authz_dbm auth_basic auth_digest auth_form access_compat alias actions allowmethods asis "
-    "autoindex brotli buffer case_filter cern_meta cgid charset_lite data deflate dir dumpio env expires "
-    "ext_filter filter headers imagemap include info log_debug log_forensic macro mime mime_magic negotiation "
-    "ratelimit reflector remoteip reqtimeout request rewrite sed session session_cookie setenvif speling "
-    "status substitute unique_id userdir usertrack vhost_alias xml2enc proxy_html".split()
+    """
+mpm_event authn_core authn_file authn_anon authn_dbm authz_core authz_host authz_user
+authz_groupfile authz_owner authz_dbm auth_basic auth_digest auth_form access_compat alias actions
+allowmethods asis autoindex brotli buffer case_filter cern_meta cgid charset_lite data deflate dir
+dumpio env expires ext_filter filter headers imagemap include info log_debug log_forensic macro mime
+mime_magic negotiation ratelimit reflector remoteip reqtimeout request rewrite sed session
+session_cookie setenvif speling status substitute unique_id userdir usertrack vhost_alias xml2enc
+proxy_html
+""".split()
 )
 
 SERVER: Final = pool(r"""
@@ -76,7 +79,6 @@ TransferLog transfer
 CookieTracking On
 UseCanonicalName On
 UseCanonicalName Off
-ServerTokens Prod
 FileETag All
 MaxRanges 2
 MaxRanges none
@@ -105,7 +107,6 @@ ExpiresDefault "access plus 1 day"
 ExpiresByType text/html "modification plus 1 week"
 ExpiresByType text/plain A60
 ExpiresByType text/plain M3600
-SetHandler server-status
 SetHandler cgi-script
 SetHandler default-handler
 SetHandler type-map

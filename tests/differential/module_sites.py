@@ -17,16 +17,18 @@ from tests.differential.site import MTIME, GeneratedSite
 
 SSI: Final = (
     '<html><!--#set var="v" value="x$HTTP_X_KEY" --><!--#echo var="v" -->\n<!--#echo var="set" -->\n'
-    '<!--#include virtual="a.txt" -->\n<!--#include virtual="/cgi/env.cgi?in" -->\n<!--#include file="a.html" -->\n'
-    "<!--#if expr=\"v('HTTP_X_KEY') == 'k1'\" -->one<!--#elif expr=\"true\" -->two<!--#else -->no<!--#endif -->\n"
+    '<!--#include virtual="a.txt" -->\n<!--#include virtual="/cgi/env.cgi?in" -->\n'
+    '<!--#include file="a.html" -->\n'
+    "<!--#if expr=\"v('HTTP_X_KEY') == 'k1'\" -->one<!--#elif expr=\"true\" -->two<!--#else -->no"
+    "<!--#endif -->\n"
     '<!--#fsize file="a.txt" --> <!--#flastmod virtual="/a.txt" -->\n<!--#echo var="QUERY_STRING" -->\n'
     '<!--#include virtual="/none" -->\n<!--#config errmsg="[bad]" --><!--#include file="/etc/passwd" -->\n'
 )
 ENVIRONMENT: Final = (
     "#!/bin/sh\nprintf 'Content-Type: text/plain\\nX-Cgi: yes\\n\\n'\n"
-    "for n in REQUEST_METHOD REQUEST_URI SCRIPT_NAME PATH_INFO PATH_TRANSLATED QUERY_STRING REMOTE_USER AUTH_TYPE "
-    "REDIRECT_STATUS REDIRECT_URL REDIRECT_set set good first two rw HTTP_X_KEY HTTP_RANGE HTTP_ACCEPT_ENCODING "
-    "CONTENT_LENGTH CONTENT_TYPE HTTP_SESSION REMOTE_ADDR SERVER_NAME CONTEXT_PREFIX SCRIPT_FILENAME; do\n"
+    "for n in REQUEST_METHOD REQUEST_URI SCRIPT_NAME PATH_INFO PATH_TRANSLATED QUERY_STRING REMOTE_USER "
+    "AUTH_TYPE REDIRECT_STATUS REDIRECT_URL REDIRECT_set set good first two rw HTTP_X_KEY HTTP_RANGE "
+    "HTTP_ACCEPT_ENCODING CONTENT_LENGTH CONTENT_TYPE HTTP_SESSION REMOTE_ADDR SERVER_NAME CONTEXT_PREFIX SCRIPT_FILENAME; do\n"
     'eval "echo $n=\\"\\$$n\\""\ndone\ncat\n'
 )
 DOCUMENTS: Final[Mapping[str, bytes]] = {
@@ -60,7 +62,8 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "neg/pic.gif": b"GIF89a",
     "neg/pic.png": b"\x89PNG",
     "mix/as.asis": b"Status: 201 Made\nContent-Type: text/plain\nX-As: is\n\nas is\n",
-    "mix/m.map": b'base referer\ndefault /a.txt\nrect /dir/ 0,0 10,10\ncircle nocontent 50,50 60,60 "c"\npoint /list/ 90,90\n',
+    "mix/m.map": b"base referer\ndefault /a.txt\nrect /dir/ 0,0 10,10\n"
+    b'circle nocontent 50,50 60,60 "c"\npoint /list/ 90,90\n',
     "mix/z.txt.gz": gzip.compress(b"zipped a\n" * 20, mtime=1),
     "mix/x.act": b"act\n",
     "mix/latin": b"na\xefve caf\xe9 a\n",
@@ -69,7 +72,8 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "users/user/x.txt": b"home\n",
     "hosts/localhost/a.txt": b"host\n",
     "e/404.shtml": b'<!--#echo var="REDIRECT_URL" --> <!--#echo var="REDIRECT_STATUS" --> a\n',
-    "e/err.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\necho $REDIRECT_STATUS $REDIRECT_ERROR_NOTES\n",
+    "e/err.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n"
+    b"echo $REDIRECT_STATUS $REDIRECT_ERROR_NOTES\n",
 }
 UNSIGNED: Final = tuple(line for line in FILEINFO if "ServerSignature" not in line)  # its length is logged
 EXECUTABLE: Final = (".cgi", "a.html")
@@ -123,7 +127,8 @@ def random_site(seed: int) -> tuple[GeneratedSite, list[Request]]:
         opening = dice.choice(SECTIONS)
         conf += f"<{opening}>\n{_body(dice, 4)}</{opening.split()[0]}>\n"
     if dice.random() < 0.2:
-        conf += f"<VirtualHost *:%PORT%>\nServerName other.example\nDocumentRoot %ROOT%/dir\n{_body(dice, 3)}</VirtualHost>\n"
+        conf += "<VirtualHost *:%PORT%>\nServerName other.example\nDocumentRoot %ROOT%/dir\n"
+        conf += f"{_body(dice, 3)}</VirtualHost>\n"
     files = {name: _body(dice, 4) for name in dice.sample(PLACES, dice.choice((0, 0, 1, 2)))}
     return GeneratedSite(conf, files), [_request(dice) for _ in range(dice.randint(25, 40))]
 

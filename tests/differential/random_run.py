@@ -2,9 +2,9 @@
 
     python -m tests.differential.random_run --seconds 1800 --details differences.jsonl
 
-Each seed is a configuration with .htaccess files, and some thirty requests. A difference is reduced to few lines and
-one request. DIFFERENCES.tsv lists the differences that stay: a regular expression for the reduced record, a tab,
-the reason. Exit code 1 if another one was found.
+Each seed is a configuration with .htaccess files, and some thirty requests. A difference is reduced to few
+lines and one request. DIFFERENCES.tsv lists the differences that stay: a regular expression for the reduced
+record, a tab, the reason. Exit code 1 if another one was found.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ EXCEPTIONS: Final = Path(__file__).with_name("DIFFERENCES.tsv")
 LOADS: Final = "".join(
     f"LoadModule {name}_module %MODULES%/mod_{name}.so\n" for name in MODULES if name not in COMMON
 )
-ACCESS_LOG: Final = (
-    'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%q|%{Content-Type}o|%{set}e|%X"\n'
-)
+ACCESS_LOG: Final = 'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%q|%{Content-Type}o|%{set}e|%X"\n'
 CODE: Final = re.compile(r"\b(AH\d{5})\b")
 RANDOM_VALUES: Final = (
     (re.compile(r"(UNIQUE_ID|REMOTE_PORT|SERVER_SOFTWARE|DATE_LOCAL|DATE_GMT)=.*"), r"\1=@"),

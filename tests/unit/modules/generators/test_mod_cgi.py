@@ -124,6 +124,13 @@ def test_nph_scripts_speak_for_themselves(tmp_path: Path) -> None:
     assert (reply.status, reply.headers, reply.body) == (299, [("X-Nph", "1")], "nph body\n")
 
 
+def test_no_filter_sees_the_output_of_an_nph_script(tmp_path: Path) -> None:
+    conf = "LoadModule case_filter_module modules/mod_case_filter.so\nSetOutputFilter CaseFilter\n"
+    serving = build_cgi_engine(tmp_path, {"nph-a.cgi": script(r"HTTP/1.0 299 Nph\r\n\r\nnph body\n")}, conf)
+    reply = fetch(serving, "/nph-a.cgi")
+    assert (reply.status, reply.body) == (299, "nph body\n")
+
+
 def test_head_has_no_body(tmp_path: Path) -> None:
     serving = build_cgi_engine(
         tmp_path, {"a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nsleep 0.05\necho x\n"}

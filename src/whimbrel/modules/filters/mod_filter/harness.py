@@ -36,7 +36,10 @@ class Harness(OutputFilter):
         hides_range: the chain removes the Range field of the request.
     """
 
-    __slots__ = ("_by_type", "_filter", "_prepares", "_protocols", "hides_range", "is_computed", "name", "type")
+    __slots__ = (
+        *("_by_type", "_filter", "_prepares", "_protocols"),
+        *("hides_range", "is_computed", "name", "type"),
+    )
 
     def __init__(self, smart: SmartFilter, protocols: dict[str, FilterProtocol]) -> None:
         """*protocols*: FilterProtocol of providers, by their names in lower case."""

@@ -19,6 +19,8 @@ from whimbrel.modules.generators.mod_autoindex.settings import (
 DOCTYPE_24 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
 DOCTYPE_XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
+TOP = ' valign="top"'
+RIGHT = ' align="right"'
 NO_DATE = " " * 19
 
 
@@ -32,6 +34,11 @@ class ListingStyle:
     descending: bool
     carried: str
     new: bool
+
+    @property
+    def is_styled(self) -> bool:
+        """Return True if the elements have the classes that style sheets of 2.4 select."""
+        return self.new and self.conf.style_sheet is not None
 
     @property
     def end(self) -> str:
@@ -54,8 +61,11 @@ def preamble(style: ListingStyle, title: str) -> str:
 
 def heading(style: ListingStyle, title: str) -> str:
     """Return the <h1>; style sheets of 2.4 select it by its id."""
-    styled = style.new and style.conf.style_sheet is not None
-    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
+    return (
+        f'  <h1 id="indextitle">Index of {title}</h1>\n'
+        if style.is_styled
+        else f"<h1>Index of {title}</h1>\n"
+    )
 
 
 def size_text(size: int) -> str:
@@ -215,48 +225,61 @@ def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
     if not options & IndexOption.SUPPRESS_ICON:
         blank = special(style.conf.icons, "^^BLANKICON^^")
         cells.append(
-            ('<th valign="top">' if style.new else "<th>")
+            _cell(style, "th", "icon", TOP if style.new else "")
             + (_image(style, blank, "[ICO]") if blank else "&nbsp;")
             + "</th>"
         )
     titles = [
-        ("Name", "N", IndexOption.NONE),
-        ("Last modified", "M", IndexOption.SUPPRESS_MODIFIED),
-        ("Size", "S", IndexOption.SUPPRESS_SIZE),
-        ("Description", "D", IndexOption.SUPPRESS_DESCRIPTION),
+        ("Name", "N", "name", IndexOption.NONE),
+        ("Last modified", "M", "lastmod", IndexOption.SUPPRESS_MODIFIED),
+        ("Size", "S", "size", IndexOption.SUPPRESS_SIZE),
+        ("Description", "D", "desc", IndexOption.SUPPRESS_DESCRIPTION),
     ]
     cells += [
-        f"<th>{_link(style, text, column)}</th>" for text, column, hidden in titles if not options & hidden
+        f"{_cell(style, 'th', name)}{_link(style, text, column)}</th>"
+        for text, column, name, hidden in titles
+        if not options & hidden
     ]
-    lead = "   " if style.new else ""
     rule = (
         ""
         if options & IndexOption.SUPPRESS_RULES
-        else f'{lead}<tr><th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
+        else f'{_row_start(style, "indexbreakrow")}<th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
     )
-    head = f"  <table>\n   <tr>{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
+    if not style.new:
+        head = f"<table><tr>{''.join(cells)}</tr>"
+    else:
+        identifier = ' id="indexlist"' if style.is_styled else ""
+        head = f"  <table{identifier}>\n{_row_start(style, 'indexhead')}{''.join(cells)}</tr>\n"
     yield head + rule
-    for entry in entries:
-        yield _row(style, entry, width)
+    for number, entry in enumerate(entries):
+        yield _row(style, entry, width, "odd" if number % 2 else "even")
     yield rule + "</table>\n"
 
 
-def _row(style: ListingStyle, entry: Entry, width: int) -> str:
+def _row_start(style: ListingStyle, name: str) -> str:
+    """Return the start tag of a row that is no entry."""
+    return f'   <tr class="{name}">' if style.is_styled else "   <tr>" if style.new else "<tr>"
+
+
+def _cell(style: ListingStyle, tag: str, column: str, plain: str = "") -> str:
+    """Return the start tag of a cell: with the class of its column, or with the attributes *plain*."""
+    return f'<{tag} class="indexcol{column}">' if style.is_styled else f"<{tag}{plain}>"
+
+
+def _row(style: ListingStyle, entry: Entry, width: int, parity: str) -> str:
     options, (address, shown) = style.options, _anchor(entry)
     name, pad = _name(shown, width)
     if style.conf.name_width == FIT:
         pad = ""
-    out = (
-        "<tr>"
-        if options & IndexOption.SUPPRESS_ICON
-        else f'<tr><td valign="top">{_icon(style, entry, address, "&nbsp;")}</td>'
-    )
-    out += f'<td><a href="{address}">{name}</a>{pad}</td>'
+    out = f'   <tr class="{parity}">' if style.is_styled else "<tr>"
+    if not options & IndexOption.SUPPRESS_ICON:
+        out += f"{_cell(style, 'td', 'icon', TOP)}{_icon(style, entry, address, '&nbsp;')}</td>"
+    out += f'{_cell(style, "td", "name")}<a href="{address}">{name}</a>{pad}</td>'
     if not options & IndexOption.SUPPRESS_MODIFIED:
         date = _date(style, entry)
-        out += f'<td align="right">{date}</td>' if date else "<td>&nbsp;</td>"
+        out += f"{_cell(style, 'td', 'lastmod', RIGHT if date else '')}{date or '&nbsp;'}</td>"
     if not options & IndexOption.SUPPRESS_SIZE:
-        out += f'<td align="right">{size_text(entry.size)}</td>'
+        out += f"{_cell(style, 'td', 'size', RIGHT)}{size_text(entry.size)}</td>"
     if not options & IndexOption.SUPPRESS_DESCRIPTION:
-        out += f"<td>{_description(style, entry) or '&nbsp;'}</td>"
+        out += f"{_cell(style, 'td', 'desc')}{_description(style, entry) or '&nbsp;'}</td>"
     return out + "</tr>\n"

@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, Source
 from whimbrel.engine.input.body import level_of
+from whimbrel.engine.output.filter import FilterType
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
@@ -324,6 +325,7 @@ async def _answer(script: Script) -> HookStatus:
     if (r.filename or "").rpartition("/")[2].startswith("nph-"):
         if r.proto < HTTP_2:
             r.assbackwards = True
+            r.output_filters[:] = [each for each in r.output_filters if each.type >= FilterType.CONNECTION]
             return await _respond(script)
         nph_head = NphHead(r, script.variant.module)
         status = await script.head(nph_head)
