@@ -191,10 +191,11 @@ class Xml2Enc(OutputFilter):
         meta = len(start) if sniffer.meta is None else sniffer.meta
         skipped = sniffer.skip((await first_bytes(r, MIN_SNIFFED))[:meta]) if self._skips else 0
         r.notes[_NOTE] = f"{sniffer.read} {sniffer.charset}"
-        if iconv is None:
-            return None
-        from whimbrel.modules.filters.charset_conversion import Utf8Conversion
+        from whimbrel.modules.filters.charset_conversion import MAX_HELD, Utf8Conversion
 
+        if iconv is None:
+            r.chunked = r.chunked and size > MAX_HELD
+            return None
         r.headers_out.unset("Content-Length")
         return Utf8Conversion(r, iconv, size, (sniffer.meta or 0) and meta - skipped)
 

@@ -42,6 +42,16 @@ def test_bodies(tmp_path: Path, text: str, conf: str, body: str) -> None:
     assert (reply.get("Content-Type") or "").replace(" ", "") == "text/html;charset=utf-8"
 
 
+@pytest.mark.parametrize(("count", "framing"), [(7989, "Content-Length"), (7990, "Transfer-Encoding")])
+def test_8000_bytes_of_a_page_in_pieces_are_passed_on_whole(count: int, framing: str, tmp_path: Path) -> None:
+    conf = (
+        f"{LOAD}Options +Includes\nSetOutputFilter INCLUDES;xml2enc\nAddType text/html;charset=utf-8 .html\n"
+    )
+    page = f"<{'x' * count}><!--#include virtual='a.txt'--> x</p>\n"
+    reply = fetch(build_engine(tmp_path, conf, {"htdocs/p.html": page, "htdocs/a.txt": "a\n"}), "/p.html")
+    assert reply.get(framing) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "conf", "lines"),
     [
