@@ -13,6 +13,7 @@ from tests.support.site import Site
 from whimbrel.base.errors import ConfigError
 
 LOAD = "LoadModule xml2enc_module modules/mod_xml2enc.so\n"
+INCLUDE = "LoadModule include_module modules/mod_include.so\n"
 ON = f"{LOAD}LogLevel debug\nSetOutputFilter xml2enc\n"
 META = "<meta http-equiv=Content-Type content='text/html;charset={}'>"
 
@@ -44,9 +45,8 @@ def test_bodies(tmp_path: Path, text: str, conf: str, body: str) -> None:
 
 @pytest.mark.parametrize(("count", "framing"), [(7989, "Content-Length"), (7990, "Transfer-Encoding")])
 def test_8000_bytes_of_a_page_in_pieces_are_passed_on_whole(count: int, framing: str, tmp_path: Path) -> None:
-    conf = (
-        f"{LOAD}Options +Includes\nSetOutputFilter INCLUDES;xml2enc\nAddType text/html;charset=utf-8 .html\n"
-    )
+    conf = f"{LOAD}{INCLUDE}Options +Includes\nSetOutputFilter INCLUDES;xml2enc\n"
+    conf += "AddType text/html;charset=utf-8 .html\n"
     page = f"<{'x' * count}><!--#include virtual='a.txt'--> x</p>\n"
     reply = fetch(build_engine(tmp_path, conf, {"htdocs/p.html": page, "htdocs/a.txt": "a\n"}), "/p.html")
     assert reply.get(framing) is not None
