@@ -258,3 +258,29 @@ def test_workers_need_nothing_of_a_package_that_they_cannot_read(server: ServerP
     assert "Traceback" not in server.errors()
     status = Path(f"/proc/{server.workers()[0]}/status").read_text()
     assert "\nUid:\t0" not in status
+
+
+def test_the_end_of_the_pid_file_is_logged(server: ServerProcess) -> None:
+    """Order and texts of apache2 2.4.71; a restart writes a removed file again."""
+    (server.root / "conf/extra.conf").write_text("LogLevel info\n")
+    server.start()
+    assert server.process is not None
+    path = server.root / "logs/httpd.pid"
+    path.unlink()
+    server.signal(signal.SIGUSR1)
+    server.wait_for(path.exists)
+    server.signal(signal.SIGTERM)
+    assert server.process.wait(8) == 0
+    lines = [line.split("] ", 3)[-1] for line in server.errors().splitlines() if "AH0009" in line[60:]]
+    assert lines[-1] == f"AH00096: removed PID file {path} (pid={server.process.pid})"
+
+
+def test_a_pid_file_that_is_gone_is_an_error(server: ServerProcess) -> None:
+    server.start()
+    (server.root / "logs/httpd.pid").unlink()
+    server.signal(signal.SIGTERM)
+    assert server.process is not None
+    assert server.process.wait(8) == 0
+    line = f"(2)No such file or directory: AH00095: failed to remove PID file {server.root}/logs/httpd.pid\n"
+    log = server.errors()
+    assert log.index(line) < log.index("AH00491: caught SIGTERM")
