@@ -168,7 +168,8 @@ class Master:
             return 1
         finally:
             self.notifier.stopping()
-            self._remove_pid_file()
+            if not self.options.single:  # as in httpd: the process may have lost the right to do so
+                self._remove_pid_file()
             self.generation.release_programs(at_once=True)
             self.generation.logs.end()
 

@@ -11,7 +11,8 @@ from whimbrel.server.worker.worker import Worker, become_user
 
 
 def serve(generation: Generation) -> int:
-    """Serve until TERM or INT; return the exit status.
+    """Serve until TERM or INT; return the exit status. The end leaves no line in the log and the PidFile in
+    place.
 
     As in httpd, one process with threads ignores HUP, USR1, WINCH and `FATAL_SIGNALS`. Under prefork WINCH
     ends it, and the others kill it.
@@ -24,9 +25,6 @@ def serve(generation: Generation) -> int:
     for number in FATAL_SIGNALS:
         signal.signal(number, signal.SIG_DFL if generation.words is PREFORK else _ignore)
     Worker(generation, 0).run()
-    generation.log(
-        "notice", generation.words.term[1], code=generation.words.term[0], module=generation.words.module
-    )
     generation.logs.flush()
     return 0
 
