@@ -167,9 +167,10 @@ def _password(task: HtdbmTask) -> str:
 def _value(program: UtilityProgram, task: HtdbmTask) -> str:
     from whimbrel.utilities.hashing import HashError, cost_warning, hash_password
 
+    password = _password(task)
     write_stderr(cost_warning(task.algorithm, task.cost))
     try:
-        result = hash_password(_password(task), task.algorithm, task.cost)
+        result = hash_password(password, task.algorithm, task.cost)
     except HashError as problem:
         raise Exit(DIFFERENT, f"Error: {problem}\n") from None
     if result.warning and not program.is_22:

@@ -143,7 +143,7 @@ class WorkerPool:
         generation.runtime.after_fork()
         try:
             signal.set_wakeup_fd(-1)
-            for number in (*SIGNALS, *FATAL_SIGNALS):
+            for number in {*SIGNALS, *FATAL_SIGNALS} - {signal.SIGUSR2}:  # ignored at all times
                 signal.signal(number, signal.SIG_DFL)
             for handle in (
                 self._lifeline_out,
