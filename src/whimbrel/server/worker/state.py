@@ -223,9 +223,10 @@ class WorkerState:
         late = now - self.period  # the clock was that old at most when the deadline was set
         for connection in [c for c in self.connections if c.deadline <= late]:
             connection.expire()
+        begun = monotonic()
         earliest = min([c.deadline for c in self.connections], default=FOREVER) + self.period
-        spent = (monotonic() - now) * SCAN_SHARE
-        self._scan_at = max(min(earliest, now + self.scan_period), now + spent)
+        pause = (monotonic() - begun) * SCAN_SHARE
+        self._scan_at = now + min(max(earliest - now, pause), self.scan_period)
         if now >= self._sweep_at:
             self._sweep_at = now + self.scan_period
             self.files.sweep()
