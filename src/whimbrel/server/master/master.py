@@ -203,6 +203,7 @@ class Master:
                 generation.log("warn", text, code="AH00098")
             return pidfile.prepare(path, os.getpid())
         except OSError as problem:
+            self._pid_path = ""
             shown = (
                 problem.filename.decode("latin-1")
                 if isinstance(problem.filename, bytes)
