@@ -55,7 +55,7 @@ check: .venv/dev.stamp
 	$(BIN)/python -m pytest tests/meta -q
 
 conformance: .venv/run.stamp
-	$(BIN)/python -m tests.conformance.run --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}" \
+	$(BIN)/python -m tests.conformance.run --program "$(BIN)/whimbrel-httpd$(DIALECT)" --utilities "$(BIN)/whimbrel {}$(DIALECT)" \
 		--version $(VERSION) --except tests/conformance/EXCEPTIONS.tsv $(MORE) $(FILES)
 
 upgrade-check: .venv/run.stamp

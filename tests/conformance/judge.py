@@ -15,9 +15,9 @@ UTILITIES = f"{Path(sys.executable).with_name('whimbrel')} {{}}"
 
 
 def evaluate_checkout(case: Case) -> Result:
-    """The result of asking whimbrel-httpd one case."""
-    command = f"{HTTPD} --dialect 2.2" if case.version == "2.2" else str(HTTPD)
-    return evaluate(case, Program.of(command, case.version), UTILITIES)
+    """The result of asking whimbrel-httpd, or a utility, one case."""
+    dialect = " --dialect 2.2" if case.version == "2.2" else ""
+    return evaluate(case, Program.of(f"{HTTPD}{dialect}", case.version), f"{UTILITIES}{dialect}")
 
 
 def is_needed(entry: Exempt) -> bool:

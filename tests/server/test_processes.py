@@ -254,7 +254,7 @@ def test_log_programs_of_before_a_graceful_restart_end(server: ServerProcess) ->
 
 
 # ends of the master ------------------------------------------------------------------------------
-@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM])
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGALRM])
 def test_a_signal_that_ends_the_master_is_logged(server: ServerProcess, number: signal.Signals) -> None:
     server.start()
     server.wait_for(server.workers)
@@ -434,7 +434,10 @@ def test_cgi_programs_inherit_no_ignored_signals(server: ServerProcess) -> None:
 
 
 # -X ----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGUSR1, signal.SIGHUP, signal.SIGWINCH, signal.SIGUSR2, signal.SIGQUIT, signal.SIGALRM],
+)
 def test_x_with_threads_has_no_use_for_restarts(server: ServerProcess, number: int) -> None:
     """apache2 -X with mpm_event or mpm_worker ignores them."""
     server.start("-X")

@@ -3,7 +3,9 @@
 start, stop, restart, graceful, graceful-stop and configtest run whimbrel-httpd, with the options beside them
 (-d, -f, -C, --dialect ...). restart and graceful check the configuration first. status and fullstatus fetch
 the page that STATUSURL names (APACHE_STATUSURL on Debian; by default http://localhost:80/server-status) and
-print it as text. Other command lines are passed to whimbrel-httpd unchanged. Manual: programs/apachectl.html.
+print it as text. Other command lines are passed to whimbrel-httpd unchanged. For a server root with Debian's
+layout the file envvars is read before, its directories are made (`run_directories`), and APACHE_ARGUMENTS are
+the first options. Manual: programs/apachectl.html.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from html import unescape
 from urllib.parse import urlsplit
 
 from whimbrel.base.latin1 import to_system
-from whimbrel.cli import httpd
+from whimbrel.cli import httpd, paths
+from whimbrel.cli.arguments import parse
+from whimbrel.cli.run_directories import make_directories, remove_session_caches
 from whimbrel.utilities.options import UtilityProgram
+from whimbrel.utilities.usage_error import UsageError
 
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 GONE = ("startssl", "sslstart", "start-SSL")
@@ -40,12 +45,35 @@ def run(program: UtilityProgram) -> int:
     if action in ("", "usage", "help", "--help"):
         sys.stderr.write(usage("whimbrel ctl"))
         return 1
-    status = _run_action(action, options, given)
-    if status:
+    added = _prepare(action, options)
+    status = _run_action(action, [*added, *options], [*added, *given])
+    if status and action not in ("status", "fullstatus"):
         sys.stdout.write(
             f"Action '{' '.join(given)}' failed.\nThe Apache error log may have more information.\n"
         )
     return status
+
+
+def _prepare(action: str, options: list[str]) -> list[str]:
+    """Read envvars, make the directories that it names, and return the options that it adds.
+
+    Without Debian's layout there are none. Raises Exit.
+    """
+    try:
+        arguments = parse(HTTPD, options if action != "-" else [])
+    except UsageError:
+        return []
+    given = os.environ.get("APACHE_CONFDIR", "")
+    root = paths.root_of(arguments.root or given)
+    envvars = paths.envvars_of(arguments.envvars or os.environ.get("APACHE_ENVVARS", ""), root)
+    if not envvars or not os.path.isfile(envvars):
+        return []
+    os.environ.update(paths.read_envvars(envvars, root))
+    make_directories(os.environ)
+    if action == "start":
+        remove_session_caches(os.environ)
+    added = ["-d", given] if given and not arguments.root else []
+    return [*added, *os.environ.get("APACHE_ARGUMENTS", "").split()]
 
 
 def _split_action(words: list[str]) -> tuple[str, list[str]]:

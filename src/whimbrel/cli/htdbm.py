@@ -33,10 +33,13 @@ _CRYPT_WARNING_22: Final = "CRYPT is now deprecated, use MD5 instead!\n"
 class HtdbmTask:
     """Task of a command line:
 
-    *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store).
+    *mode* is n (standard error), l (list), v (verify), x (delete) or "" (store). -l and -x before the mode
+    leave something out: the check of the user (-l), the prompt for the password (both).
     """
 
     mode: str
+    is_user_checked: bool
+    prompts: bool
     create: bool
     kind: str
     algorithm: str
@@ -60,7 +63,8 @@ def run(program: UtilityProgram) -> int:
     if database is not None and task.mode == "l":
         _list(task, database)
         return 0
-    _check_user(task.user)
+    if task.is_user_checked:
+        _check_user(task.user)
     if database is None:
         write_stderr(f"{task.user}:{_value(program, task)}\n")
     elif task.mode == "v":
@@ -76,34 +80,41 @@ def _task(program: UtilityProgram) -> HtdbmTask:
     options, operands = _options(program)
     values, letters = dict(options), "".join(letter for letter, _ in options)
     mode = ["", *(letter for letter in letters if letter in "nlvx")][-1]
-    sources = {letter for letter in letters if letter in "bi"}
+    source = ["", *(letter for letter in letters if letter in "bi")][-1]
     algorithm = ["m", *(letter for letter in letters if letter in "msdpB")][-1]
     cost = _cost(values["C"]) if "C" in values else 0
-    for letter in letters:
-        write_stderr(_warning(program, letter))
-    listing, commented, supplied = "l" in letters, "t" in letters, "b" in letters
-    if len(operands) != 2 - ("n" in letters) - listing + supplied + commented:
+    commented, supplied = "t" in letters, letters.count("b") if program.is_22 else int(source == "b")
+    present = len(operands) - letters.count("t") - supplied
+    wanted = (mode != "n") + (mode != "l")  # httpd's program crashes where its count lacks one of these
+    if present != 2 - letters.count("n") - letters.count("l") or len(operands) < wanted:
         raise Exit(SYNTAX, usage.HTDBM_22 if program.is_22 else usage.HTDBM)
     path = operands.pop(0) if mode != "n" else ""
-    user, *rest = [*operands, ""] if listing else operands
+    user, *rest = operands or [""]
     comment = rest.pop() if commented and rest else None
     return HtdbmTask(
         mode,
+        "l" not in letters,
+        not {"l", "x"} & set(letters),
         "c" in letters,
         values.get("T", "default"),
         algorithm,
         cost,
-        "b" if supplied else "".join(sources),
+        source,
         path,
         user,
-        rest[0] if supplied and rest else "",
+        rest[0] if source == "b" and rest else "",
         comment,
     )
 
 
 def _options(program: UtilityProgram) -> tuple[list[tuple[str, str]], list[str]]:
+    def check(letter: str, value: str) -> None:
+        if letter == "C":
+            _cost(value)
+        write_stderr(_warning(program, letter))
+
     try:
-        return parse(program.words, "cnmspdbtvlxT:" if program.is_22 else "cnmspdBbtivlxT:C:")
+        return parse(program.words, "cnmspdbtvlxT:" if program.is_22 else "cnmspdBbtivlxT:C:", check)
     except UsageError as problem:
         message = usage.HTDBM_22 if program.is_22 else f"{program.name}: {problem.message}\n{usage.HTDBM}"
         raise Exit(SYNTAX, message) from None
@@ -142,7 +153,7 @@ def _check_user(user: str) -> None:
 
 
 def _password(task: HtdbmTask) -> str:
-    if task.source == "b":
+    if task.source == "b" or not task.prompts:
         return task.password
     try:
         password = read_stdin_password() if task.source == "i" else prompt_twice()
@@ -154,10 +165,12 @@ def _password(task: HtdbmTask) -> str:
 
 
 def _value(program: UtilityProgram, task: HtdbmTask) -> str:
-    from whimbrel.utilities.hashing import HashError, hash_password
+    from whimbrel.utilities.hashing import HashError, cost_warning, hash_password
 
+    password = _password(task)
+    write_stderr(cost_warning(task.algorithm, task.cost))
     try:
-        result = hash_password(_password(task), task.algorithm, task.cost)
+        result = hash_password(password, task.algorithm, task.cost)
     except HashError as problem:
         raise Exit(DIFFERENT, f"Error: {problem}\n") from None
     if result.warning and not program.is_22:

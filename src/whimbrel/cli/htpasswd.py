@@ -73,28 +73,43 @@ def run(program: UtilityProgram) -> int:
 
 def _task(program: UtilityProgram) -> HtpasswdTask:
     options, operands = _options(program)
-    modes = {letter for letter, _ in options if letter in _MODES}
+    letters = [letter for letter, _ in options]
+    modes = {letter for letter in letters if letter in _MODES}
     if len(modes) > 1:
         raise _conflict(program, modes)
-    mode, sources = "".join(modes), {letter for letter, _ in options if letter in "bi"}
+    mode, source = "".join(modes), ["", *(letter for letter in letters if letter in "bi")][-1]
     cost = [0, *(_positive(program, value) for letter, value in options if letter in "Cr")][-1]
-    algorithm = ["m", *(letter for letter, _ in options if letter in "msdpB25")][-1]
-    supplied = "b" in sources
-    if ("p", "") in options:
-        from whimbrel.utilities.hashing import PLAIN_WARNING
-
-        write_stderr(PLAIN_WARNING)
-    if len(sources) > 1 or len(operands) != 2 + supplied - (mode == "n"):
+    algorithm = ["m", *(letter for letter in letters if letter in "msdpB25")][-1]
+    supplied = letters.count("b") if program.is_22 else int(source == "b")
+    if len(operands) != 2 + supplied - letters.count("n") or len(operands) < 2 - (mode == "n"):
         raise Exit(SYNTAX, _usage(program))
     path = "" if mode == "n" else operands.pop(0)
-    password = operands[1] if supplied else ""
+    password = operands[1] if source == "b" and len(operands) > 1 else ""
     _check_words(program, operands[0], password)
-    return HtpasswdTask(mode, algorithm, cost, "".join(sources), path, operands[0], password)
+    if program.is_22 and algorithm == "p":
+        _warn_plain()
+    return HtpasswdTask(mode, algorithm, cost, source, path, operands[0], password)
+
+
+def _warn_plain() -> None:
+    from whimbrel.utilities.hashing import PLAIN_WARNING
+
+    write_stderr(PLAIN_WARNING)
 
 
 def _options(program: UtilityProgram) -> tuple[list[tuple[str, str]], list[str]]:
+    def check(letter: str, value: str) -> None:
+        if letter in "Cr":
+            _positive(program, value)
+        elif letter == "p":
+            _warn_plain()
+
     try:
-        return parse(program.words, "cnmspdbD" if program.is_22 else "cnmspdBbDi25C:r:v")
+        return (
+            parse(program.words, "cnmspdbD")
+            if program.is_22
+            else parse(program.words, "cnmspdBbDi25C:r:v", check)
+        )
     except UsageError as problem:
         message = "" if program.is_22 else f"{program.name}: {problem.message}\n"
         raise Exit(SYNTAX, message + _usage(program)) from None
@@ -154,8 +169,9 @@ def _check_file(program: UtilityProgram, task: HtpasswdTask) -> None:
 
 
 def _record(program: UtilityProgram, task: HtpasswdTask) -> str:
-    from whimbrel.utilities.hashing import HashError, hash_password
+    from whimbrel.utilities.hashing import HashError, cost_warning, hash_password
 
+    write_stderr(cost_warning(task.algorithm, task.cost))
     password = task.password if task.source == "b" else _prompted_password(program, task)
     try:
         result = hash_password(password, task.algorithm, task.cost)

@@ -29,8 +29,15 @@ def main() -> None:
 
 def run(program: UtilityProgram) -> int:
     """Convert; return the exit status. Raises Exit."""
+    seen: set[str] = set()
+
+    def check(letter: str, _value: str) -> None:
+        if letter in seen:
+            raise Exit(1, f"Error: -{letter} can only be passed once\n\n{usage.HTTXT2DBM}")
+        seen.add(letter)
+
     try:
-        options = dict(parse(program.words, "vf:i:o:")[0])
+        options = dict(parse(program.words, "vf:i:o:", check)[0])
     except UsageError as problem:
         raise Exit(
             1, f"{program.name}: {problem.message}\nError: Parsing Arguments Failed\n\n{usage.HTTXT2DBM}"

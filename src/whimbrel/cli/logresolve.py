@@ -32,13 +32,7 @@ def main() -> None:
 
 def run(program: UtilityProgram) -> int:
     """Resolve standard input; return the exit status. Raises Exit."""
-    try:
-        options, _ = parse(program.words, "s:c")
-    except UsageError as problem:
-        if program.is_22:
-            raise Exit(0, usage.LOGRESOLVE_22) from None
-        raise Exit(1, f"{program.name}: {problem.message}\n{usage.LOGRESOLVE}") from None
-    chosen = dict(options)
+    chosen = _options_22(program.words) if program.is_22 else _options(program)
     resolver = LogResolver("c" in chosen, program.is_22)
     for line in sys.stdin.buffer:
         sys.stdout.buffer.write(to_bytes(resolver.line(to_text(line))))
@@ -48,12 +42,44 @@ def run(program: UtilityProgram) -> int:
     return 0
 
 
+def _options(program: UtilityProgram) -> dict[str, str]:
+    seen: set[str] = set()
+
+    def check(letter: str, _value: str) -> None:
+        if letter in seen:
+            raise Exit(1, usage.LOGRESOLVE)
+        seen.add(letter)
+
+    try:
+        return dict(parse(program.words, "s:c", check)[0])
+    except UsageError as problem:
+        raise Exit(1, f"{program.name}: {problem.message}\n{usage.LOGRESOLVE}") from None
+
+
+def _options_22(words: list[str]) -> dict[str, str]:
+    """Return the options of 2.2, which stand in words of their own."""
+    chosen, rest = {}, iter(words)
+    for word in rest:
+        if word not in ("-c", "-s"):
+            raise Exit(0, usage.LOGRESOLVE_22)
+        value = next(rest, None) if word == "-s" else ""
+        if value is None:
+            raise Exit(1, "logresolve: missing filename to -s\n")
+        chosen[word[1]] = value
+    return chosen
+
+
 def _write(program: UtilityProgram, path: str, content: str) -> None:
     try:
         with open(to_bytes(path), "wb") as file:
             file.write(to_bytes(content))
     except OSError:
-        raise Exit(1, f"{program.name}: Could not open {path} for writing.") from None
+        raise Exit(
+            1,
+            f"logresolve: could not open statistics file '{path}'\n"
+            if program.is_22
+            else f"{program.name}: Could not open {path} for writing.",
+        ) from None
 
 
 @dataclass(slots=True)
@@ -178,7 +204,7 @@ def _address(word: str, is_22: bool) -> tuple[int | None, bytes]:
 
 
 def _parsed(family: int, word: str) -> tuple[int | None, bytes]:
-    if not word or word[-1:].isspace():
+    if not word or word.split() != [word]:
         return None, b""
     try:
         return family, socket.inet_aton(word) if family == socket.AF_INET else socket.inet_pton(family, word)

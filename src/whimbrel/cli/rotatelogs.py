@@ -75,7 +75,6 @@ def _schedule(program: UtilityProgram) -> RotationSchedule:
     except UsageError as problem:
         raise Exit(1, f"{program.name}: {problem.message}\n{_usage(program)}") from None
     letters, values = {letter for letter, _ in options}, dict(options)
-    files = _files(values["n"]) if "n" in values else 0
     if not 2 <= len(operands) <= 4 - program.is_22:
         raise Exit(1, "Incorrect number of arguments\n" + _usage(program))
     operand_values, name = _Operands(), operands[0]
@@ -83,7 +82,7 @@ def _schedule(program: UtilityProgram) -> RotationSchedule:
         problem_text = _operand(operand_values, word, at == len(operands), "l" in letters)
         if problem_text:
             raise Exit(1, f"{problem_text}\n{_usage(program)}")
-    pattern = "%" in name
+    files, pattern = _files(values["n"]) if "n" in values else 0, "%" in name
     if files and pattern:
         raise Exit(1, "Cannot use -n with % in filename\n")
     return RotationSchedule(

@@ -15,7 +15,7 @@ from whimbrel.cli.config_loader import ConfigLoader
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.server.master import pidfile
-from whimbrel.server.master.messages import with_code
+from whimbrel.server.master.messages import apr_error, with_code
 
 if TYPE_CHECKING:
     import socket
@@ -39,13 +39,15 @@ def signal_running(configuration: Configuration, word: str) -> int | None:
     shown = configuration.main.config(MpmConfig).pid_file or path
     try:
         number = pidfile.read(path)
-    except pidfile.BadPidFile:
+    except pidfile.BadPidFile as problem:
         raise StartError(
             with_code(
                 dialect,
                 "AH00058",
                 f"Error retrieving pid file {shown}",
-                "(20014)Internal error (specific information not available)",
+                apr_error(problem.cause)
+                if problem.cause is not None
+                else "(20014)Internal error (specific information not available)",
             ),
             with_code(dialect, "AH00059", "Remove it before continuing if it is corrupted."),
         ) from None

@@ -44,11 +44,13 @@ class MpmConfig:
 
 
 def user_id(name: str) -> int | None:
-    """Return the numeric ID of a user name or of ``#number`` (read as by atoi); None for an unknown name."""
+    """Return the numeric ID of a user name or of ``#number`` (as by atoi, unsigned); None for an unknown
+    name.
+    """
     import pwd
 
     if name.startswith("#"):
-        return atoi(name[1:])
+        return atoi(name[1:]) & 0xFFFFFFFF
     try:
         return pwd.getpwnam(name).pw_uid
     except (KeyError, ValueError):

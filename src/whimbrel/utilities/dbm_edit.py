@@ -59,7 +59,9 @@ class DbmDatabase:
             self.pairs = dict(sdbm.pairs(contents[-1]))
         elif contents[0]:
             self.pairs = dict(bdb.pairs(contents[0]))
-        elif not create:
+        elif create:
+            self.save()
+        else:
             raise bdb.Damaged
 
     def put(self, key: bytes, value: bytes) -> None:

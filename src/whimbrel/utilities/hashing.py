@@ -40,11 +40,8 @@ class HashResult:
 
 def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
     """Hash *password* by the algorithm of htpasswd's option letter (m s d p B 2 5); *cost* is 0 if none is
-    given.  Raises HashError.
+    given, and applies to B, 2 and 5 (see `cost_warning`).  Raises HashError.
     """
-    if cost and algorithm not in "B25":
-        cheap = hash_password(password, algorithm, 0)
-        return HashResult(cheap.stored, IGNORED_WARNING + cheap.warning)
     makers: dict[str, Callable[[str, int], HashResult]] = {
         "m": _apr1,
         "s": _sha1,
@@ -55,6 +52,11 @@ def hash_password(password: str, algorithm: str, cost: int) -> HashResult:
         "5": _sha512,
     }
     return makers[algorithm](password, cost)
+
+
+def cost_warning(algorithm: str, cost: int) -> str:
+    """Return the warning about a cost that the algorithm ignores, or nothing."""
+    return IGNORED_WARNING if cost and algorithm not in "B25" else ""
 
 
 def salt(length: int) -> str:

@@ -2,7 +2,7 @@
 
 Manual: programs/ (htpasswd, htdbm, htdigest, httxt2dbm, rotatelogs, logresolve).  Options come before
 operands; `-abc` is three options; an option's argument is in the same word or the next; a word that starts
-with `--` ends the options.
+with `--` ends the options, and so does a word with `-` behind an option letter, which is an operand.
 """
 
 from __future__ import annotations
@@ -52,9 +52,12 @@ def program(path: str, words: list[str]) -> UtilityProgram:
     return UtilityProgram(path, words, is_22)
 
 
-def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], list[str]]:
+def parse(
+    words: list[str], option_string: str, check: Callable[[str, str], None] = lambda letter, value: None
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Return options with their arguments ("" for none), and the operands; *option_string* is getopt's.
-    Raises UsageError.
+
+    *check* is called with each option before the next one is parsed. Raises UsageError.
     """
     options: list[tuple[str, str]] = []
     at = 0
@@ -65,16 +68,20 @@ def parse(words: list[str], option_string: str) -> tuple[list[tuple[str, str]], 
         place = 1
         while place < len(word):
             letter, place = word[place], place + 1
+            if letter == "-":
+                return options, words[at - 1 :]
             index = -1 if letter == ":" else option_string.find(letter)
             if index < 0:
                 raise UsageError(f"illegal option -- {letter}")
             if option_string[index + 1 : index + 2] != ":":
+                check(letter, "")
                 options.append((letter, ""))
                 continue
             if place >= len(word):
                 if at >= len(words):
                     raise UsageError(f"option requires an argument -- {letter}")
                 word, place, at = words[at], 0, at + 1
+            check(letter, word[place:])
             options.append((letter, word[place:]))
             break
     return options, words[at:]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -112,3 +114,50 @@ def test_status_ends_before_the_key_and_fullstatus_does_not() -> None:
 def test_a_page_of_text_stays_as_it_is() -> None:
     assert as_text("BusyWorkers: 1\n") == "BusyWorkers: 1\n"
     assert brief("a\nb\n") == "a\nb\n"
+
+
+# Debian's directories ------------------------------------------------------------------------------
+def debian_root(root: Path, more: str = "") -> Path:
+    root.chmod(0o755)
+    (root / "apache2.conf").write_text(
+        "LoadModule mpm_event_module m/mod_mpm_event.so\nListen 1\nServerName x\nPidFile ${APACHE_PID_FILE}\n"
+    )
+    (root / "envvars").write_text(
+        f"export APACHE_RUN_DIR={root}/run/a APACHE_LOCK_DIR={root}/lock APACHE_PID_FILE={root}/run/a/pid\n"
+        f"export APACHE_RUN_USER={pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else 'www-data'}\n{more}"
+    )
+    return root
+
+
+def test_directories_of_envvars_are_made_as_apache2ctl_makes_them(tmp_path: Path) -> None:
+    """apache2ctl: the run directory with parents, sockets and locks of APACHE_RUN_USER with mode 755."""
+    root = debian_root(tmp_path)
+    (root / "run/a").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "run/a/ssl_scache.x").write_text("")
+    done = ctl("stop", "-d", str(root))
+    assert (done.returncode, done.stdout) == (0, "httpd (no pid file) not running\n"), done.stderr
+    owner = pwd.getpwnam("www-data").pw_uid if os.geteuid() == 0 else os.geteuid()
+    for path in (root / "run/a/socks", root / "lock"):
+        found = path.stat()
+        assert (found.st_mode & 0o7777, found.st_uid) == (0o755, owner)
+    assert sorted(p.name for p in root.iterdir()) == ["apache2.conf", "envvars", "lock", "logs", "run"]
+    assert (root / "run/a/ssl_scache.x").exists()  # only start removes it
+
+
+def test_a_file_where_a_directory_belongs_aborts(tmp_path: Path) -> None:
+    root = debian_root(tmp_path, "export APACHE_RUN_USER=www-data\n")
+    (root / "lock").write_text("")
+    (root / "run/a/socks").mkdir(parents=True)
+    done = ctl("configtest", APACHE_CONFDIR=str(root))
+    assert (done.returncode, done.stdout) == (
+        1,
+        f"{root}/lock already exists but is not a directory owned by www-data.\n"
+        "Please fix manually. Aborting.\n",
+    )
+
+
+def test_arguments_of_envvars_come_first(tmp_path: Path) -> None:
+    root = debian_root(tmp_path, 'export APACHE_ARGUMENTS="-D NAME -v"\n')
+    done = ctl("configtest", APACHE_CONFDIR=str(root))
+    assert done.returncode == 0 and done.stdout.startswith("Server version: ")

@@ -548,8 +548,10 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
                 self.close()
 
     def close_now(self) -> None:
-        """Drain the connection: running requests may end."""
+        """Drain the connection: running requests may end. If none runs, close it: GOAWAY is sent."""
         self.drain()
+        if self.ended:
+            self.transport.close()
 
     def scoreboard_row(self) -> dict[str, Any]:
         """Return the scoreboard row of this connection."""

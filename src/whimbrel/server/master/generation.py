@@ -16,13 +16,13 @@ from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.identity import FULL
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord
-from whimbrel.engine.log.error_log_line import LEVELS, LogContext, LogLine, error_line
+from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import messages
 from whimbrel.server.master.sockets import Key
 from whimbrel.server.worker.runtime import ServerRuntime
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
-from whimbrel.server.worker.state import tick_period
+from whimbrel.server.worker.state import scan_period
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Generation:
     """Objects that all workers of one generation share.
 
     Attributes:
-        period: period of the workers' clocks in seconds
+        scan_period: seconds between two scans of the deadlines in a worker
         programs: programs shared by all workers; each has ``release(at_once=...)``
     """
 
@@ -42,13 +42,13 @@ class Generation:
     board: SharedScoreboard
     life: ServerInfo
     programs: list[Any] = field(default_factory=list)
-    period: float = field(init=False)
+    scan_period: float = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute what needs all servers once: workers share these pages as long as they leave them
         unchanged.
         """
-        self.period = tick_period(self.configuration)
+        self.scan_period = scan_period(self.configuration)
         if self.configuration.hosts is not None:
             for port in {port for _address, port in self.sockets}:
                 self.configuration.hosts.prepare(port)
@@ -81,8 +81,8 @@ class Generation:
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         """Write a line without a request to the error log; notices are always written."""
-        limit = self.configuration.main.config(CoreServerConfig).log_level.get("", LEVELS["warn"])
-        if level != "notice" and LEVELS[level] > limit:
+        levels = self.configuration.main.config(CoreServerConfig).log_level
+        if level != "notice" and not enabled(levels, module, level):
             return
         core, now, runtime = (
             self.configuration.main.config(CoreServerConfig),

@@ -3,7 +3,8 @@
 It waits in poll(2); between signals it only checks the heartbeats of its workers. Every cause of its end is
 logged. How httpd's MPM settings apply here: docs/process-model.md.
 
-Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart. Manual: stopping.html.
+Signals: TERM, INT stop; WINCH graceful stop; HUP restart; USR1 graceful restart; USR2 is ignored. Manual:
+stopping.html.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from whimbrel.server.master.preload import import_everything
 from whimbrel.server.master.worker_pool import FATAL_SIGNALS, QUICK_DEATH, SIGNALS, FatalChild, WorkerPool
 from whimbrel.server.worker.runtime import ServerRuntime
 from whimbrel.server.worker.scoreboard import ServerInfo, SharedScoreboard
+from whimbrel.server.worker.worker import GRACEFUL_STOP
 
 _URGENCY = (signal.SIGTERM, signal.SIGINT, signal.SIGWINCH, signal.SIGHUP, signal.SIGUSR1)
 
@@ -166,14 +168,15 @@ class Master:
             return 1
         finally:
             self.notifier.stopping()
-            pidfile.remove(self._pid_path, os.getpid())
+            if not self.options.single:  # as in httpd: the process may have lost the right to do so
+                self._remove_pid_file()
             self.generation.release_programs(at_once=True)
             self.generation.logs.end()
 
     def _serve(self) -> int:
         privileges.raise_limits()
         self._import()  # imports are slow: do them before the first line of the log
-        temporary = self._pid_file()
+        temporary = self._pid_file(warns=True)
         if temporary is None:
             return 1
         self._listen_to_signals()
@@ -187,16 +190,20 @@ class Master:
         self.notifier.ready()
         return single_process.serve(self.generation) if self.options.single else self._main_loop()
 
-    def _pid_file(self) -> bytes | None:
-        """Prepare the PidFile; return None after a failure, which is logged."""
+    def _pid_file(self, *, warns: bool) -> bytes | None:
+        """Prepare the PidFile; return None after a failure, which is logged.
+
+        *warns*: this is the start, at which a file is that of another server.
+        """
         generation = self.generation
         self._pid_path = path = generation.spec.pid_file
         try:
-            if os.path.exists(to_bytes(path)) and not _is(path, os.getpid()):
+            if warns and os.path.exists(to_bytes(path)) and not _is(path, os.getpid()):
                 text = f"pid file {path} overwritten -- Unclean shutdown of previous Apache run?"
                 generation.log("warn", text, code="AH00098")
             return pidfile.prepare(path, os.getpid())
         except OSError as problem:
+            self._pid_path = ""
             shown = (
                 problem.filename.decode("latin-1")
                 if isinstance(problem.filename, bytes)
@@ -215,6 +222,20 @@ class Master:
             )
             return None
 
+    def _remove_pid_file(self) -> None:
+        """Remove the PidFile, once, and log it."""
+        path, self._pid_path = self._pid_path, ""
+        if not path:
+            return
+        generation, number = self.generation, os.getpid()
+        try:
+            if pidfile.remove(path, number):
+                generation.log("info", f"removed PID file {path} (pid={number})", code="AH00096")
+        except OSError as problem:
+            if generation.dialect.messages_24:
+                text = f"failed to remove PID file {path}"
+                generation.log("error", text, code="AH00095", cause=apr_error(problem))
+
     def log_started(self) -> None:
         """Log the lines that announce a running server."""
         generation = self.generation
@@ -222,6 +243,7 @@ class Master:
         generation.log(
             "notice", words.running[1] % generation.identity, code=words.running[0], module=words.module
         )
+        generation.log("info", f"Server built: {self.options.built}", code=words.built, module=words.module)
         if generation.dialect.messages_24:
             generation.log("notice", f"Command line: '{self.options.command_line}'", code="AH00094")
 
@@ -233,7 +255,7 @@ class Master:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, *FATAL_SIGNALS))
 
     def _note_signal(self, number: int, _frame: object) -> None:
-        if number != signal.SIGCHLD:
+        if number not in (signal.SIGCHLD, signal.SIGUSR2):
             self._pending_signals.append(number)
 
     def _import(self) -> None:
@@ -311,9 +333,11 @@ class Master:
         if number in (signal.SIGTERM, signal.SIGINT):
             self.notifier.stopping()
             self.children.terminate(generation)
+            self._remove_pid_file()
             generation.log("notice", words.term[1], code=words.term[0], module=words.module)
             return 0
         if number == signal.SIGWINCH:
+            self._remove_pid_file()
             generation.log("notice", words.winch[1], code=words.winch[0], module=words.module)
             self._stop_gracefully()
             return 0
@@ -332,7 +356,7 @@ class Master:
         self.notifier.stopping()
         for sock in self.sockets.values():
             sock.close()
-        self.children.signal_all(signal.SIGUSR1)
+        self.children.signal_all(GRACEFUL_STOP)
         self.children.wait(
             self.generation, self.generation.spec.graceful_timeout or float("inf"), self._pending_signals
         )
@@ -343,7 +367,7 @@ class Master:
         """Start a new generation; return None when it runs, else the exit status."""
         self.notifier.reloading()
         if not graceful:
-            self.children.terminate(self.generation)
+            self.children.terminate(self.generation, signal.SIGHUP)
         old = self.generation
         try:
             configuration = self.options.load()
@@ -360,12 +384,10 @@ class Master:
             complain(format_error(problem, old.dialect, old.configuration.program))
             self.children.terminate(old)
             return 1
-        path = self.generation.spec.pid_file
-        if path != self._pid_path:
-            temporary = self._pid_file()
-            if temporary is None:
-                return 1
-            pidfile.publish(path, temporary)
+        temporary = self._pid_file(warns=False)
+        if temporary is None:
+            return 1
+        pidfile.publish(self._pid_path, temporary)
         old.release_programs(at_once=not graceful)
         old.logs.close()  # before the fork: programs of the old generation end with its workers
         self._fork_workers()

@@ -39,7 +39,7 @@ def complain(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MpmMessages:
-    """Life-cycle messages of one MPM's parent process: (number, text)."""
+    """Life-cycle messages of one MPM's parent process: (number, text); *built* is a number only."""
 
     module: str
     running: tuple[str, str]
@@ -47,6 +47,7 @@ class MpmMessages:
     winch: tuple[str, str]
     usr1: tuple[str, str]
     hup: tuple[str, str]
+    built: str
 
 
 RUNNING: Final = "%s configured -- resuming normal operations"
@@ -63,6 +64,7 @@ EVENT: Final = MpmMessages(
     ("AH00492", WINCH),
     ("AH00493", _USR1),
     ("AH00494", HUP),
+    "AH00490",
 )
 WORKER: Final = MpmMessages(
     "mpm_worker",
@@ -71,6 +73,7 @@ WORKER: Final = MpmMessages(
     ("AH00296", WINCH),
     ("AH00297", _USR1),
     ("AH00298", HUP),
+    "AH00293",
 )
 PREFORK: Final = MpmMessages(
     "mpm_prefork",
@@ -79,4 +82,5 @@ PREFORK: Final = MpmMessages(
     ("AH00170", WINCH),
     ("AH00171", _USR1_PREFORK),
     ("AH00173", HUP),
+    "AH00164",
 )

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import os
+import re
+from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 
+_MAX_BYTES: Final = 24  # as in httpd, which takes a longer file for a corrupt one
+_NUMBER: Final = re.compile(rb"[0-9]+")
+
 
 class BadPidFile(ValueError):
-    """Error: the file holds no number."""
+    """Error: the file holds no number; *cause* is the reason why it cannot be read, if there is one."""
+
+    def __init__(self, path: str, cause: OSError | None = None) -> None:
+        super().__init__(path)
+        self.cause = cause
 
 
 def read(path: str) -> int | None:
-    """Return the number in the file, None without a file; raise BadPidFile."""
+    """Return the number at the beginning of the file, None without a file; raise BadPidFile.
+
+    httpd accepts 0 too, and takes its own process group for a running server then.
+    """
     try:
         with open(to_bytes(path), "rb") as file:
-            data = file.read(256)
+            data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None
-    except OSError:
-        raise BadPidFile(path) from None
-    digits = data.split(b"\n", 1)[0].strip()
-    if not digits.isdigit() or int(digits) < 1:
+    except OSError as problem:
+        raise BadPidFile(path, problem) from None
+    digits = _NUMBER.match(data)
+    if len(data) > _MAX_BYTES or digits is None or int(digits[0]) < 1:
         raise BadPidFile(path)
-    return int(digits)
+    return int(digits[0])
 
 
 def running(path: str) -> int | None:
@@ -60,10 +72,15 @@ def publish(path: str, temporary: bytes) -> None:
     os.rename(temporary, to_bytes(path))
 
 
-def remove(path: str, number: int) -> None:
-    """Remove the file if it holds *number*."""
+def remove(path: str, number: int) -> bool:
+    """Remove the file; return False if it holds another number than *number* and is another server's.
+
+    Raises OSError.
+    """
     try:
-        if read(path) == number:
-            os.unlink(to_bytes(path))
-    except (BadPidFile, OSError):
+        if read(path) not in (number, None):
+            return False
+    except BadPidFile:
         pass
+    os.unlink(to_bytes(path))
+    return True

@@ -84,9 +84,11 @@ def drop(spec: ServerSpec) -> None:
 
 
 def _group_id(name: str) -> int:
-    """Return the ID of a group name or ``#number``; UNKNOWN for "", the default, which setgid(2) refuses."""
+    """Return the ID of a group name or ``#number``, unsigned as gid_t; UNKNOWN for "", the default, which
+    setgid(2) refuses.
+    """
     if name.startswith("#"):
-        return atoi(name[1:])
+        return atoi(name[1:]) & UNKNOWN
     try:
         return grp.getgrnam(to_system(name)).gr_gid
     except (KeyError, ValueError):

@@ -20,7 +20,7 @@ from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import SharedScoreboard
 from whimbrel.server.worker.scoreboard_text import ScoreboardError
-from whimbrel.server.worker.worker import BUSY, FATAL, HEARTBEAT, RETIRE, SICK, worker_main
+from whimbrel.server.worker.worker import BUSY, FATAL, GRACEFUL_STOP, HEARTBEAT, RETIRE, SICK, worker_main
 
 KILL_AFTER: Final = 6.0  # seconds after which a worker that was signalled to stop is killed
 KILL_WAIT: Final = 3.0  # seconds until a killed worker has ended
@@ -34,11 +34,11 @@ SIGNALS: Final = (
     signal.SIGUSR1,
     signal.SIGWINCH,
     signal.SIGCHLD,
+    signal.SIGUSR2,
 )
 FATAL_SIGNALS: Final = (  # httpd's parent ends on them without a line in its log
     signal.SIGQUIT,
     signal.SIGALRM,
-    signal.SIGUSR2,
     signal.SIGVTALRM,
     signal.SIGPROF,
     signal.SIGXCPU,
@@ -46,7 +46,7 @@ FATAL_SIGNALS: Final = (  # httpd's parent ends on them without a line in its lo
     signal.SIGPWR,
 )
 # signals whose deaths are expected and not logged
-_ORDERED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+_ORDERED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, GRACEFUL_STOP)
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class WorkerPool:
         generation.runtime.after_fork()
         try:
             signal.set_wakeup_fd(-1)
-            for number in (*SIGNALS, *FATAL_SIGNALS):
+            for number in {*SIGNALS, *FATAL_SIGNALS} - {signal.SIGUSR2}:  # ignored at all times
                 signal.signal(number, signal.SIG_DFL)
             for handle in (
                 self._lifeline_out,
@@ -219,9 +219,11 @@ class WorkerPool:
                 except ProcessLookupError:
                     pass
 
-    def terminate(self, generation: Generation) -> None:
-        """Signal all workers to end and wait for them; kill those that do not end."""
-        self.signal_all(signal.SIGTERM)
+    def terminate(self, generation: Generation, number: int = signal.SIGTERM) -> None:
+        """Signal all workers to end (TERM; HUP for a restart) and wait for them; kill those that do not
+        end.
+        """
+        self.signal_all(number)
         self.wait(generation, KILL_AFTER)
         for child in self.running.values():
             generation.log(

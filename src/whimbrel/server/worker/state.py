@@ -22,6 +22,8 @@ from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.syntax.head import HeaderBlockCache, HeadLimits, ParserOptions
 
 FOREVER: Final = float("inf")
+CLOCK_PERIOD: Final = 0.05  # seconds between two renewals of the clock, at most
+SCAN_SHARE: Final = 100  # a worker with very many connections spends one part in this many on deadlines
 # pipelined requests beyond the first of each connection that are answered in one tick
 MAX_MORE: Final = 32
 
@@ -83,8 +85,11 @@ def _read_limits(configuration: Configuration, server: Server) -> ReadLimits | N
     return provider(configuration, server) if provider is not None else None
 
 
-def tick_period(configuration: Configuration) -> float:
-    """Return the period of a worker's clock in seconds: a fraction of the shortest timeout of all servers.
+def scan_period(configuration: Configuration) -> float:
+    """Return the seconds between two scans of all deadlines: a fraction of the shortest timeout of all
+    servers.
+
+    A scan therefore sees each deadline before it passes.
 
     The merged records are read without completing them, which would double their number.
     """
@@ -110,8 +115,9 @@ class Postponed(Protocol):
 class WorkerState:
     """State of a worker for its connections.
 
-    `clock` is monotonic time, renewed each `period` (a fraction of the shortest timeout, at most one second).
-    Deadlines have this resolution, and reading the clock is free. Without connections it stands still.
+    `clock` is monotonic time, renewed each `period`, so that reading it is free. Without connections it
+    stands still. Deadlines are scanned each `scan_period`, and when the earliest one passes. A connection
+    expires up to two periods after its timeout, never before.
     """
 
     def __init__(
@@ -141,7 +147,9 @@ class WorkerState:
         self.date = b""
         self._timer: asyncio.TimerHandle | None = None
         self._listeners: dict[int, ListenerConfig] = {}
-        self.period = tick_period(engine.configuration) if period is None else period
+        self.scan_period = scan_period(engine.configuration) if period is None else period
+        self.period = min(CLOCK_PERIOD, self.scan_period)
+        self._scan_at = self._sweep_at = 0.0
 
     # time -------------------------------------------------------------------------------------
     def renew_date(self, now: float) -> bytes:
@@ -206,12 +214,23 @@ class WorkerState:
 
     def _tick(self) -> None:
         self.clock = now = monotonic()
+        if now >= self._scan_at:
+            self._scan(now)
+        self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
+
+    def _scan(self, now: float) -> None:
+        """Expire connections, and set the time of the next scan."""
         late = now - self.period  # the clock was that old at most when the deadline was set
         for connection in [c for c in self.connections if c.deadline <= late]:
             connection.expire()
-        self.files.sweep()
-        self.on_tick()
-        self._timer = self.loop.call_later(self.period, self._tick) if self.connections else None
+        begun = monotonic()
+        earliest = min([c.deadline for c in self.connections], default=FOREVER) + self.period
+        pause = (monotonic() - begun) * SCAN_SHARE
+        self._scan_at = now + min(max(earliest - now, pause), self.scan_period)
+        if now >= self._sweep_at:
+            self._sweep_at = now + self.scan_period
+            self.files.sweep()
+            self.on_tick()
 
     # connections ------------------------------------------------------------------------------
     def add(self, connection: TimedConnection) -> None:

@@ -1,9 +1,10 @@
 """Worker: one process with one event loop, accepting on the sockets that all workers share.
 
-TERM stops it: requests that arrive within `ACCEPT_GRACE` seconds are answered, responses may take up to
-`STOP_GRACE` seconds. USR1 retires it after its connections have ended; idle ones stay open for their
-keep-alive time, so no request is lost. The worker also ends with the master, which holds the other end of
-*lifeline*.
+TERM and HUP stop it: requests that arrive within `IDLE_GRACE` (TERM) or `ACCEPT_GRACE` (HUP, a restart)
+seconds are answered, responses may take up to `STOP_GRACE` seconds. GRACEFUL_STOP closes idle connections
+likewise and waits for all responses. USR1 retires the worker after its connections have ended; idle ones
+stay open for their keep-alive time, so no request is lost. The worker also ends with the master, which holds
+the other end of *lifeline*.
 
 Each byte on *control*, this worker's own pipe, is a message to the master: HEARTBEAT, RETIRE (it has served
 its number of connections) or BUSY.
@@ -28,7 +29,7 @@ from whimbrel.server.master.generation import Generation
 from whimbrel.server.master.messages import apr_error
 from whimbrel.server.worker.scoreboard import Scoreboard
 from whimbrel.server.worker.scoreboard_text import MAX_IDLE, MAX_LETTERS
-from whimbrel.server.worker.state import WorkerState
+from whimbrel.server.worker.state import FOREVER, WorkerState
 
 # exit status of a worker that could not start: the master gives up (httpd's APEXIT_CHILDFATAL)
 FATAL: Final = 15
@@ -40,6 +41,8 @@ BUSY: Final = b"b"
 BEAT_PERIOD: Final = 5.0  # seconds between two heartbeats
 STOP_GRACE: Final = 3.0  # seconds that responses may take when the server stops
 ACCEPT_GRACE: Final = 0.1  # seconds until an accepted connection is registered
+IDLE_GRACE: Final = 0.02  # the same where nothing is served afterwards
+GRACEFUL_STOP: Final = signal.SIGRTMIN  # from the master only: USR1 where no other worker follows
 # collections of the middle generation before a full one, which takes 40 ms and frees next to nothing
 GEN2_THRESHOLD: Final = 100
 # a worker with very many connections spends at most one part in this many of its time on its statistics
@@ -67,7 +70,7 @@ class Worker:
         gc.set_threshold(*gc.get_threshold()[:2], GEN2_THRESHOLD)
         self.generation.runtime.after_fork()
         self.service = service = WorkerState(
-            self.generation.engine, self.loop, report=self._report, period=self.generation.period
+            self.generation.engine, self.loop, report=self._report, period=self.generation.scan_period
         )
         service.on_tick, service.on_empty, service.on_accept = self._tick, self._empty, self._accepted
         self.generation.runtime.scoreboard = Scoreboard(
@@ -91,12 +94,12 @@ class Worker:
         INT and WINCH of a terminal are the master's. Under -X, HUP, USR1 and WINCH have no effect; with
         prefork HUP and USR1 kill, as in httpd.
         """
-        reacts: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-        ignores: tuple[int, ...] = (signal.SIGINT, signal.SIGWINCH)
+        reacts: tuple[int, ...] = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, GRACEFUL_STOP)
+        ignores: tuple[int, ...] = (signal.SIGINT, signal.SIGWINCH, signal.SIGUSR2)
         if self.lifeline < 0:
             prefork = self.generation.words is messages.PREFORK
             reacts = (signal.SIGTERM, signal.SIGINT, *((signal.SIGWINCH,) if prefork else ()))
-            ignores = () if prefork else (signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH)
+            ignores = () if prefork else (signal.SIGHUP, signal.SIGUSR1, signal.SIGWINCH, signal.SIGUSR2)
         for number in reacts:
             self.loop.add_signal_handler(number, self._on_signal, number)
         for number in ignores:
@@ -114,10 +117,13 @@ class Worker:
     # the end ----------------------------------------------------------------------------------
     def _on_signal(self, number: int) -> None:
         self.reason = self.reason or number
-        if number in (signal.SIGUSR1, signal.SIGWINCH):
+        if number == signal.SIGUSR1:
             self.retire()
         else:
-            self.stop()
+            self.stop(
+                ACCEPT_GRACE if number == signal.SIGHUP else IDLE_GRACE,
+                FOREVER if number in (GRACEFUL_STOP, signal.SIGWINCH) else STOP_GRACE,
+            )
 
     def _orphaned(self) -> None:
         self.loop.remove_reader(self.lifeline)
@@ -129,12 +135,15 @@ class Worker:
         self.service.drain()
         self.loop.call_later(ACCEPT_GRACE, self._empty)
 
-    def stop(self) -> None:
-        """Stop accepting, close idle connections, and give pending responses a moment."""
+    def stop(self, grace: float = IDLE_GRACE, longest: float = STOP_GRACE) -> None:
+        """Stop accepting, close idle connections after *grace* seconds, and give pending responses *longest*
+        seconds.
+        """
         self._close_servers()
         self.service.drain()
-        self.loop.call_later(ACCEPT_GRACE, self._close_idle)
-        self.loop.call_later(STOP_GRACE, self._finish)
+        self.loop.call_later(grace, self._close_idle)
+        if longest != FOREVER:
+            self.loop.call_later(longest, self._finish)
 
     def _close_idle(self) -> None:
         self.service.stop()

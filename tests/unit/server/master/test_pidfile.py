@@ -22,7 +22,14 @@ def test_pid_file(tmp_path: Path) -> None:
     assert pidfile.read(path) is None
 
 
-@pytest.mark.parametrize("text", ["garbage\n", "", "-5\n", "0\n", "12x\n"])
+@pytest.mark.parametrize("text", ["12x\n", "12\nabc\n", "12", "12" + " " * 22])
+def test_a_number_at_the_beginning_counts(tmp_path: Path, text: str) -> None:
+    """As apache2 2.4.71 -k stop reads them; it refuses files of 25 bytes."""
+    (tmp_path / "pid").write_text(text)
+    assert pidfile.read(str(tmp_path / "pid")) == 12
+
+
+@pytest.mark.parametrize("text", ["garbage\n", "", "-5\n", "0\n", " 12\n", "12" + " " * 23])
 def test_garbage_in_the_pid_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pid").write_text(text)
     with pytest.raises(pidfile.BadPidFile):

@@ -10,7 +10,7 @@ from tests.support.site import Site
 
 from whimbrel.engine.cache.fd_cache import FdCache
 from whimbrel.server.worker import state
-from whimbrel.server.worker.state import WorkerState, tick_period
+from whimbrel.server.worker.state import WorkerState, scan_period
 
 
 def test_dates_follow_a_clock_that_jumps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +37,7 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
             self.expired += 1
 
     one, connection = WorkerState.__new__(WorkerState), Connection()
+    one.scan_period, one._scan_at, one._sweep_at = 1.0, 0.0, 0.0
     one.period, one.connections, one.loop, one.on_tick = 1.0, {connection}, FakeLoop(), lambda: None  # type: ignore[arg-type,assignment]
     one.files = FdCache()
     monkeypatch.setattr(state, "time", lambda: 4e9)
@@ -64,7 +65,39 @@ def test_deadlines_count_by_the_clock_that_is_never_set(monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_the_clock_ticks_four_times_in_the_shortest_patience_of_any_server(
+def test_deadlines_are_scanned_four_times_in_the_shortest_timeout_of_any_server(
     tmp_path: Path, lines: str, seconds: float
 ) -> None:
-    assert tick_period(Site(tmp_path, lines).load()) == seconds
+    assert scan_period(Site(tmp_path, lines).load()) == seconds
+
+
+@pytest.mark.parametrize(("timeout", "moments"), [(5.0, 100), (0.5, 10), (60.0, 1200)])
+def test_a_deadline_is_met_within_two_periods_and_never_early(
+    monkeypatch: pytest.MonkeyPatch, timeout: float, moments: int
+) -> None:
+    """apache2 with mpm_event closes after 5.004 to 5.013 seconds for KeepAliveTimeout 5."""
+
+    class Connection:
+        deadline = state.FOREVER
+        expired_at = 0.0
+
+        def expire(self) -> None:
+            self.deadline, self.expired_at = state.FOREVER, clock[0]
+
+    clock = [100.0]
+    monkeypatch.setattr(state, "monotonic", lambda: clock[0])
+    connection, one = Connection(), WorkerState.__new__(WorkerState)
+    one.period, one.scan_period, one._scan_at, one._sweep_at = 0.05, min(4.0, timeout) / 4, 0.0, 0.0
+    one.connections, one.loop, one.files = {connection}, FakeLoop(), FdCache()  # type: ignore[arg-type,assignment]
+    one.on_tick = lambda: None
+    one._tick()
+    clock[0] += 0.049  # the clock of the worker is old by nearly a period
+    begun, connection.deadline = clock[0], one.clock + timeout
+    clock[0] -= 0.049
+    scans, scan = [], one._scan
+    monkeypatch.setattr(one, "_scan", lambda now: (scans.append(now), scan(now)))
+    for _ in range(moments + 3):
+        clock[0] += 0.05
+        one._tick()
+    assert timeout <= connection.expired_at - begun < timeout + 0.101
+    assert len(scans) <= timeout / one.scan_period + 2
