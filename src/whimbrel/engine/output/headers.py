@@ -134,9 +134,9 @@ def _is_bad(r: Request, pair: Pair) -> bool:
     return bad is not None
 
 
-async def _error_page(r: Request, status: int) -> Request:
+async def _error_page(r: Request, status: int, already: int = 200) -> Request:
     """Return the request whose response, the page for *status*, replaces that of *r*."""
-    await died(r, status)
+    await died(r, status, already)
     r = final_request(r)
     await run_output_filters(r)
     return r
@@ -174,7 +174,7 @@ async def _refused(r: Request) -> Response:
     one too.
     """
     _emptied(r)
-    r = await _error_page(r, 500)
+    r = await _error_page(r, 500, r.status)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []

@@ -39,8 +39,6 @@ def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
         recursive = already  # the first failure is named twice, not that of the ErrorDocument
         while first.prev is not None and first.prev.status != 200:
             first = first.prev
-        if first is r:
-            recursive = 0
     elif r.plan.core.error_documents:
         document = error_document(r, status)
     r.status = status

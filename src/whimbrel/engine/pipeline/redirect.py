@@ -26,7 +26,7 @@ def set_target(r: Request, target: str) -> None:
         return
     r.uri, r.args = parts.path or "/", parts.query
     if parts.hostname:
-        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else 0
+        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else None
 
 
 def derive_request(r: Request) -> Request:
