@@ -62,7 +62,7 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
         r.headers_out.set("Content-Range", content_range(parts[0], length))
         r.body = _slice(full, *parts[0])
     else:
-        boundary = _boundary(old)
+        boundary = _boundary() if old else r.engine.configuration.boundary
         kind = content_type(r)
         r.content_type = multipart_type(r.headers_in, boundary, version22=old)
         r.body = []
@@ -79,11 +79,9 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
             os.close(piece.handle)
 
 
-def _boundary(old: bool) -> str:
-    """Return a boundary of httpd's usual length: the time and the connection's number in 2.2, else 64 random
-    bits.
-    """
-    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}" if old else os.urandom(8).hex()
+def _boundary() -> str:
+    """Return a boundary as 2.2 makes it for each response: the time and the connection's number."""
+    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}"
 
 
 def _slice(body: list[Part], first: int, last: int) -> list[Part]:

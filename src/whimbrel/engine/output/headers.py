@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import split
+from whimbrel.base.numbers import lower, split, strip
 from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveValue, LengthValue, head_pieces, joined
@@ -89,7 +89,8 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             r.drop_body()
-            r.err_headers_out = always  # the filters run again, for the page
+            # the filters run again, for the page; the header filter of 2.4 has emptied the table by then
+            r.err_headers_out = always if r.plan.dialect.wire_22 else Headers()
             return build_response(await _error_page(r, status), measured=False)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
@@ -355,12 +356,22 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
     if r.content_encodings:
         out.set("Content-Encoding", ", ".join(r.content_encodings))
     if r.content_languages:
-        out.set("Content-Language", ",".join(r.content_languages))
+        out.set("Content-Language", ",".join(_languages(r)))
     if r.no_cache and "Expires" not in out:
         out.set("Expires", r.engine.http_date(r.time))
         r.set_uncacheable()
     if r.header_only and out.get("Content-Length") == "0":
         out.unset("Content-Length")
+
+
+def _languages(r: Request) -> list[str]:
+    """Return the languages of the response, with those that a field set before names besides them."""
+    languages = r.content_languages
+    if "content-language" in r.headers_out.entries():
+        known = {lower(language) for language in languages}
+        named = (strip(word) for word in (r.headers_out.get("Content-Language") or "").split(","))
+        languages = [*languages, *(lower(word) for word in named if word and lower(word) not in known)]
+    return languages
 
 
 def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:

@@ -75,7 +75,8 @@ def _start(r: Any) -> Negotiation:
             variant.size = -1 if info is None else info.st_size
         return variant.size
 
-    return Negotiation(r.headers_in, conf.priority, conf.force, size_of)
+    exact = r.plan.dialect.language_case
+    return Negotiation(r.headers_in, conf.priority, conf.force, size_of, exact=exact)
 
 
 def _fits(requested: str, notes: dict[str, str]) -> bool:
@@ -283,7 +284,7 @@ async def _send_body(r: Any, best: Variant) -> HookStatus:
         r.log("error", f"Invalid method in request {r.the_request}", code="AH00688", module="negotiation")
         return 405
     body = best.body or b""
-    r.headers_out.set("Accept-Ranges", "bytes")
+    r.headers_out.set("Accept-Ranges", "none" if r.plan.core.max_ranges == 0 else "bytes")
     r.headers_out.set("Content-Length", str(len(body)))
     if best.kind:
         r.content_type = f"{best.kind}; charset={best.charset}" if best.charset else best.kind
