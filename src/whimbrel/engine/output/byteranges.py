@@ -23,6 +23,7 @@ from whimbrel.http.semantics.ranges import (
 )
 
 UNSATISFIABLE: Final = 416
+MICROSECONDS: Final = 1_000_000
 IF_RANGE: Final = frozenset(("if-range",))
 AT_ONCE: Final = (
     32  # httpd passes so many ranges on together: with more the length is not known when the head is sent
@@ -38,9 +39,8 @@ def apply_ranges(r: Request) -> int:
     if value is None or "content-range" in fields or (old and r.headers_out.get("Accept-Ranges") == "none"):
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
-        modified = r.headers_out.get("Last-Modified")
-        seconds = parse_http(modified) if modified is not None else None
-        if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
+        tag, seconds = r.headers_out.get("ETag"), _modified(r, old)
+        if not range_still_fits(r.headers_in, tag, seconds, int(r.time), version22=old):
             return r.status
     core = r.plan.core
     length = sum(map(size_of, r.body))
@@ -53,6 +53,14 @@ def apply_ranges(r: Request) -> int:
         return UNSATISFIABLE
     _cut(r, ranges.parts, length, old)
     return r.status
+
+
+def _modified(r: Request, old: bool) -> int | None:
+    """Return the time that a date in If-Range has to equal, in seconds: of the field, else (2.4) of the file."""
+    modified = r.headers_out.get("Last-Modified")
+    if modified is not None:
+        return parse_http(modified)
+    return None if old or r.mtime is None else r.mtime // MICROSECONDS
 
 
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:

@@ -84,8 +84,7 @@ async def finalize(r: Request) -> Response:
 async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
     """Return a response whose head is not cached; *always* are the err_headers_out before the filters."""
     plain = r.headers_in.has_none(FRAMING_FIELDS)
-    ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
-    if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
+    if not plain and _is_ranged(r):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
             r.drop_body()
@@ -98,6 +97,12 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
     if key is not None:
         store_head(r, key, response)
     return response
+
+
+def _is_ranged(r: Request) -> bool:
+    """Return True if the request is for ranges of a response that has them."""
+    ranged = not RANGES.isdisjoint(r.headers_in.entries())
+    return ranged and r.status == 200 and not r.chunked and is_complete(r.body)
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -173,14 +178,18 @@ async def _failed(r: Request, problem: Aborted) -> Response:
 async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
     one too.
+
+    The connection ends with either.  The page names the status that the response would have had.
     """
+    if not r.headers_in.has_none(RANGES) and _is_ranged(r):
+        apply_ranges(r)
     _emptied(r)
     r = await _error_page(r, 500, r.status)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
         return build_response(r, bare=True)
-    return build_response(r, measured=False)
+    return build_response(r, measured=False, refused=True)
 
 
 def _emptied(r: Request) -> None:
@@ -202,8 +211,8 @@ def build_response(
     """Return the response.
 
     *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
-    *bare*: omit the Connection field; *refused*: the request's body was refused; *plain*: the request has
-    none of `FRAMING_FIELDS`.
+    *bare*: omit the Connection field of an empty response; *refused*: the request's body or the response's
+    fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, close=True, framing=Framing.CLOSE)
@@ -227,6 +236,8 @@ def build_response(
     if bare:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
+    if bare:
+        r.headers_out.set("Content-Length", "0")
     if r.header_only or bodiless:
         r.drop_body()
     before, pieces = _head(r)
@@ -257,7 +268,7 @@ def keep_alive(
     """Return True if the connection ends after this response, and the framing of its body (ap_set_keepalive);
     set Connection and Keep-Alive.
 
-    *refused*: the request's body was refused, so the connection ends; *plain*: the request has no Connection
+    *refused*: see `build_response`; the connection ends; *plain*: the request has no Connection
     field.
     """
     server, out = r.plan.server_core, r.headers_out
