@@ -87,16 +87,30 @@ async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
     if not plain and _is_ranged(r):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
+            r.err_headers_out = always  # the filters run again, for the page
+            closes = not r.plan.dialect.wire_22 and _begun_twice(r)
             r.drop_body()
-            # the filters run again, for the page; the header filter of 2.4 has emptied the table by then
-            r.err_headers_out = always if r.plan.dialect.wire_22 else Headers()
-            return build_response(await _error_page(r, status), measured=False)
+            return build_response(await _error_page(r, status), measured=False, refused=closes)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
     response = build_response(r, measured=not refused, refused=refused, plain=plain)
     if key is not None:
         store_head(r, key, response)
     return response
+
+
+def _begun_twice(r: Request) -> bool:
+    """Do what the header filter of 2.4 has done before it reads that no range is satisfiable; return True if
+    the connection ends.
+
+    It has merged the two tables of fields, which the page begins with, and counted the request.
+    """
+    closes, _ = keep_alive(r, bodiless=False)
+    r.err_headers_out = Headers()
+    if not closes:
+        r.connection.served += 1
+    r.set_uncacheable()
+    return closes
 
 
 def _is_ranged(r: Request) -> bool:
