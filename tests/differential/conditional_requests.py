@@ -72,7 +72,7 @@ DefaultLanguage nl
     Header set Last-Modified "Sun, 13 Sep 2015 12:26:40 GMT"
 </Location>
 <Location /bad>
-    Header set X-Bad "expr=%{unescape:a%%01b}"
+    Header set X-Bad "expr=%{unescape:a%01b}"
 </Location>
 ErrorDocument 405 /index.html
 ErrorDocument 412 "short text"

@@ -35,6 +35,7 @@ from whimbrel.http.syntax.fields import has_token
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
+HTTP_2: Final = (2, 0)
 # The fields that a response without a body loses; in 2.4 type, codings and languages of r.content_... alone.
 BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length")
 BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Type", "Content-Encoding", "Content-Language")
@@ -106,8 +107,8 @@ def _begun_twice(r: Request) -> bool:
     It has merged the two tables of fields, which the page begins with, and counted the request.
     """
     closes, _ = keep_alive(r, bodiless=False)
-    r.err_headers_out = Headers()
-    if not closes:
+    r.err_headers_out, r.keepalive_max = Headers(), 0
+    if not closes and r.proto < HTTP_2:
         r.connection.served += 1
     r.set_uncacheable()
     return closes

@@ -46,7 +46,9 @@ def test_bodies() -> None:
     ],
 )
 def test_end_of_a_body(tag: str, text: str, body: bytes) -> None:
-    found = reader(f"Content-Type: text/html\nBody:{tag}\n{text}\nURI: t\nContent-Type: text/plain\n").variants
+    found = reader(
+        f"Content-Type: text/html\nBody:{tag}\n{text}\nURI: t\nContent-Type: text/plain\n"
+    ).variants
     assert found[0].body == body
 
 
