@@ -56,7 +56,7 @@ def apply_ranges(r: Request) -> int:
 
 
 def _modified(r: Request, old: bool) -> int | None:
-    """Return the time that a date in If-Range has to equal, in seconds: of the field, else (2.4) of the file."""
+    """Return the time that a date in If-Range has to equal: of the field, else (2.4) of the file; seconds."""
     modified = r.headers_out.get("Last-Modified")
     if modified is not None:
         return parse_http(modified)

@@ -31,6 +31,7 @@ from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.semantics.status import CLOSING_STATUSES, status_line
 from whimbrel.http.syntax.fields import has_token
+from whimbrel.http.syntax.head import is_chunked
 
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
@@ -132,10 +133,14 @@ def _has_bad_field(r: Request) -> bool:
 
 
 def is_good(r: Request, pair: Pair) -> bool:
-    """Return True if a field is in order, so short that this is cached, and judged strictly."""
+    """Return True if a field is in order, so short that this is cached, and judged strictly.
+
+    Transfer-Encoding is not: see `_is_miscoded`.
+    """
     good = r.engine.validated_fields
     if (
         not r.plan.server_core.strict_http
+        or pair[0].lower() == "transfer-encoding"
         or len(pair[1]) > MAX_VALIDATED_VALUE
         or invalid_field((pair,), strict=True) is not None
     ):
@@ -149,10 +154,19 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
+    if pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
+        return True
     bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
     if bad is not None:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
+
+
+def _is_miscoded(r: Request, codings: str) -> bool:
+    """Return True if 2.4 refuses to send *codings*: chunked is not the last one, and will not be added."""
+    if r.plan.dialect.wire_22 or r.status in HEADER_ONLY or is_chunked(codings):
+        return False
+    return r.proto < (1, 1) or (is_complete(r.body) and not r.chunked)
 
 
 async def _error_page(r: Request, status: int, already: int = 200) -> Request:
@@ -247,6 +261,11 @@ def build_response(
         _vary(r)
     if "downgrade-1.0" in env and r.proto > HTTP_1_0:
         r.proto = HTTP_1_0
+    if is_complete(r.body) and "transfer-encoding" in r.headers_out.entries() and not r.plan.dialect.wire_22:
+        r.headers_out.unset(
+            "Transfer-Encoding"
+        )  # set by a directive: the framing adds it, or ends the connection
+        r.headers_out.unset("Content-Length")
     close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
     if bare:
         r.headers_out.unset("Connection")
@@ -297,6 +316,7 @@ def keep_alive(
         refused
         or (r.close and _announces_protocols(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+        or (r.expecting_100 and _waits(r))
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
@@ -306,7 +326,6 @@ def keep_alive(
     stays = (
         defined
         and not ends
-        and not (r.expecting_100 and _waits(r))
         and server.keep_alive
         and server.keep_alive_timeout > 0
         and (server.max_keep_alive == 0 or left > 0)
@@ -354,6 +373,8 @@ def _waits(r: Request) -> bool:
     """Return True if the client still waits for 100 Continue before it sends its body; the caller that sends
     that clears the head's mark.
     """
+    while r.head is None and r.prev is not None:
+        r = r.prev
     return r.head is None or r.head.expect_continue
 
 

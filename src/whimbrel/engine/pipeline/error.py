@@ -131,7 +131,7 @@ def send_error(r: Request, recursive: int) -> None:
         keep_protocol_filters(r)
     location = r.headers_out.get("Location") if r.headers_out.entries() else None
     r.plan.insert_error_filter.run(r)  # its hooks never wait
-    if status != 304:
+    if status not in (204, 304):
         _error_body(r, status, location, recursive)
 
 

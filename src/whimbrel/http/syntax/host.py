@@ -51,7 +51,7 @@ def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -
 
 
 def _split_port(given: str) -> tuple[str, int | None, bool] | None:
-    """(name, port or None, whether it is an IPv6 literal); None for a port out of range, a wrong literal, or no
+    """(name, port or None, whether it is an IPv6 literal); None for a port out of range, a wrong literal, no
     name.
     """
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)

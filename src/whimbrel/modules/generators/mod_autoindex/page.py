@@ -161,7 +161,9 @@ def _date(style: ListingStyle, entry: Entry) -> str:
     if entry.modified < 0:
         return ""
     old = not style.new or style.options & IndexOption.OLD_DATE
-    return time.strftime("%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified // 1_000_000))
+    return time.strftime(
+        "%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified // 1_000_000)
+    )
 
 
 def _description(style: ListingStyle, entry: Entry) -> str:
