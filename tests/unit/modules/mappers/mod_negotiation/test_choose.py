@@ -149,7 +149,7 @@ def test_priority(conf: str, path: str, header: str, text: str | None, tmp_path:
     assert (reply.status, reply.body) == (200, text) if text else reply.status == 406
 
 
-@pytest.mark.parametrize(("version", "text"), [("2.4", "DEUTSCH!!\n"), ("2.2", "english\n")])
+@pytest.mark.parametrize(("version", "text"), [("2.4", "DEUTSCH!!\n"), ("2.2", "EN\n")])
 def test_case_of_priority(version: str, text: str, tmp_path: Path) -> None:
     conf = "LanguagePriority DE en"
     assert negotiate(tmp_path, "/p", "Accept-Language: *", conf=conf, version=version).body == text
