@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.differential.raw_exchange import exchange
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
 from tests.differential.site import (
     APACHE,
@@ -51,19 +51,6 @@ printf 'Content-Type: text/plain\\r\\n\\r\\n%d|' "$(wc -c)"
 """
 MODES = ("Strict", "Unsafe")
 Answers = dict[str, str]
-
-
-def exchange(port: int, data: bytes) -> bytes:
-    """All that comes until the server closes."""
-    out = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-        connection.sendall(data)
-        try:
-            while piece := connection.recv(65536):
-                out += piece
-        except ConnectionResetError:
-            pass
-    return out
 
 
 def comparable(data: bytes, port: int) -> str:

@@ -127,6 +127,7 @@ class Dialect:
 
     # responses
     header_edits_type: bool = switch("unlisted", "Header edit changes the Content-Type too")
+    language_case: bool = switch("unlisted", "LanguagePriority distinguishes the case of its words")
     etag_inode: bool = switch("C11", "the ETag of a file begins with its inode")
     autoindex_xhtml: bool = switch("C25", "titles of .xhtml files are shown")
     underscore_headers: bool = switch("X17", "headers with an underscore reach programs")
@@ -194,6 +195,7 @@ V22 = Dialect(
     auth_merging=False,
     satisfy_any_logs=False,
     header_edits_type=False,
+    language_case=True,
     etag_inode=True,
     autoindex_xhtml=False,
     underscore_headers=True,
@@ -251,6 +253,7 @@ V24 = Dialect(
     auth_merging=True,
     satisfy_any_logs=True,
     header_edits_type=True,
+    language_case=False,
     etag_inode=False,
     autoindex_xhtml=True,
     underscore_headers=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,7 @@ class Configuration:
         declared_names: names that directives define, by group.
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
+        boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
     """
 
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
@@ -71,6 +73,7 @@ class Configuration:
         self.known_directories: set[str] = set()
         self.hosts: VirtualHostTable | None = None
         self.keeps_tree = False
+        self.boundary = f"{int.from_bytes(os.urandom(8), 'big'):x}"
         self._prepared = {CoreDirConfig: self._first_dir_config}
         self.prepare_defaults(self.main)
         self.main.defaults.record(CoreDirConfig)

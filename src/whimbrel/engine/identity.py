@@ -70,7 +70,7 @@ def server_port(r: Request) -> int:
     default = DEFAULT_PORTS.get(scheme(r), 80)
     physical = r.connection.local_port if core.use_canonical_port else 0
     if core.use_canonical_name != 1:
-        return r.port or physical or r.server.port or default
+        return r.port if r.port is not None else physical or r.server.port or default
     return r.server.port or physical or default
 
 

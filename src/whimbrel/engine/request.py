@@ -234,7 +234,7 @@ class Request:
         self.untracked_target, self.uri = "", ""
         self.untracked_args: str | None = None
         self.hostname: str | None = None  # from the target or Host, lower case, without port
-        self.port = 0  # port of the target or Host; 0 for none
+        self.port: int | None = None  # port of the target or Host
         self.proxy = False
         self.headers_in = Headers() if headers_in is None else headers_in
         self.headers_out = Headers()

@@ -23,6 +23,7 @@ from whimbrel.http.semantics.ranges import (
 )
 
 UNSATISFIABLE: Final = 416
+MICROSECONDS: Final = 1_000_000
 IF_RANGE: Final = frozenset(("if-range",))
 AT_ONCE: Final = (
     32  # httpd passes so many ranges on together: with more the length is not known when the head is sent
@@ -38,9 +39,8 @@ def apply_ranges(r: Request) -> int:
     if value is None or "content-range" in fields or (old and r.headers_out.get("Accept-Ranges") == "none"):
         return r.status
     if not r.headers_in.has_none(IF_RANGE):
-        modified = r.headers_out.get("Last-Modified")
-        seconds = parse_http(modified) if modified is not None else None
-        if not range_still_fits(r.headers_in, r.headers_out.get("ETag"), seconds, int(r.time), version22=old):
+        tag, seconds = r.headers_out.get("ETag"), _modified(r, old)
+        if not range_still_fits(r.headers_in, tag, seconds, int(r.time), version22=old):
             return r.status
     core = r.plan.core
     length = sum(map(size_of, r.body))
@@ -55,6 +55,14 @@ def apply_ranges(r: Request) -> int:
     return r.status
 
 
+def _modified(r: Request, old: bool) -> int | None:
+    """Return the time that a date in If-Range has to equal: of the field, else (2.4) of the file; seconds."""
+    modified = r.headers_out.get("Last-Modified")
+    if modified is not None:
+        return parse_http(modified)
+    return None if old or r.mtime is None else r.mtime // MICROSECONDS
+
+
 def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool) -> None:
     full = r.body
     r.status = 206
@@ -62,7 +70,7 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
         r.headers_out.set("Content-Range", content_range(parts[0], length))
         r.body = _slice(full, *parts[0])
     else:
-        boundary = _boundary(old)
+        boundary = _boundary() if old else r.engine.configuration.boundary
         kind = content_type(r)
         r.content_type = multipart_type(r.headers_in, boundary, version22=old)
         r.body = []
@@ -79,11 +87,9 @@ def _cut(r: Request, parts: tuple[tuple[int, int], ...], length: int, old: bool)
             os.close(piece.handle)
 
 
-def _boundary(old: bool) -> str:
-    """Return a boundary of httpd's usual length: the time and the connection's number in 2.2, else 64 random
-    bits.
-    """
-    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}" if old else os.urandom(8).hex()
+def _boundary() -> str:
+    """Return a boundary as 2.2 makes it for each response: the time and the connection's number."""
+    return f"{int(time.time() * 1e6):x}{os.getpid() & 15:x}"
 
 
 def _slice(body: list[Part], first: int, last: int) -> list[Part]:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.numbers import split
+from whimbrel.base.numbers import lower, split, strip
 from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveValue, LengthValue, head_pieces, joined
@@ -31,10 +31,12 @@ from whimbrel.http.http1.response import invalid_field
 from whimbrel.http.semantics.headers import Headers, Pair
 from whimbrel.http.semantics.status import CLOSING_STATUSES, status_line
 from whimbrel.http.syntax.fields import has_token
+from whimbrel.http.syntax.head import is_chunked
 
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
+HTTP_2: Final = (2, 0)
 # The fields that a response without a body loses; in 2.4 type, codings and languages of r.content_... alone.
 BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length")
 BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Type", "Content-Encoding", "Content-Language")
@@ -84,19 +86,39 @@ async def finalize(r: Request) -> Response:
 async def _built(r: Request, key: HeadKey | None, always: Headers) -> Response:
     """Return a response whose head is not cached; *always* are the err_headers_out before the filters."""
     plain = r.headers_in.has_none(FRAMING_FIELDS)
-    ranged = not plain and not RANGES.isdisjoint(r.headers_in.entries())
-    if ranged and r.status == 200 and not r.chunked and is_complete(r.body):
+    if not plain and _is_ranged(r):
         status = apply_ranges(r)
         if status == UNSATISFIABLE:
-            r.drop_body()
             r.err_headers_out = always  # the filters run again, for the page
-            return build_response(await _error_page(r, status), measured=False)
+            closes = not r.plan.dialect.wire_22 and _begun_twice(r)
+            r.drop_body()
+            return build_response(await _error_page(r, status), measured=False, refused=closes)
     failure = r.body_in.failure
     refused = failure is not None and failure.endless and r.body_in.failure_reported
     response = build_response(r, measured=not refused, refused=refused, plain=plain)
     if key is not None:
         store_head(r, key, response)
     return response
+
+
+def _begun_twice(r: Request) -> bool:
+    """Do what the header filter of 2.4 has done before it reads that no range is satisfiable; return True if
+    the connection ends.
+
+    It has merged the two tables of fields, which the page begins with, and counted the request.
+    """
+    closes, _ = keep_alive(r, bodiless=False)
+    r.err_headers_out, r.keepalive_max = Headers(), 0
+    if not closes and r.proto < HTTP_2:
+        r.connection.served += 1
+    r.set_uncacheable()
+    return closes
+
+
+def _is_ranged(r: Request) -> bool:
+    """Return True if the request is for ranges of a response that has them."""
+    ranged = not RANGES.isdisjoint(r.headers_in.entries())
+    return ranged and r.status == 200 and not r.chunked and is_complete(r.body)
 
 
 def _has_bad_field(r: Request) -> bool:
@@ -111,10 +133,14 @@ def _has_bad_field(r: Request) -> bool:
 
 
 def is_good(r: Request, pair: Pair) -> bool:
-    """Return True if a field is in order, so short that this is cached, and judged strictly."""
+    """Return True if a field is in order, so short that this is cached, and judged strictly.
+
+    Transfer-Encoding is not: see `_is_miscoded`.
+    """
     good = r.engine.validated_fields
     if (
         not r.plan.server_core.strict_http
+        or pair[0].lower() == "transfer-encoding"
         or len(pair[1]) > MAX_VALIDATED_VALUE
         or invalid_field((pair,), strict=True) is not None
     ):
@@ -128,15 +154,24 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
+    if pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
+        return True
     bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
     if bad is not None:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
 
 
-async def _error_page(r: Request, status: int) -> Request:
+def _is_miscoded(r: Request, codings: str) -> bool:
+    """Return True if 2.4 refuses to send *codings*: chunked is not the last one, and will not be added."""
+    if r.plan.dialect.wire_22 or r.status in HEADER_ONLY or is_chunked(codings):
+        return False
+    return r.proto < (1, 1) or (is_complete(r.body) and not r.chunked)
+
+
+async def _error_page(r: Request, status: int, already: int = 200) -> Request:
     """Return the request whose response, the page for *status*, replaces that of *r*."""
-    await died(r, status)
+    await died(r, status, already)
     r = final_request(r)
     await run_output_filters(r)
     return r
@@ -172,14 +207,18 @@ async def _failed(r: Request, problem: Aborted) -> Response:
 async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
     one too.
+
+    The connection ends with either.  The page names the status that the response would have had.
     """
+    if not r.headers_in.has_none(RANGES) and _is_ranged(r):
+        apply_ranges(r)
     _emptied(r)
-    r = await _error_page(r, 500)
+    r = await _error_page(r, 500, r.status)
     if _has_bad_field(r):
         _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
         return build_response(r, bare=True)
-    return build_response(r, measured=False)
+    return build_response(r, measured=False, refused=True)
 
 
 def _emptied(r: Request) -> None:
@@ -201,8 +240,8 @@ def build_response(
     """Return the response.
 
     *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
-    *bare*: omit the Connection field; *refused*: the request's body was refused; *plain*: the request has
-    none of `FRAMING_FIELDS`.
+    *bare*: omit the Connection field of an empty response; *refused*: the request's body or the response's
+    fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, close=True, framing=Framing.CLOSE)
@@ -222,10 +261,17 @@ def build_response(
         _vary(r)
     if "downgrade-1.0" in env and r.proto > HTTP_1_0:
         r.proto = HTTP_1_0
+    if is_complete(r.body) and "transfer-encoding" in r.headers_out.entries() and not r.plan.dialect.wire_22:
+        r.headers_out.unset(
+            "Transfer-Encoding"
+        )  # set by a directive: the framing adds it, or ends the connection
+        r.headers_out.unset("Content-Length")
     close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
     if bare:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
+    if bare:
+        r.headers_out.set("Content-Length", "0")
     if r.header_only or bodiless:
         r.drop_body()
     before, pieces = _head(r)
@@ -256,7 +302,7 @@ def keep_alive(
     """Return True if the connection ends after this response, and the framing of its body (ap_set_keepalive);
     set Connection and Keep-Alive.
 
-    *refused*: the request's body was refused, so the connection ends; *plain*: the request has no Connection
+    *refused*: see `build_response`; the connection ends; *plain*: the request has no Connection
     field.
     """
     server, out = r.plan.server_core, r.headers_out
@@ -271,6 +317,7 @@ def keep_alive(
         or (r.expecting_100 and _waits(r))
         or (r.close and _announces_protocols(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
+        or (r.expecting_100 and _waits(r))
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
@@ -327,6 +374,8 @@ def _waits(r: Request) -> bool:
     """Return True if the client still waits for 100 Continue before it sends its body; the caller that sends
     that clears the head's mark.
     """
+    while r.head is None and r.prev is not None:
+        r = r.prev
     return r.head is None or r.head.expect_continue
 
 
@@ -355,12 +404,22 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
     if r.content_encodings:
         out.set("Content-Encoding", ", ".join(r.content_encodings))
     if r.content_languages:
-        out.set("Content-Language", ",".join(r.content_languages))
+        out.set("Content-Language", ",".join(_languages(r)))
     if r.no_cache and "Expires" not in out:
         out.set("Expires", r.engine.http_date(r.time))
         r.set_uncacheable()
     if r.header_only and out.get("Content-Length") == "0":
         out.unset("Content-Length")
+
+
+def _languages(r: Request) -> list[str]:
+    """Return the languages of the response, with those that a field set before names besides them."""
+    languages = r.content_languages
+    if "content-language" in r.headers_out.entries():
+        known = {lower(language) for language in languages}
+        named = (strip(word) for word in (r.headers_out.get("Content-Language") or "").split(","))
+        languages = [*languages, *(lower(word) for word in named if word and lower(word) not in known)]
+    return languages
 
 
 def _head(r: Request) -> tuple[bytes, tuple[HeadPiece, ...]]:

@@ -39,8 +39,6 @@ def die(r: Request, status: int, already: int = 200) -> Awaitable[None] | None:
         recursive = already  # the first failure is named twice, not that of the ErrorDocument
         while first.prev is not None and first.prev.status != 200:
             first = first.prev
-        if first is r:
-            recursive = 0
     elif r.plan.core.error_documents:
         document = error_document(r, status)
     r.status = status
@@ -133,7 +131,7 @@ def send_error(r: Request, recursive: int) -> None:
         keep_protocol_filters(r)
     location = r.headers_out.get("Location") if r.headers_out.entries() else None
     r.plan.insert_error_filter.run(r)  # its hooks never wait
-    if status != 304:
+    if status not in (204, 304):
         _error_body(r, status, location, recursive)
 
 

@@ -80,7 +80,7 @@ def _choose_server(r: Request, head: Head) -> None:
     r.server = candidates.server
     if head.error is not None and not head.error.hooks:
         return
-    if r.hostname:
+    if r.hostname is not None:
         named = candidates.by_name(r.hostname)
         if named is not None:
             r.server = named

@@ -26,7 +26,7 @@ def set_target(r: Request, target: str) -> None:
         return
     r.uri, r.args = parts.path or "/", parts.query
     if parts.hostname:
-        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else 0
+        r.hostname, r.port = parts.hostname.lower(), parts.port if parts.port_text else None
 
 
 def derive_request(r: Request) -> Request:
@@ -43,7 +43,7 @@ def redirected(r: Request, target: str) -> Request:
     """Return the request that *r* becomes by an internal redirect to *target*."""
     new = derive_request(r)
     set_target(new, target)
-    new.prev, r.next = r, new
+    new.prev, r.next, new.expecting_100 = r, new, r.expecting_100
     new.status, new.allowed, new.no_cache, new.no_local_copy = (
         r.status,
         r.allowed,

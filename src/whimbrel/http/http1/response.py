@@ -51,6 +51,8 @@ def invalid_field(pairs: Iterable[Pair], *, strict: bool = True) -> tuple[str, s
     """
     pattern = _NAME if strict else _LOOSE_NAME
     for name, value in pairs:
+        if not name:
+            return "AH02428", "Empty response header name, aborting request", name
         if pattern.fullmatch(name) is None:
             return (
                 "AH02429",

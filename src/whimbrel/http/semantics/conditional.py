@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from itertools import takewhile
 from typing import Final
 
 from whimbrel.base.numbers import strip
 from whimbrel.http.semantics.dates import format_http, parse_http
 from whimbrel.http.semantics.headers import Headers
 
-_MEMBER = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL | re.ASCII)
+_MEMBER = re.compile(
+    r'(?:"(?:[^"\\]|\\.?)*(?:"|\Z)|[^",\s]|\s(?!\s*(?:,|\Z)))+', re.DOTALL | re.ASCII
+)  # a quoted string without its end goes on to the end of the field: negotiated ETags of 2.4 are such
 CONDITIONS: Final = frozenset(
     ("if-match", "if-unmodified-since", "if-none-match", "if-modified-since", "if-range")
 )  # fields that matter here
@@ -124,14 +127,18 @@ def find_etag(value: str, etag: str) -> bool:
 
 
 def find_etag_strong(value: str, etag: str) -> bool:
-    """Strong comparison: the same tag and neither weak."""
-    return not etag.startswith("W/") and etag in _members(value)
+    """Strong comparison: the same tag and neither weak; the list ends at its first weak member."""
+    return etag.startswith('"') and etag in takewhile(_is_strong, _members(value))
 
 
 def find_etag_weak(value: str, etag: str) -> bool:
-    """Weak comparison: the same tag, marks of weakness aside."""
-    bare = etag.removeprefix("W/")
-    return any(member.removeprefix("W/") == bare for member in _members(value))
+    """Weak comparison: the same tag, marks of weakness aside; the list ends at a word that is no tag."""
+    bare, members = etag.removeprefix("W/"), [member.removeprefix("W/") for member in _members(value)]
+    return _is_strong(bare) and bare in takewhile(_is_strong, members)
+
+
+def _is_strong(member: str) -> bool:
+    return member.startswith('"')
 
 
 def _members(value: str) -> list[str]:

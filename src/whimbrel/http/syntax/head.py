@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 HeaderBlockCache = dict[
-    bytes, tuple[dict[str, Pair], str, int] | None
+    bytes, tuple[dict[str, Pair], str, int | None] | None
 ]  # by their bytes, with host name and port; None: they came once
 # fields that are cached: at most MAX_CACHED_BLOCK bytes in MAX_CACHED_FIELDS lines each
 MAX_CACHED_BLOCKS: Final = 128
@@ -86,7 +86,7 @@ class Head:
         protocol, version: the text (``HTTP/1.1``) and its numbers, (0, 9) for a line without it.
         uri, query: the path as sent; what follows ``?``, or None.
         url: all parts of a target that is not in origin form.
-        hostname, port: from the target or Host, in lower case; 0 without port.
+        hostname, port: from the target or Host, in lower case; None where there is none.
         chunked, length: the framing of the body (None: no Content-Length); `length_bad`: 2.2 refuses the
             Content-Length when the body is read.
         close: the connection ends after this request.
@@ -105,7 +105,7 @@ class Head:
     query: str | None = None
     url: UriParts | None = None
     hostname: str | None = None
-    port: int = 0
+    port: int | None = None
     chunked: bool = False
     length: int | None = None
     length_bad: bool = False
@@ -336,7 +336,7 @@ def _finish(head: Head, entries: dict[str, tuple[str, str]], rules: ParserOption
             head.error = _host_error(head, rules)
         else:
             name, _, port = match[0].partition(":")
-            head.hostname, head.port = name, int(port) if port else 0
+            head.hostname, head.port = name, int(port) if port else None
     if "expect" in entries and (head.error is None or rules.version22):
         head.error = _expectation(head, rules) or head.error
     return head
@@ -511,9 +511,9 @@ def _from_line(parsed: RequestLine, data: bytes, start: int, end: int) -> Head:
     url = parsed.url
     plain = url is None or (url.scheme is None and url.hostname is None)
     hostname: str | None = None
-    port = 0
+    port: int | None = None
     if url is not None and url.hostname is not None and parsed.names_host:
-        hostname, port = url.hostname, url.port
+        hostname, port = url.hostname, url.port if url.port_text is not None else None
     return Head(
         data[start:end],
         end,

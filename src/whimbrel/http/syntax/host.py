@@ -11,16 +11,18 @@ from whimbrel.http.syntax.line_reader import LogMessage, ParserOptions
 
 _DOTTED = re.compile(r"[0-9.]*")
 _LEADING_ZERO = re.compile(r"(?:\A|\.)0[0-9]|\A\.")
+_LITERAL = re.compile(r"[0-9A-Fa-f:.]*")
+_MISPLACED = re.compile(r"::.*::|:::|:\.|\.:|\.\.")
 _PROBLEM = 6  # bytes of a bad name that the message shows
 
 
 class Host(NamedTuple):
     """A host in lower case without port, brackets and final dot, or the *reasons* for its refusal; *port* is
-    0 if absent.
+    None if absent.
     """
 
     name: str
-    port: int = 0
+    port: int | None = None
     reasons: tuple[LogMessage, ...] = ()
 
 
@@ -30,30 +32,30 @@ def check_host(given: str, rules: ParserOptions, *, from_target: bool = False) -
         if rules.strict:
             return Host(
                 "",
-                0,
+                None,
                 (LogMessage("debug", "AH02416", f"[strict] purely numeric host names not allowed: {given}"),),
             )
         return Host(given)
     bad = LogMessage("debug", "AH00550", f"Client sent malformed Host header: {given}")
-    split = (given, 0, ":" in given) if from_target else _split_port(given)
+    split = (given, None, ":" in given) if from_target else _split_port(given)
     if split is None:
-        return Host("", 0, (bad,))
+        return Host("", None, (bad,))
     name, port, literal = split
     if literal:
-        return Host(lower(name), port) if re.fullmatch(r"[0-9A-Fa-f:.]*", name) else Host("", 0, (bad,))
+        return Host("", None, (bad,)) if _is_bad_literal(name, rules) else Host(lower(name), port)
     if ".." in name or "/" in name or "\\" in name:
-        return Host("", 0, (bad,))
+        return Host("", None, (bad,))
     name = lower(name).removesuffix(".")
     problem = _strict_problem(name, rules) if rules.strict else None
-    return Host(name, port) if problem is None else Host("", 0, (problem, bad))
+    return Host(name, port) if problem is None else Host("", None, (problem, bad))
 
 
-def _split_port(given: str) -> tuple[str, int, bool] | None:
-    """(name, port or 0, whether it is an IPv6 literal); None for a port out of range, a wrong literal, or no
+def _split_port(given: str) -> tuple[str, int | None, bool] | None:
+    """(name, port or None, whether it is an IPv6 literal); None for a port out of range, a wrong literal, no
     name.
     """
     match = re.search(r":([0-9]+)\Z", given, re.ASCII)
-    port = 0
+    port = None
     if match is not None:
         port = atoi(match[1])
         if not 0 < port < 65536 or match.start() == 0:
@@ -72,6 +74,16 @@ def _is_ipv6(text: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def _is_bad_literal(name: str, rules: ParserOptions) -> bool:
+    """Return True if *name* is no IPv6 literal.
+
+    2.4 admits one ``::``, and no dot beside a colon or a dot; an absolute target is checked no further.
+    """
+    if _LITERAL.fullmatch(name) is None:
+        return True
+    return not rules.version22 and _MISPLACED.search(name) is not None
 
 
 def _strict_problem(name: str, rules: ParserOptions) -> LogMessage | None:

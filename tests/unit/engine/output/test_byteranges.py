@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from tests.support.access_site import AccessSite
 
+from whimbrel.engine.request import Connection
+from whimbrel.testing.client import TestClient
+
+MODULES = "mpm_event authz_core dir headers"
 # Range, status, Content-Range, body; the document is "page\n"
 SINGLE = {
     "first bytes": ("bytes=0-1", 206, "bytes 0-1/5", "pa"),
@@ -38,6 +42,22 @@ def test_a_range_that_no_byte_is_in(tmp_path: Path) -> None:
     assert "None of the range-specifier values" in answer and "\r\nContent-Range:" not in answer
 
 
+def test_fields_of_a_416(tmp_path: Path) -> None:
+    """The header filter of 2.4 has merged the tables of fields: the page has what the error filter adds."""
+    site = AccessSite(tmp_path, "Header always add X-A a\nHeader set X-S s\n", modules=MODULES)
+    head = site.fetch(headers="Range: bytes=5-\r\n").partition("\r\n\r\n")[0]
+    assert head.count("X-A: a") == 1 and "X-S" not in head and "Last-Modified" not in head
+
+
+def test_a_416_counts_twice(tmp_path: Path) -> None:
+    """Recorded of 2.4.71 with MaxKeepAliveRequests 3."""
+    site = AccessSite(tmp_path, "MaxKeepAliveRequests 3\n")
+    client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+    head = "GET /f.html HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+    data = client.send(f"{head}Range: bytes=5-\r\n\r\n".encode()) + client.send(f"{head}\r\n".encode())
+    assert re.findall("max=[0-9]+", data.decode("latin-1")) == ["max=2", "max=1"]
+
+
 def test_several_ranges_are_parts_of_a_multipart_body(tmp_path: Path) -> None:
     """Each part has its own Content-Range; the boundary ends the body (RFC 9110, 14.6)."""
     answer = AccessSite(tmp_path, "").fetch(headers="Range: bytes=0-0,3-3\r\n")
@@ -49,6 +69,13 @@ def test_several_ranges_are_parts_of_a_multipart_body(tmp_path: Path) -> None:
     assert end == "--\r\n" and f"\r\nContent-Length: {len(body)}" in head
 
 
+def test_one_boundary_per_server(tmp_path: Path) -> None:
+    site = AccessSite(tmp_path, "")
+    boundary = f"boundary={site.engine.configuration.boundary}\r\n"
+    assert all(boundary in site.fetch(headers="Range: bytes=0-0,3-3\r\n") for _ in range(2))
+    assert int(site.engine.configuration.boundary, 16) < 1 << 64
+
+
 @pytest.mark.parametrize(("same", "status"), [(True, 206), (False, 200)])
 def test_if_range_compares_the_entity_tag(tmp_path: Path, same: bool, status: int) -> None:
     site = AccessSite(tmp_path, "")
@@ -56,6 +83,15 @@ def test_if_range_compares_the_entity_tag(tmp_path: Path, same: bool, status: in
     etag = re.search('\r\nETag: ("[^"]*")', site.fetch())
     assert etag is not None
     value = etag[1] if same else '"other"'
+    assert site.status(headers=f"If-Range: {value}\r\nRange: bytes=0-0\r\n") == status
+
+
+@pytest.mark.parametrize(("year", "status"), [(2020, 206), (2015, 200)])
+def test_if_range_compares_the_time_of_the_file(tmp_path: Path, year: int, status: int) -> None:
+    """Asked of 2.4.71: also where Last-Modified is not sent."""
+    site = AccessSite(tmp_path, "Header unset Last-Modified\n", modules=MODULES)
+    os.utime(tmp_path / "htdocs/f.html", (1_600_000_000, 1_600_000_000))
+    value = f"Sun, 13 Sep {year} 12:26:40 GMT"
     assert site.status(headers=f"If-Range: {value}\r\nRange: bytes=0-0\r\n") == status
 
 

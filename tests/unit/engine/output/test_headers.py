@@ -89,6 +89,23 @@ def test_vary_names_each_field_once(tmp_path: Path) -> None:
     assert fields(AccessSite(tmp_path, TYPES + conf, modules=MODULES), GET)["vary"] == "Cookie,accept"
 
 
+def test_languages_of_fields_join_those_of_the_file(tmp_path: Path) -> None:
+    conf = 'DefaultLanguage nl\nHeader always set Content-Language "xx, NL"\n'
+    assert fields(AccessSite(tmp_path, TYPES + conf, modules=MODULES), GET)["content-language"] == "nl,xx"
+
+
+@pytest.mark.parametrize(("more", "words"), [("", ""), ("Range: bytes=0-1\r\n", "a 206 Partial Content")])
+def test_the_500_for_an_invalid_field_ends_the_connection(tmp_path: Path, more: str, words: str) -> None:
+    conf = 'Header set X-B "expr=%{unescape:a%01}"\n'
+    site = AccessSite(tmp_path, TYPES + conf, modules=MODULES)
+    client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+    answer = client.send(GET.replace("\r\n\r\n", f"\r\n{more}\r\n").encode()).decode("latin-1")
+    head, _, page = answer.partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 500 ") and "\r\nConnection: close\r\n" in head
+    assert "Content-Length" not in head and "Transfer-Encoding" not in head
+    assert page.startswith("<!DOCTYPE") and ("Additionally, " in page) == bool(words) and words in page
+
+
 def test_http_0_9_has_no_head(tmp_path: Path) -> None:
     site = AccessSite(tmp_path, TYPES + "HttpProtocolOptions Unsafe Allow0.9\n", modules=MODULES)
     client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))

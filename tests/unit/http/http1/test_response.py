@@ -30,6 +30,7 @@ def test_bad_headers():
     assert invalid_field([("A", "b\tc")]) is None
     assert invalid_field([("A", "ok"), ("X", "a\x01")])[0] == "AH02430"
     assert invalid_field([("X Y", "a")])[0] == "AH02429"
+    assert invalid_field([("", "a")])[0] == "AH02428"
     assert invalid_field([("X(Y)", "a")], strict=False) is None
     assert invalid_field([("X\x01Y", "a")], strict=False)[0] == "AH02429"
 

@@ -27,7 +27,7 @@ RUN = 32  # entries that are sorted in one step
 class Entry:
     """One line of a listing.
 
-    *size* and *modified* (seconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
+    *size* and *modified* (microseconds) are -1 if unknown or hidden; *is_directory* is set with FoldersFirst.
     """
 
     name: str
@@ -142,7 +142,7 @@ async def make_entry(
     entry = Entry(name + "/" if is_dir else name)
     if not options & (IndexOption.FANCY | IndexOption.TABLE):
         return entry
-    entry.modified = int(sub.finfo.st_mtime)
+    entry.modified = sub.finfo.st_mtime_ns // 1000
     path, kind, encoding = r.filename + name, _media(sub), ", ".join(sub.content_encodings) or None
     entry.icon = find_item(conf.icons, path, kind, encoding, is_dir)
     entry.alt = find_item(conf.alts, path, kind, encoding, is_dir)

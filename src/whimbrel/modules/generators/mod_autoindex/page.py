@@ -171,7 +171,9 @@ def _date(style: ListingStyle, entry: Entry) -> str:
     if entry.modified < 0:
         return ""
     old = not style.new or style.options & IndexOption.OLD_DATE
-    return time.strftime("%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified))
+    return time.strftime(
+        "%d-%b-%Y %H:%M  " if old else "%Y-%m-%d %H:%M  ", time.localtime(entry.modified // 1_000_000)
+    )
 
 
 def _description(style: ListingStyle, entry: Entry) -> str:

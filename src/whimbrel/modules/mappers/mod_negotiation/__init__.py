@@ -75,7 +75,8 @@ def _start(r: Any) -> Negotiation:
             variant.size = -1 if info is None else info.st_size
         return variant.size
 
-    return Negotiation(r.headers_in, conf.priority, conf.force, size_of)
+    exact = r.plan.dialect.language_case
+    return Negotiation(r.headers_in, conf.priority, conf.force, size_of, exact=exact)
 
 
 def _fits(requested: str, notes: dict[str, str]) -> bool:
@@ -150,12 +151,13 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
     source.deps.stat(path)
     try:
         with open(to_bytes(path), "rb") as file:
-            reader = MapReader(file.read(), path)
+            data = file.read()
     except IsADirectoryError:  # httpd can open it, but reads nothing from it
-        reader = MapReader(b"", path)
+        data = b""
     except OSError as problem:
         r.log("error", f"cannot access type map file: {path}", code="AH00683", module="negotiation")
         return 404 if isinstance(problem, (FileNotFoundError, NotADirectoryError)) else 403
+    reader = MapReader(data, path)
     try:
         reader.read()
     except MapError as problem:
@@ -163,16 +165,16 @@ def _read_map(r: Any, source: Any, n: Negotiation) -> HookStatus:
         if not problem.ends:
             return 500
     n.variants = reader.variants
-    _validate_list(r, source, source.finfo)
+    _validate_list(r, source, source.finfo, data)
     return OK
 
 
-def _validate_list(r: Any, source: Any, info: os.stat_result | None) -> None:
-    """Add the validator of the list of variants to the ETag: the map's, or the directory's time."""
+def _validate_list(r: Any, source: Any, info: os.stat_result | None, data: bytes | None = None) -> None:
+    """Add the validator of the list of variants to the ETag: of the map *data*, or the directory's time."""
     if info is not None:
         mtime = info.st_mtime_ns // 1000
         source.mtime = mtime if source.mtime is None else max(source.mtime, mtime)
-    r.vlist_validator = make_etag(source)
+    r.vlist_validator = make_etag(source, None if data is None else lambda: data)
 
 
 # Deciding ---------------------------------------------------------------------------------------
@@ -283,7 +285,7 @@ async def _send_body(r: Any, best: Variant) -> HookStatus:
         r.log("error", f"Invalid method in request {r.the_request}", code="AH00688", module="negotiation")
         return 405
     body = best.body or b""
-    r.headers_out.set("Accept-Ranges", "bytes")
+    r.headers_out.set("Accept-Ranges", "none" if r.plan.core.max_ranges == 0 else "bytes")
     r.headers_out.set("Content-Length", str(len(body)))
     if best.kind:
         r.content_type = f"{best.kind}; charset={best.charset}" if best.charset else best.kind

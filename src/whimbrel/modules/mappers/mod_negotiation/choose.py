@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+from whimbrel.base.numbers import lower
 from whimbrel.modules.mappers.mod_negotiation.accept import (
     CGI_TYPE,
     PSEUDO_HTML,
@@ -55,12 +56,13 @@ class Variant:
 
 
 class Negotiation:
-    """One negotiation: the variants and the client's preferences. *size_of* returns the size of a variant's
-    file.
+    """One negotiation: the variants and the client's preferences.
+
+    *size_of* returns the size of a variant's file; *exact*: *priority* is compared with case.
     """
 
     def __init__(
-        self, headers: Any, priority: list[str], force: int, size_of: Callable[[Variant], int]
+        self, headers: Any, priority: list[str], force: int, size_of: Callable[[Variant], int], *, exact: bool
     ) -> None:
         self.variants: list[Variant] = []
         self.types = members(headers.get("Accept"))
@@ -68,7 +70,8 @@ class Negotiation:
         self.languages = members(headers.get("Accept-Language"))
         self.charsets = members(headers.get("Accept-Charset"))
         self.graded = any(t.quality < 1.0 for t in self.types or ())
-        self.priority, self.force, self.size_of = priority, force, size_of
+        self.priority = priority if exact else [lower(language) for language in priority]
+        self.exact, self.force, self.size_of = exact, force, size_of
         self.transparent = False
         self.client = Transparency()
         self.default_language_quality = 1.0
@@ -181,10 +184,9 @@ class Negotiation:
 
     def _place(self, language: str) -> int | None:
         """Return the position of *language* in LanguagePriority, compared by its first letters."""
-        return next(
-            (at for at, prefix in enumerate(self.priority) if language.lower().startswith(prefix.lower())),
-            None,
-        )
+        if not self.exact:
+            language = lower(language)
+        return next((at for at, prefix in enumerate(self.priority) if language.startswith(prefix)), None)
 
     def _grade_encoding(self, variant: Variant) -> None:
         plain = variant.encoding in ("", "7bit", "8bit", "binary")

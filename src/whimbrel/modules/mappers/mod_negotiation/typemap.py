@@ -6,13 +6,16 @@ Manual: mod/mod_negotiation.html#typemaps.
 from __future__ import annotations
 
 import re
+from typing import Final
 
-from whimbrel.base.latin1 import to_text
+from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.numbers import BLANKS, decimal, is_blank, is_digits, lower, strip
 from whimbrel.modules.mappers.mod_negotiation.accept import entry
 from whimbrel.modules.mappers.mod_negotiation.choose import Variant
 from whimbrel.modules.support.tokens import get_token
 
+# bytes of a map in which a body and its end tag have to lie (MAX_STRING_LEN)
+MAX_BODY: Final = 8192
 _COMMENT = re.compile(r"\([^)]*\)?")
 
 
@@ -31,7 +34,7 @@ class MapReader:
     """Reader of one map; `variants` holds what was read so far, also after a MapError."""
 
     def __init__(self, data: bytes, path: str) -> None:
-        self.lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+        self.data = data
         self.at = 0
         self.path = path
         self.variants: list[Variant] = []
@@ -54,24 +57,29 @@ class MapReader:
 
         Lines with # are comments.
         """
-        while self.at < len(self.lines) and self.lines[self.at].startswith(b"#"):
-            self.at += 1
-        if self.at >= len(self.lines):
+        while self.data.startswith(b"#", self.at):
+            self._skip_line()
+        if self.at >= len(self.data):
             return None
-        line = to_text(self.lines[self.at])
-        self.at += 1
+        line = self._skip_line()
         if not strip(line) or lower(line[:5]) == "body:":
             return line
-        while self.at < len(self.lines):
-            following = to_text(self.lines[self.at])
+        while self.at < len(self.data):
+            start = self.at
+            following = self._skip_line()
             if following.startswith("#"):
-                self.at += 1
-            elif is_blank(following[:1]) and strip(following):
-                line += following.lstrip(BLANKS).rstrip("\n") + "\n"
-                self.at += 1
-            else:
+                continue
+            if not is_blank(following[:1]) or not strip(following):
+                self.at = start
                 break
+            line += following.lstrip(BLANKS).rstrip("\n") + "\n"
         return line
+
+    def _skip_line(self) -> str:
+        """Return the line at the current position, with its end, and go behind it."""
+        start, end = self.at, self.data.find(b"\n", self.at)
+        self.at = len(self.data) if end < 0 else end + 1
+        return to_text(self.data[start : self.at])
 
     def _take(self, variant: Variant, line: str) -> bool:
         """Store one field; return True if it describes the content."""
@@ -118,17 +126,21 @@ class MapReader:
             variant.size = decimal(number)
 
     def _take_body(self, variant: Variant, tag: str) -> None:
-        start = self.at
-        while self.at < len(self.lines):
-            line = to_text(self.lines[self.at])
-            self.at += 1
-            if line.startswith(tag):
-                variant.body = b"".join(self.lines[start : self.at - 1])
-                variant.size = len(variant.body)
-                variant.name = self.path.rpartition("/")[2]
-                return
-        raise MapError(
-            "AH00685",
-            f"Syntax error in type map, no end tag '{tag}' found in {self.path} for Body: content.",
-            ends=True,
-        )
+        """Store the text before *tag*, which may end anywhere in a line; the rest of that line is ignored.
+
+        A tag counts as found if the window ends with its beginning (get_body).
+        """
+        mark = to_bytes(tag)
+        window = self.data[self.at : self.at + MAX_BODY - len(mark)]
+        end = (window + mark).find(mark)
+        if not window or (end == len(window) and mark) or b"\0" in window[:end]:
+            raise MapError(
+                "AH00685",
+                f"Syntax error in type map, no end tag '{tag}' found in {self.path} for Body: content.",
+                ends=True,
+            )
+        variant.body = window[:end]
+        variant.size = end
+        variant.name = self.path.rpartition("/")[2]
+        self.at += end + len(mark)
+        self._skip_line()

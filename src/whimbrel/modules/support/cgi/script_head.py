@@ -24,6 +24,7 @@ MAX_LINE: Final = 8190  # bytes of a line; a longer one is an error
 MAX_HEAD: Final = 128 * 1024  # bytes of a head; each field counts `FIELD_COST` more
 FIELD_COST: Final = 64
 _STATUS_LINE: Final = re.compile(r"HTTP/[0-9]\.[0-9] ([1-9][0-9][0-9])(?: .*)?\Z", re.DOTALL).match
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 _CONNECTION_FIELDS: Final = frozenset(
     {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 )
@@ -59,7 +60,10 @@ class ScriptHead:
     def line(self, text: str) -> HookStatus | None:
         """Take one line without its line end; return None to continue, OK at the empty line, or the error
         status.
+
+        Carriage returns are left out wherever they stand, and a NUL ends the line (getsfunc_BRIGADE).
         """
+        text = text.partition("\0")[0].replace("\r", "")
         if not text:
             return self._done()
         name, colon, value = text.partition(":")
@@ -170,9 +174,9 @@ class ScriptHead:
 
 def _line_of(value: str, status: int, old: bool) -> str | None:
     """Return the status line of a Status field: three digits and a reason; without one only if httpd has none
-    for the code (validate_status_line).
+    for the code (validate_status_line).  2.4 ignores a reason with control characters.
     """
-    if not is_digits(value[:3]):
+    if not is_digits(value[:3]) or (not old and _CONTROL(value)):
         return None
     if len(value) == 3:
         return None if known(status, version22=old) else value + " "

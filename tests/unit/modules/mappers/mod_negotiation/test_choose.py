@@ -55,9 +55,11 @@ AddHandler some-handler .zz
 """
 
 
-def negotiate(root: Path, path: str, *headers: str, conf: str = "", method: str = "GET") -> Reply:
+def negotiate(
+    root: Path, path: str, *headers: str, conf: str = "", method: str = "GET", version: str = "2.4"
+) -> Reply:
     """Return the response to one request."""
-    return fetch(build_engine(root, CONF + conf, FILES), path, *headers, method=method)
+    return fetch(build_engine(root, CONF + conf, FILES, version), path, *headers, method=method)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +147,12 @@ def test_fields(tmp_path: Path) -> None:
 def test_priority(conf: str, path: str, header: str, text: str | None, tmp_path: Path) -> None:
     reply = negotiate(tmp_path, path, header, conf=conf)
     assert (reply.status, reply.body) == (200, text) if text else reply.status == 406
+
+
+@pytest.mark.parametrize(("version", "text"), [("2.4", "DEUTSCH!!\n"), ("2.2", "EN\n")])
+def test_case_of_priority(version: str, text: str, tmp_path: Path) -> None:
+    conf = "LanguagePriority DE en"
+    assert negotiate(tmp_path, "/p", "Accept-Language: *", conf=conf, version=version).body == text
 
 
 def test_scripts_are_preferred_for_queries(tmp_path: Path) -> None:

@@ -36,6 +36,28 @@ def test_bodies() -> None:
 
 
 @pytest.mark.parametrize(
+    ("tag", "text", "body"),
+    [
+        ("---", "hello---\n", b"hello"),
+        ("---", "a\nhello--- cruft\n", b"a\nhello"),
+        ("aab", "xaaab\n", b"xa"),
+        (" (c) ", "abc\n", b""),
+        ("---", "x" * 8188 + "---\n", b"x" * 8188),
+    ],
+)
+def test_end_of_a_body(tag: str, text: str, body: bytes) -> None:
+    found = reader(
+        f"Content-Type: text/html\nBody:{tag}\n{text}\nURI: t\nContent-Type: text/plain\n"
+    ).variants
+    assert found[0].body == body
+
+
+def test_body_that_is_too_long() -> None:
+    with pytest.raises(MapError):
+        reader("Content-Type: text/html\nBody:---\n" + "x" * 8189 + "---\n")
+
+
+@pytest.mark.parametrize(
     ("text", "code", "words", "ends"),
     [
         (

@@ -21,6 +21,9 @@ from whimbrel.modules.support.cgi.script_head import ScriptHead
         ("status:204 x", 204, "204 x"),
         ("Status: abc", 0, None),
         ("Status: 99", 99, None),
+        ("Status: 200 a\tb", 200, "200 a\tb"),
+        ("Status: 200 a\x01b", 200, None),
+        ("Status: 2\r00 a\0b", 200, "200 a"),
     ],
 )
 def test_status(field: str, status: int, line: str | None, tmp_path: Path) -> None:
