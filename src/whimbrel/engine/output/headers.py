@@ -317,7 +317,6 @@ def keep_alive(
         or (r.expecting_100 and _waits(r))
         or (r.close and _announces_protocols(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
-        or (r.expecting_100 and _waits(r))
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
     if not defined and not ends and r.proto >= (1, 1) and not unchunked:
@@ -391,12 +390,17 @@ def _vary(r: Request) -> None:
 
 def _entity_fields(r: Request, bodiless: bool) -> None:
     out = r.headers_out
+    if r.no_cache and "Expires" not in out:
+        out.set("Expires", r.engine.http_date(r.time))
+        r.set_uncacheable()
     if bodiless:
         for name in BODY_FIELDS_22 if r.plan.dialect.wire_22 else BODY_FIELDS:
             if name != "Content-Type" or (r.content_type is not None):
                 out.unset(name)
         if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):
             out.set("Content-Type", kind)
+        if not r.plan.dialect.wire_22:
+            r.content_type = None  # as the access log shows
         return
     kind = content_type(r)
     if kind:
@@ -405,9 +409,6 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         out.set("Content-Encoding", ", ".join(r.content_encodings))
     if r.content_languages:
         out.set("Content-Language", ",".join(_languages(r)))
-    if r.no_cache and "Expires" not in out:
-        out.set("Expires", r.engine.http_date(r.time))
-        r.set_uncacheable()
     if r.header_only and out.get("Content-Length") == "0":
         out.unset("Content-Length")
 

@@ -8,6 +8,9 @@ import pytest
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 
+from whimbrel.engine.request import Connection
+from whimbrel.testing.client import TestClient
+
 FILES = {
     f"htdocs/{name}": text
     for name, text in {
@@ -195,3 +198,21 @@ def test_a_folder_as_a_map_names_nothing(tmp_path: Path) -> None:
     """As in 2.4.71, a directory can be opened and is read as an empty map."""
     conf = "SetHandler type-map\n"
     assert negotiate(tmp_path, "/", conf=conf).status == 406
+
+
+@pytest.mark.parametrize(
+    ("version", "header", "conf", "expires"),
+    [
+        ("HTTP/1.0", "X: y", "", True),
+        ("HTTP/1.0", "If-None-Match: *", "", True),
+        ("HTTP/1.1", "X: y", "", False),
+        ("HTTP/1.0", "X: y", "CacheNegotiatedDocs On", False),
+    ],
+)
+def test_maps_are_not_cached_by_clients_of_http_1_0(
+    version: str, header: str, conf: str, expires: bool, tmp_path: Path
+) -> None:
+    engine = build_engine(tmp_path, CONF + conf, FILES)
+    client = TestClient(engine, Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    data = client.send(f"GET /m.var {version}\r\nHost: x\r\n{header}\r\nConnection: close\r\n\r\n".encode())
+    assert (b"\r\nExpires: " in data) is expires
