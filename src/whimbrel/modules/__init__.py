@@ -73,6 +73,7 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_include",
     "metadata.mod_remoteip",
     "filters.mod_reqtimeout",
+    "debugging.mod_bucketeer",
     "debugging.mod_dumpio",
     "loggers.mod_log_debug",
     "loggers.mod_log_forensic",
@@ -102,6 +103,8 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_xml2enc",
     "filters.mod_proxy_html",
     "aaa.mod_auth_form",
+    "slotmem.mod_slotmem_plain",
+    "test.mod_dialup",
 )
 
 
