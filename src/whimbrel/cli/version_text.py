@@ -48,6 +48,7 @@ BUILT_IN = (
     "mod_dialup.c",
     "mod_dir.c",
     "mod_dumpio.c",
+    "mod_echo.c",
     "mod_env.c",
     "mod_expires.c",
     "mod_ext_filter.c",

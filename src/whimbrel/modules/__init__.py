@@ -103,6 +103,7 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_xml2enc",
     "filters.mod_proxy_html",
     "aaa.mod_auth_form",
+    "echo.mod_echo",
     "slotmem.mod_slotmem_plain",
     "test.mod_dialup",
 )

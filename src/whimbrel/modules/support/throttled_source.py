@@ -6,8 +6,8 @@ from whimbrel.engine.body import PIECE, JoinedSource, Part, Source
 
 
 class ThrottledSource(Source):
-    """The *parts*, throttled: *burst* bytes (0: one step) immediately, then *step* bytes after each *pause* in
-    seconds.
+    """The *parts*, throttled: *burst* bytes (0: one step) immediately, then *step* bytes after each *pause*
+    in seconds.
 
     Bytes are passed on as they come, so neither a large burst nor a high rate is held in memory.
     """

@@ -14,7 +14,7 @@ from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.engine.body import size_of, sized
 from whimbrel.modules.support.setters import set_choice
 from whimbrel.modules.support.throttled_source import ThrottledSource
-from whimbrel.registry.module import CompiledHook, Hook, Module, Reads, Scope
+from whimbrel.registry.module import CompiledHook, Hook, Module, Scope
 from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
 from whimbrel.registry.settings import setting
 

@@ -60,7 +60,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "base.regex": "pcre2",
     "server.logs.logs": "syslog",
     "server.http1.protocol": ".server.http2.connection",
-    "server.connection.stack": ".server.connection.dumpio .server.connection.proxy_protocol",
+    "server.connection.stack": ".server.connection.dumpio .server.connection.echo "
+    ".server.connection.proxy_protocol",
 }
 
 
@@ -84,6 +85,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
     """Return the modules that no engine of this configuration can need."""
     needed = {
         ".server.connection.dumpio": configuration.loaded("dumpio_module"),
+        ".server.connection.echo": configuration.loaded("echo_module"),
         ".server.connection.proxy_protocol": configuration.loaded("remoteip_module"),
         ".server.http2.connection": configuration.loaded("http2_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names

@@ -8,7 +8,6 @@ from time import monotonic
 from tests.support.client import fetch
 from tests.support.engine import build_engine
 
-
 CONF = "LoadModule ratelimit_module modules/mod_ratelimit.so\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit "
 FILES = {"htdocs/a.txt": "x" * 4000, "htdocs/big.txt": "y" * 100_000}
 
