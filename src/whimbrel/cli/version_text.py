@@ -55,6 +55,7 @@ BUILT_IN = (
     "mod_filter.c",
     "mod_headers.c",
     "mod_http2.c",
+    "mod_ident.c",
     "mod_imagemap.c",
     "mod_include.c",
     "mod_info.c",

@@ -66,6 +66,7 @@ TABLE: Final[tuple[str, ...]] = (
     "mappers.mod_userdir",
     "mappers.mod_vhost_alias",
     "mappers.mod_speling",
+    "metadata.mod_ident",
     "metadata.mod_unique_id",
     "metadata.mod_usertrack",
     "mappers.mod_negotiation",

@@ -1,7 +1,7 @@
 """mod_echo: a connection whose lines are sent back.
 
-As in httpd, a line goes back when it is complete, when it has 8,192 bytes, or at the end of the input. The first
-line must come within Timeout, each further one begins within KeepAliveTimeout. Manual: mod/mod_echo.html.
+As in httpd, a line goes back when it is complete, when it has 8,192 bytes, or at the end of the input. The
+first bytes must come within Timeout, further ones within KeepAliveTimeout. Manual: mod/mod_echo.html.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_LINE: Final = 8192  # bytes of an incomplete line that are held
 
 
 class EchoProtocol(asyncio.Protocol, TimedConnection):
-    """Lowest layer of a connection: it echoes, or leaves the connection to the protocol of *make_other* if the
+    """Lowest layer of a connection; it leaves the connection to the protocol of *make_other* if the
     connection's server does not echo.
     """
 
