@@ -84,6 +84,7 @@ BUILT_IN = (
     "mod_speling.c",
     "mod_status.c",
     "mod_substitute.c",
+    "mod_suexec.c",
     "mod_systemd.c",
     "mod_unique_id.c",
     "mod_unixd.c",
@@ -177,6 +178,7 @@ Server compiled with....
  -D APR_HAS_OTHER_CHILD
  -D AP_HAVE_RELIABLE_PIPED_LOGS
  -D HTTPD_ROOT="{root}"
+ -D SUEXEC_BIN="{"/usr/local/apache2/bin" if dialect == "2.2" else "/usr/lib/apache2"}/suexec"
  -D DEFAULT_PIDLOG="logs/httpd.pid"
  -D DEFAULT_ERRORLOG="logs/error_log"
  -D AP_TYPES_CONFIG_FILE="conf/mime.types"

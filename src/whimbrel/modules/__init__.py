@@ -60,6 +60,7 @@ TABLE: Final[tuple[str, ...]] = (
     "generators.mod_cgi",
     "generators.mod_cgid",
     "mappers.mod_actions",
+    "generators.mod_suexec",
     "generators.mod_asis",
     "aaa.mod_allowmethods",
     "metadata.mod_expires",

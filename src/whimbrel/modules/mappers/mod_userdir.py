@@ -14,6 +14,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import getword
+from whimbrel.modules.support.cgi.suexec import USER_NOTE, enable
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
@@ -122,7 +123,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
             if directory is not None and (at == last or r.deps.stat(directory) is not None):
                 r.filename = directory + below
                 r.context = (r.uri[: 2 + len(user)], directory)
-                r.notes["mod_userdir_user"] = user
+                r.notes[USER_NOTE] = user
                 return OK
         return DECLINED
 
@@ -145,6 +146,7 @@ MODULE = Module(
             "or 'enabled username username...'",
         ),
     ),
+    post_config=(enable,),
     hooks=(
         Hook(
             TRANSLATE_NAME,
