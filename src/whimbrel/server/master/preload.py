@@ -50,6 +50,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
+    "modules.generators.mod_info": ".modules.generators.mod_info.page",
     "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.test.mod_dialup": ".modules.core.handler",
