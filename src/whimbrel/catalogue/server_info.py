@@ -2,8 +2,8 @@
 
 `server_info.tsv`, of 2.4.71: module, kind, name, value, after, before.
 
-* ``records``: five digits, 1 where the module has the function of `RECORDS`; the last one, where it has a table
-  of directives;
+* ``records``: five digits, 1 where the module has the function of `RECORDS`; the last one, where it has a
+  table of directives;
 * ``hook``: the hook's name, its order, and the modules before and behind which it is placed;
 * ``provider``: the group, its version, and the names.
 """

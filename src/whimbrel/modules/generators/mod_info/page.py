@@ -178,6 +178,9 @@ class InfoPage:
     def _providers(self) -> str:
         blocks = []
         for (group, version), names in sorted(providers(self.loaded).items()):
+            aliases = self.configuration.provider("aliases", group)
+            if aliases is not None:
+                names |= aliases(self.configuration.main).keys()
             listed = "".join(f"<tt>&nbsp;&nbsp;{name}</tt><br/>" for name in sorted(names))
             blocks.append(
                 f"<dt><strong>{group}</strong> (version <tt>{version}</tt>):\n <br />\n{listed}\n</dt>\n"
