@@ -71,7 +71,7 @@ def user_of(reply: bytes, client_port: int, local_port: int) -> str:
     return to_text(match[3])
 
 
-async def look_up_user(connection: Connection, timeout: float) -> str:
+async def query_user(connection: Connection, timeout: float) -> str:
     """Return the user's name, at most *timeout* seconds later; UNKNOWN if there is no service.
 
     Raises:
@@ -120,13 +120,13 @@ def make_lookup(scope: Scope) -> CompiledHook | None:
     conf = scope.dir_config(IdentDirConfig)
     enabled, timeout = conf.enabled, conf.timeout if conf.timeout >= 0 else DEFAULT_TIMEOUT
 
-    async def look_up(r: Request) -> HookStatus:
+    async def lookup(r: Request) -> HookStatus:
         notes = r.connection.notes
         r.set_uncacheable()
         if enabled and REMOTE_IDENT_NOTE not in notes:
             notes[REMOTE_IDENT_NOTE] = UNKNOWN  # for other requests of the connection, until it is known
             try:
-                notes[REMOTE_IDENT_NOTE] = await look_up_user(r.connection, timeout)
+                notes[REMOTE_IDENT_NOTE] = await query_user(r.connection, timeout)
             except IdentError as problem:
                 line = LogLine(
                     "crit", "read: rfc1413: error reading response", "AH01498", "ident", problem.cause
@@ -134,7 +134,7 @@ def make_lookup(scope: Scope) -> CompiledHook | None:
                 r.engine.error_log.about_server(r.server, line)
         return DECLINED
 
-    return CompiledHook(look_up, Reads.UNCACHEABLE, is_async=True)
+    return CompiledHook(lookup, Reads.UNCACHEABLE, is_async=True)
 
 
 MODULE = Module(

@@ -29,7 +29,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
         "_is_draining",
         "_line",
         "_make_other",
-        "_patience",
+        "_keep_alive",
         "_server",
         "_shown",
         "_state",
@@ -52,7 +52,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
             self.transport.set_protocol(other)
             other.connection_made(transport)
             return
-        self._client, self._server, self._patience = plain(client[0]), listener.server, listener.keep_alive
+        self._client, self._server, self._keep_alive = plain(client[0]), listener.server, listener.keep_alive
         self.service.add(self)
         self.deadline = self.service.clock + listener.timeout
 
@@ -61,7 +61,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
         self._client = address
 
     def data_received(self, data: bytes) -> None:
-        self.deadline = self.service.clock + self._patience
+        self.deadline = self.service.clock + self._keep_alive
         data = self._line + data
         end = data.rfind(b"\n") + 1
         if len(data) - end >= MAX_LINE:
@@ -93,11 +93,11 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
 
     def pause_writing(self) -> None:
         """Stop reading until the client reads."""
-        self.deadline = self.service.clock + self._patience
+        self.deadline = self.service.clock + self._keep_alive
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        self.deadline = self.service.clock + self._patience
+        self.deadline = self.service.clock + self._keep_alive
         self.transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -107,7 +107,7 @@ class EchoProtocol(asyncio.Protocol, TimedConnection):
         self._state = "C"
         self.transport.close()
         is_sent = not self.transport.get_write_buffer_size()
-        self.deadline = FOREVER if is_sent else self.service.clock + self._patience
+        self.deadline = FOREVER if is_sent else self.service.clock + self._keep_alive
 
     def expire(self) -> None:
         """Close the connection without a log line; drop what the client did not take in time."""

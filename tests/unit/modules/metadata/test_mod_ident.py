@@ -13,7 +13,7 @@ from tests.support.engine import build_engine
 
 from whimbrel.engine.connection import Connection
 from whimbrel.modules.metadata import mod_ident
-from whimbrel.modules.metadata.mod_ident import MAX_REPLY, UNKNOWN, IdentError, look_up_user, user_of
+from whimbrel.modules.metadata.mod_ident import MAX_REPLY, UNKNOWN, IdentError, query_user, user_of
 
 Service = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[None, None, None]]
 CONF = (
@@ -46,7 +46,7 @@ def query(monkeypatch: pytest.MonkeyPatch, service: Service, timeout: float = 5.
         server = await asyncio.start_server(service, "127.0.0.1", 0)
         monkeypatch.setattr(mod_ident, "PORT", server.sockets[0].getsockname()[1])
         async with server:
-            return await look_up_user(Connection("127.0.0.1", 4711, "127.0.0.1", 80), timeout)
+            return await query_user(Connection("127.0.0.1", 4711, "127.0.0.1", 80), timeout)
 
     return asyncio.run(run())
 
