@@ -16,7 +16,7 @@ from whimbrel.modules.support.throttled_source import ThrottledSource
 from whimbrel.registry.module import Module, Provider, Reads
 
 KIBI: Final = 1024
-PAUSE: Final = 0.2  # seconds between two pieces
+STEPS: Final = 5  # pieces in a second
 
 
 class RateLimit(OutputFilter):
@@ -32,7 +32,7 @@ class RateLimit(OutputFilter):
         if rate <= 0 or r.main is not None or not r.body:
             return None
         burst = max(0, atoi(r.env.get("rate-initial-burst", "")) * KIBI)
-        return ThrottledSource(r.body, max(1, int(rate * PAUSE)), PAUSE, burst)
+        return ThrottledSource(r.body, max(1, rate // STEPS), 1 / STEPS, burst)
 
 
 MODULE = Module(
