@@ -88,6 +88,8 @@ def test_the_user_of_a_directory_comes_first(tmp_path: Path, wrapper: Path) -> N
     serving = build_engine(tmp_path, text, files)
     assert f"~{entry.pw_uid}," in fetch(serving, "/~nobody/x.cgi").body
     assert "1234," in fetch(serving, "/~no-such-user-here/x.cgi").body
+    alone = text.replace(LOAD, "").replace("SuexecUserGroup", "#")  # mod_userdir needs no mod_suexec
+    assert f"~{entry.pw_uid}," in fetch(build_engine(tmp_path, alone, files), "/~nobody/x.cgi").body
 
 
 @pytest.mark.parametrize(
