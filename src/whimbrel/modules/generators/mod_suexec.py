@@ -12,7 +12,7 @@ from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.modules.mpm.settings import unknown
-from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, enabled_wrapper
+from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, wrapper_of
 from whimbrel.modules.support.setters import Forbidden, not_in
 from whimbrel.registry.module import Module
 
@@ -35,10 +35,8 @@ def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> 
 
 def report(configuration: Any) -> None:
     """Enable suEXEC, and let the first start log that."""
-    enable(configuration)
-    wrapper = enabled_wrapper(configuration)
-    if wrapper is not None:
-        line = ("AH01232", f"suEXEC mechanism enabled (wrapper: {wrapper})")
+    if enable(configuration):
+        line = ("AH01232", f"suEXEC mechanism enabled (wrapper: {wrapper_of(configuration.dialect)})")
         configuration.modules.register_provider("first_notice", "suexec", line)
 
 

@@ -14,7 +14,6 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
 from whimbrel.directives.tokens import getword
-from whimbrel.modules.support.cgi.suexec import USER_NOTE, enable
 from whimbrel.modules.support.setters import own
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import DECLINED, OK, TRANSLATE_NAME, HookStatus
@@ -97,6 +96,13 @@ def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, 
     return (None if home is None else f"{home}/{tail}"), None
 
 
+def enable_suexec(configuration: Any) -> None:
+    """Let the programs of users run as these users, where suEXEC is enabled."""
+    from whimbrel.modules.support.cgi.suexec import enable  # -t must not pay
+
+    enable(configuration)
+
+
 def make_translate(scope: Scope) -> CompiledHook | None:
     """Make the hook that selects the first pattern whose directory exists, or the last one."""
     conf = scope.server_config(UserDirServerConfig)
@@ -123,7 +129,7 @@ def make_translate(scope: Scope) -> CompiledHook | None:
             if directory is not None and (at == last or r.deps.stat(directory) is not None):
                 r.filename = directory + below
                 r.context = (r.uri[: 2 + len(user)], directory)
-                r.notes[USER_NOTE] = user
+                r.notes["mod_userdir_user"] = user
                 return OK
         return DECLINED
 
@@ -146,7 +152,7 @@ MODULE = Module(
             "or 'enabled username username...'",
         ),
     ),
-    post_config=(enable,),
+    post_config=(enable_suexec,),
     hooks=(
         Hook(
             TRANSLATE_NAME,

@@ -16,7 +16,6 @@ from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
-from whimbrel.modules.support.cgi.suexec import disabled_now, wrapper_of
 from whimbrel.modules.support.setters import Setter, global_only
 
 
@@ -192,7 +191,9 @@ def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> 
 
 
 def set_suexec(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-    """Set Suexec: On needs the suexec program, or an earlier line with On."""
+    """Set Suexec: On needs the suexec program, and no earlier line with Off."""
+    from whimbrel.modules.support.cgi.suexec import disabled_now, wrapper_of  # few configurations have it
+
     is_on = words[0].lower() == "on"
     reason = disabled_now(conf, cmd.dialect) if is_on else ""
     if reason and cmd.dialect.messages_24:

@@ -54,6 +54,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
     "modules.test.mod_dialup": ".modules.core.handler",
+    "modules.generators.mod_info.page": "pcre2",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
     "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers "
     "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "

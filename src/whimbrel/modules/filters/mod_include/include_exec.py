@@ -205,7 +205,6 @@ async def _command(page: Page, command: str, module: str) -> None:
     from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
     from whimbrel.modules.generators.mod_cgid import complain
     from whimbrel.modules.support.cgi.program import Output, Program
-    from whimbrel.modules.support.cgi.suexec import wrapped
 
     r = page.r
     r.set_uncacheable()
@@ -214,7 +213,8 @@ async def _command(page: Page, command: str, module: str) -> None:
     timeout = r.server_conf(CoreServerConfig).timeout
     limits = r.dir_config(CoreDirConfig).limits
     # suexec runs a file of the page's directory, and no shell
-    argv = wrapped(r, [to_bytes(command)]) or [b"/bin/sh", b"-c", to_bytes(command)]
+    wrap = r.engine.configuration.provider("suexec", "wrap")
+    argv = (wrap and wrap(r, [to_bytes(command)])) or [b"/bin/sh", b"-c", to_bytes(command)]
     try:
         program = Program(argv, environment(r), directory, limits, lambda line: complain(r, to_text(line)))
     except OSError:

@@ -23,7 +23,6 @@ from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_va
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
 from whimbrel.modules.support.cgi.script_head import MAX_LINE, NphHead, ScriptHead
 from whimbrel.modules.support.cgi.script_log import ScriptLog
-from whimbrel.modules.support.cgi.suexec import wrapped
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
@@ -70,10 +69,11 @@ class Script(Source):
         r = self.r
         path = to_bytes(r.filename)
         command = [path, *arguments(r.args)]
+        wrap = r.engine.configuration.provider("suexec", "wrap")
         limits = r.dir_config(CoreDirConfig).limits
         try:
             self.program = Program(
-                wrapped(r, command) or command,
+                (wrap and wrap(r, command)) or command,
                 environment(r),
                 os.path.dirname(path) or b"/",
                 limits,

@@ -17,10 +17,10 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.registry.settings import setting
 
-USER_NOTE: Final = "mod_userdir_user"
+USER_NOTE: Final = "mod_userdir_user"  # note of a request that mod_userdir sets
 WRAPPER_24: Final = "/usr/lib/apache2/suexec"
 WRAPPER_22: Final = "/usr/local/apache2/bin/suexec"
-_ENABLED: Final = ("suexec", "wrapper")  # provider: the path, if suEXEC is enabled
+_WRAP: Final = ("suexec", "wrap")  # provider: `wrapped`, if suEXEC is enabled
 
 
 @dataclass(slots=True)
@@ -56,27 +56,22 @@ def disabled_now(main: MpmConfig, dialect: Dialect) -> str:
     return disabled_reason(wrapper_of(dialect))
 
 
-def enable(configuration: Any) -> None:
-    """Register the wrapper, if suEXEC is enabled; a post_config step."""
-    if not disabled_now(configuration.main.config(MpmConfig), configuration.dialect):
-        configuration.modules.register_provider(*_ENABLED, wrapper_of(configuration.dialect))
-
-
-def enabled_wrapper(configuration: Any) -> str | None:
-    """Return the path of the wrapper; None if suEXEC is disabled, or no loaded module names users."""
-    wrapper: str | None = configuration.provider(*_ENABLED)
-    return wrapper
+def enable(configuration: Any) -> bool:
+    """Register `wrapped` for handlers that run programs, and return True, if suEXEC is enabled."""
+    if disabled_now(configuration.main.config(MpmConfig), configuration.dialect):
+        return False
+    configuration.modules.register_provider(*_WRAP, wrapped)
+    return True
 
 
 def wrapped(r: Any, argv: list[bytes]) -> list[bytes] | None:
     """Return the command that runs *argv* as the user of *r*; None if it runs as the server's user."""
-    wrapper = enabled_wrapper(r.engine.configuration)
-    identity = _identity(r) if wrapper is not None else None
-    if wrapper is None or identity is None:
+    identity = _identity(r)
+    if identity is None:
         return None
     user, group = identity
     name = argv[0].rpartition(b"/")[2]
-    return [wrapper.encode(), user.encode(), group.encode(), name, *argv[1:]]
+    return [wrapper_of(r.plan.dialect).encode(), user.encode(), group.encode(), name, *argv[1:]]
 
 
 def _identity(r: Any) -> tuple[str, str] | None:
