@@ -34,6 +34,7 @@ BUILT_IN = (
     "mod_authz_user.c",
     "mod_autoindex.c",
     "mod_brotli.c",
+    "mod_bucketeer.c",
     "mod_buffer.c",
     "mod_case_filter.c",
     "mod_case_filter_in.c",
@@ -44,14 +45,17 @@ BUILT_IN = (
     "mod_data.c",
     "mod_dbd.c",
     "mod_deflate.c",
+    "mod_dialup.c",
     "mod_dir.c",
     "mod_dumpio.c",
+    "mod_echo.c",
     "mod_env.c",
     "mod_expires.c",
     "mod_ext_filter.c",
     "mod_filter.c",
     "mod_headers.c",
     "mod_http2.c",
+    "mod_ident.c",
     "mod_imagemap.c",
     "mod_include.c",
     "mod_info.c",
@@ -76,9 +80,11 @@ BUILT_IN = (
     "mod_session_crypto.c",
     "mod_session_dbd.c",
     "mod_setenvif.c",
+    "mod_slotmem_plain.c",
     "mod_speling.c",
     "mod_status.c",
     "mod_substitute.c",
+    "mod_suexec.c",
     "mod_systemd.c",
     "mod_unique_id.c",
     "mod_unixd.c",
@@ -172,6 +178,7 @@ Server compiled with....
  -D APR_HAS_OTHER_CHILD
  -D AP_HAVE_RELIABLE_PIPED_LOGS
  -D HTTPD_ROOT="{root}"
+ -D SUEXEC_BIN="{"/usr/local/apache2/bin" if dialect == "2.2" else "/usr/lib/apache2"}/suexec"
  -D DEFAULT_PIDLOG="logs/httpd.pid"
  -D DEFAULT_ERRORLOG="logs/error_log"
  -D AP_TYPES_CONFIG_FILE="conf/mime.types"

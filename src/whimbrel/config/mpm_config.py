@@ -30,7 +30,7 @@ class MpmConfig:
     graceful_timeout: int = setting(0)
     extended_status: bool | None = setting(None)
     see_request_tail: bool = setting(False)
-    suexec: bool = setting(False)
+    suexec: bool | None = setting(None)
     regex_options: frozenset[str] = setting(frozenset({"DOTALL", "DOLLAR_ENDONLY"}))
     start_servers: int | None = setting(None)
     server_limit: int | None = setting(None)
@@ -53,5 +53,17 @@ def user_id(name: str) -> int | None:
         return atoi(name[1:]) & 0xFFFFFFFF
     try:
         return pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return None
+
+
+def group_id(name: str) -> int | None:
+    """Return the numeric ID of a group name or of ``#number``; None for an unknown name."""
+    import grp
+
+    if name.startswith("#"):
+        return atoi(name[1:])
+    try:
+        return grp.getgrnam(name).gr_gid
     except (KeyError, ValueError):
         return None

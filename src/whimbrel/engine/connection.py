@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.base.lazy_dataclasses import dataclass, field
+
+# note of a connection with the user's name that the client's host gave (mod_ident)
+REMOTE_IDENT_NOTE: Final = "remote-ident"
 
 
 @dataclass(slots=True)

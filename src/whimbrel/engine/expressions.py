@@ -13,6 +13,7 @@ from whimbrel.base.errors import ConfigError
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.command import Command
 from whimbrel.engine import identity
+from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.coroutines import run_until_suspended
 from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
@@ -64,7 +65,9 @@ class RequestView:
         return name or self.client()
 
     def remote_ident(self) -> str:
-        return ""
+        """Return the user's name if this connection has looked it up; mod_ident then forbids caching."""
+        name: str = self.request.connection.notes.get(REMOTE_IDENT_NOTE, "")
+        return name
 
     def scheme(self) -> str:
         return identity.scheme(self.request)

@@ -60,12 +60,14 @@ TABLE: Final[tuple[str, ...]] = (
     "generators.mod_cgi",
     "generators.mod_cgid",
     "mappers.mod_actions",
+    "generators.mod_suexec",
     "generators.mod_asis",
     "aaa.mod_allowmethods",
     "metadata.mod_expires",
     "mappers.mod_userdir",
     "mappers.mod_vhost_alias",
     "mappers.mod_speling",
+    "metadata.mod_ident",
     "metadata.mod_unique_id",
     "metadata.mod_usertrack",
     "mappers.mod_negotiation",
@@ -73,6 +75,7 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_include",
     "metadata.mod_remoteip",
     "filters.mod_reqtimeout",
+    "debugging.mod_bucketeer",
     "debugging.mod_dumpio",
     "loggers.mod_log_debug",
     "loggers.mod_log_forensic",
@@ -102,6 +105,9 @@ TABLE: Final[tuple[str, ...]] = (
     "filters.mod_xml2enc",
     "filters.mod_proxy_html",
     "aaa.mod_auth_form",
+    "echo.mod_echo",
+    "slotmem.mod_slotmem_plain",
+    "test.mod_dialup",
 )
 
 

@@ -158,5 +158,6 @@ MODULE = Module(
     providers=(
         Provider("access", "auth_type", lambda r: auth_type(r.plan)(r)),
         Provider("access", "auth_name", lambda r: auth_name(r.plan)(r)),
+        Provider("aliases", "authn", lambda main: main.config(AuthnCoreServerConfig).aliases),
     ),
 )

@@ -7,7 +7,7 @@ mod/mod_unixd.html.
 from __future__ import annotations
 
 from whimbrel.directives.spec import Args, ConfigScope, Context, Directive, Versions
-from whimbrel.modules.mpm.settings import GROUP, SUEXEC_24, USER, on_process, set_chroot
+from whimbrel.modules.mpm.settings import GROUP, SUEXEC, USER, on_process, set_chroot
 from whimbrel.registry.module import Module
 
 MODULE = Module(
@@ -43,7 +43,7 @@ MODULE = Module(
             name="Suexec",
             args=Args.FLAG,
             where=Context.RSRC_CONF,
-            apply=SUEXEC_24,
+            apply=SUEXEC,
             record=ConfigScope.NONE,
             help="Enable or disable suEXEC support",
         ),

@@ -277,7 +277,7 @@ def deliver(r: Request, missing: str, style: Style | None) -> HookStatus:
         known = r.engine.file_cache.get(r.filename or "", info)
         if known is not None and r.time * MICROSECONDS - known.modified > MICROSECONDS:
             return _send_known(r, known, style)
-    return _send(r)
+    return send_file(r)
 
 
 def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
@@ -298,7 +298,8 @@ def _send_known(r: Request, known: CachedFile, style: Style) -> HookStatus:
     return OK
 
 
-def _send(r: Request) -> HookStatus:
+def send_file(r: Request) -> HookStatus:
+    """Respond with the file of *r*, or with the status of its conditions."""
     handle = _open(r)
     if handle is None:
         cause = (

@@ -96,6 +96,13 @@ def _expanded(r: Any, pattern: str, user: str, below: str) -> tuple[str | None, 
     return (None if home is None else f"{home}/{tail}"), None
 
 
+def enable_suexec(configuration: Any) -> None:
+    """Let the programs of users run as these users, where suEXEC is enabled."""
+    from whimbrel.modules.support.cgi.suexec import enable  # -t must not pay
+
+    enable(configuration)
+
+
 def make_translate(scope: Scope) -> CompiledHook | None:
     """Make the hook that selects the first pattern whose directory exists, or the last one."""
     conf = scope.server_config(UserDirServerConfig)
@@ -145,6 +152,7 @@ MODULE = Module(
             "or 'enabled username username...'",
         ),
     ),
+    post_config=(enable_suexec,),
     hooks=(
         Hook(
             TRANSLATE_NAME,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import atoi, strtol, upper
-from whimbrel.config.mpm_config import MpmConfig, user_id
+from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import words as split_words
@@ -190,26 +190,23 @@ def user_of(name: str, error: str, code: str, exists: Callable[[str], bool]) -> 
     return on_process(apply)
 
 
-def suexec(message: str) -> Setter:
-    """Return a setter of Suexec: On needs a program that Whimbrel lacks; Off is accepted."""
+def set_suexec(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
+    """Set Suexec: On needs the suexec program, and no earlier line with Off."""
+    from whimbrel.modules.support.cgi.suexec import disabled_now, wrapper_of  # few configurations have it
 
-    def apply(_cmd: Command, conf: MpmConfig, words: list[str]) -> None:
-        if words[0].lower() == "on":
-            raise ConfigError(message)
-        conf.suexec = False
-
-    return on_process(apply)
+    is_on = words[0].lower() == "on"
+    reason = disabled_now(conf, cmd.dialect) if is_on else ""
+    if reason and cmd.dialect.messages_24:
+        raise ConfigError(f"suEXEC isn't supported: {reason}")
+    if reason:
+        text = f"check existence, owner, and file mode of {wrapper_of(cmd.dialect)}"
+        raise ConfigError(f"suEXEC isn't supported; {text}")
+    conf.suexec = is_on
 
 
 def group_exists(name: str) -> bool:
     """Return True if the system has the group."""
-    import grp
-
-    try:
-        grp.getgrnam(name)
-    except (KeyError, ValueError):
-        return False
-    return True
+    return group_id(name) is not None
 
 
 ROOT_REFUSED = "\n\t".join(
@@ -239,10 +236,7 @@ def set_user(cmd: Command, conf: MpmConfig, words: list[str]) -> None:
 
 USER = on_process(set_user)
 GROUP = user_of("group", "bad group name", "AH00544", group_exists)
-SUEXEC_22 = suexec(
-    "suEXEC isn't supported; check existence, owner, and file mode of /usr/local/apache2/bin/suexec"
-)
-SUEXEC_24 = suexec("suEXEC isn't supported: Missing suexec binary /usr/lib/apache2/suexec")
+SUEXEC = on_process(set_suexec)
 
 DIRECTIVES: tuple[AnyDirective, ...] = (
     Directive(
@@ -401,7 +395,7 @@ DIRECTIVES: tuple[AnyDirective, ...] = (
         name="Suexec",
         args=Args.FLAG,
         where=Context.RSRC_CONF,
-        apply=SUEXEC_22,
+        apply=SUEXEC,
         record=ConfigScope.NONE,
         versions=Versions.V22,
         help="Enable or disable suEXEC support",

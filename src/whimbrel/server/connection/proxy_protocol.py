@@ -10,7 +10,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from whimbrel.base.latin1 import to_text
 from whimbrel.base.numbers import atoi
@@ -20,6 +20,9 @@ from whimbrel.server.connection.layer import ConnectionLayer
 from whimbrel.server.http1.protocol import HttpProtocol, addresses, plain
 from whimbrel.server.worker.scoreboard import connection_row
 from whimbrel.server.worker.state import FOREVER, TimedConnection, WorkerState
+
+if TYPE_CHECKING:
+    from whimbrel.server.connection.echo import EchoProtocol
 
 MOST_V1: Final = 107  # bytes of a header of version 1, including its line end
 MOST_V2: Final = 1024  # bytes of addresses and TLVs in a header of version 2
@@ -183,15 +186,16 @@ class ProxyProtocolReader(asyncio.Protocol, TimedConnection):
         following = self._make_inner()
         self.transport.set_protocol(following)
         following.connection_made(self.transport)
+        current = cast(asyncio.Protocol, self.transport.get_protocol())  # mod_echo's may have handed over
         self.service.remove(self)
         if header.address:
-            http = following
-            while isinstance(http, ConnectionLayer):
-                http = http.inner
-            cast(HttpProtocol, http).set_proxied(header.address, header.port)
+            above = current
+            while isinstance(above, ConnectionLayer):
+                above = above.inner
+            cast("HttpProtocol | EchoProtocol", above).set_proxied(header.address, header.port)
         rest = self._buffer[header.size :]
         if rest:
-            following.data_received(rest)
+            current.data_received(rest)
 
     def _say(self, line: LogLine) -> None:
         self.service.engine.log_connection(self.connection, self.server, line)

@@ -1,9 +1,10 @@
-"""The layers of a worker's new connections: PROXY protocol header, mod_dumpio, HTTP."""
+"""The layers of a worker's new connections: PROXY protocol header, mod_echo, mod_dumpio, HTTP."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from whimbrel.server.http1.protocol import HttpProtocol
 from whimbrel.server.worker.state import WorkerState
@@ -16,6 +17,7 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
     """
     configuration = service.engine.configuration
     dumped = configuration.provider("dumpio", "any_wanted")
+    echoed = configuration.provider("echo", "any_enabled")
     expected = configuration.provider("remoteip", "any_header")
 
     def http() -> asyncio.Protocol:
@@ -29,6 +31,10 @@ def protocol_factory(service: WorkerState) -> Callable[[], asyncio.Protocol]:
             return DumpIOLayer(service)
 
         factory = dumpio
+    if echoed is not None and echoed(configuration):
+        from whimbrel.server.connection.echo import EchoProtocol  # rarely used
+
+        factory = partial(EchoProtocol, service, factory)
     if expected is not None and expected(configuration):
         from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader  # rarely used
 

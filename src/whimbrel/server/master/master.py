@@ -112,6 +112,9 @@ class Master:
         logs.open(_error_logs(configuration), error_log=True)
         logs.open(spec.log_sinks, hold=spec.buffered_logs)
         self.generation = generation
+        if not self.life.generation:
+            for name, (code, text) in configuration.modules.providers("first_notice").items():
+                generation.log("notice", text, code=code, module=name)
         self.log_config_messages()
         if serves:
             generation.start_programs()

@@ -50,8 +50,11 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.http.mod_mime": ".modules.core.filters",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
+    "modules.generators.mod_info": ".modules.generators.mod_info.page",
     "modules.generators.mod_status": ".modules.generators.mod_status.json_output "
     ".modules.generators.mod_status.page .modules.generators.mod_status.state",
+    "modules.test.mod_dialup": ".modules.core.handler",
+    "modules.generators.mod_info.page": "pcre2",
     "modules.support.auth.passwords": "bcrypt .modules.support.auth.system_crypt",
     "modules.session.session_cipher": "cryptography.hazmat.primitives.ciphers "
     "cryptography.hazmat.primitives.ciphers.algorithms cryptography.hazmat.primitives.ciphers.modes "
@@ -59,7 +62,8 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "base.regex": "pcre2",
     "server.logs.logs": "syslog",
     "server.http1.protocol": ".server.http2.connection",
-    "server.connection.stack": ".server.connection.dumpio .server.connection.proxy_protocol",
+    "server.connection.stack": ".server.connection.dumpio .server.connection.echo "
+    ".server.connection.proxy_protocol",
 }
 
 
@@ -83,6 +87,7 @@ def _not_needed(configuration: Configuration) -> frozenset[str]:
     """Return the modules that no engine of this configuration can need."""
     needed = {
         ".server.connection.dumpio": configuration.loaded("dumpio_module"),
+        ".server.connection.echo": configuration.loaded("echo_module"),
         ".server.connection.proxy_protocol": configuration.loaded("remoteip_module"),
         ".server.http2.connection": configuration.loaded("http2_module"),
         ".modules.support.auth.passwords": AUTHENTICATION in configuration.declared_names

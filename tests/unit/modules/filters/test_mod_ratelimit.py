@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from time import monotonic
 
 from tests.support.client import fetch
 from tests.support.engine import build_engine
-
-from whimbrel.modules.filters.mod_ratelimit import ThrottledSource
 
 CONF = "LoadModule ratelimit_module modules/mod_ratelimit.so\nSetOutputFilter RATE_LIMIT\nSetEnv rate-limit "
 FILES = {"htdocs/a.txt": "x" * 4000, "htdocs/big.txt": "y" * 100_000}
@@ -34,13 +31,3 @@ def test_no_limit(tmp_path: Path) -> None:
         fetch(build_engine(tmp_path, CONF + "1", FILES), "/a.txt", method="HEAD").get("Content-Length")
         == "4000"
     )
-
-
-def test_pieces() -> None:
-    async def sizes() -> list[int]:
-        source, found = ThrottledSource([b"x" * 300, b"y" * 30], 500, 250), []
-        while (piece := await source.read()) is not None:
-            found.append(len(piece))
-        return found
-
-    assert asyncio.run(sizes()) == [250, 80]

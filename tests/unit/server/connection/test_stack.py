@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from whimbrel.server.connection.dumpio import DumpIOLayer
+from whimbrel.server.connection.echo import EchoProtocol
 from whimbrel.server.connection.proxy_protocol import ProxyProtocolReader
 from whimbrel.server.connection.stack import protocol_factory
 from whimbrel.server.http1.protocol import HttpProtocol
@@ -19,6 +20,7 @@ from whimbrel.server.http1.protocol import HttpProtocol
         ({}, HttpProtocol),
         ({"dumpio"}, DumpIOLayer),
         ({"remoteip"}, ProxyProtocolReader),
+        ({"echo", "dumpio"}, EchoProtocol),
         ({"remoteip", "dumpio"}, ProxyProtocolReader),
     ],
 )

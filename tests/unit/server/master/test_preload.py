@@ -26,8 +26,10 @@ NOT_IN_SERVERS = ("access", "cli", "lsp", "replay", "report", "testing", "upgrad
 NEVER = {
     ("catalogue.checks.rules", "socket"): "reads a configuration",
     ("modules.mpm.listen", "ipaddress"): "reads a configuration",
-    ("modules.mpm.settings", "grp"): "reads a configuration",
+    ("modules.mpm.settings", "whimbrel.modules.support.cgi.suexec"): "reads a configuration",
+    ("modules.mappers.mod_userdir", "whimbrel.modules.support.cgi.suexec"): "reads a configuration",
     ("config.mpm_config", "pwd"): "reads a configuration",
+    ("config.mpm_config", "grp"): "reads a configuration",
     ("modules.core.content", "whimbrel.modules"): "is the package of the importing module",
     ("base.lazy_dataclasses", "dataclasses"): "reports a mistake in the program",
     **{
@@ -157,6 +159,7 @@ def test_all_that_a_module_needs_is_there(module: str, imported: Callable[..., s
     needed = {one for file in ours for one in imports_in_functions(file) if (name_of(file), one) not in NEVER}
     assert needed - found == {
         "whimbrel.server.connection.dumpio",
+        "whimbrel.server.connection.echo",
         "whimbrel.server.connection.proxy_protocol",
         "whimbrel.server.http2.connection",
     }

@@ -17,7 +17,7 @@ from whimbrel.modules.aaa.mod_authz_core.setters import (
     join_trees,
 )
 from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig
-from whimbrel.registry.module import Hook, Module, Order, lazy_maker
+from whimbrel.registry.module import Hook, Module, Order, Provider, lazy_maker
 from whimbrel.registry.phases import ACCESS_CHECKER_EX, AUTH_CHECKER
 
 _DECIDE = "whimbrel.modules.aaa.mod_authz_core.decide"
@@ -29,7 +29,10 @@ MODULE = Module(
     dir_config=AuthzCoreDirConfig,
     server_config=AuthzCoreServerConfig,
     directives=DIRECTIVES,
-    providers=PROVIDERS,
+    providers=(
+        *PROVIDERS,
+        Provider("aliases", "authz", lambda main: main.config(AuthzCoreServerConfig).aliases),
+    ),
     check_config=(check_trees,),
     post_config=(join_trees,),
     hooks=(

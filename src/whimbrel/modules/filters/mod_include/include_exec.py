@@ -211,7 +211,10 @@ async def _command(page: Page, command: str, module: str) -> None:
     await _shell_variables(page)
     directory = os.path.dirname(to_bytes(r.filename)) or b"/"
     timeout = r.server_conf(CoreServerConfig).timeout
-    argv, limits = [b"/bin/sh", b"-c", to_bytes(command)], r.dir_config(CoreDirConfig).limits
+    limits = r.dir_config(CoreDirConfig).limits
+    # suexec runs a file of the page's directory, and no shell
+    wrap = r.engine.configuration.provider("suexec", "wrap")
+    argv = (wrap and wrap(r, [to_bytes(command)])) or [b"/bin/sh", b"-c", to_bytes(command)]
     try:
         program = Program(argv, environment(r), directory, limits, lambda line: complain(r, to_text(line)))
     except OSError:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import BLANKS
 from whimbrel.directives.spec import Versions
+from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.identity import server_name
 from whimbrel.http.semantics.dates import log_time
 from whimbrel.http.syntax.target import unsplit
@@ -63,6 +64,11 @@ def remote_address(r: Any, argument: str) -> str | None:
         connection.client_ip if argument == "c" or not connection.useragent_ip else connection.useragent_ip
     )
     return address
+
+
+def remote_logname(r: Any, _argument: str) -> str | None:
+    """%l: the user's name that the client's host gave; with mod_ident, whose connections are not cached."""
+    return _escaped(r.connection.notes.get(REMOTE_IDENT_NOTE))
 
 
 def remote_user(r: Any, _argument: str) -> str | None:
@@ -226,7 +232,7 @@ def connection_state(r: Any, _argument: str) -> str | None:
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
-    """%l (identd is not queried), %^FB without LogIOTrackTTFB, and %^to: responses have no trailers."""
+    """%^FB without LogIOTrackTTFB, and %^to: responses have no trailers."""
     return None
 
 
@@ -252,7 +258,7 @@ KINDS: Final[dict[str, ItemKind]] = {
     "h": _Q(remote_host, dynamic=True, is_stable=True),
     "a": _Q(remote_address, dynamic=True, is_stable=True),
     "A": _Q(lambda r, _a: r.connection.local_ip),
-    "l": _Q(nothing),
+    "l": _Q(remote_logname),
     "u": _Q(remote_user),
     "t": _Q(request_time, dynamic=True),
     "T": _Q(duration, original=True, dynamic=True),

@@ -18,6 +18,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.base.numbers import upper
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine import identity
+from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.modules.mappers.mod_rewrite.context import Context, may_lookahead
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.registry.module import Reads
@@ -232,7 +233,7 @@ _PLAIN: Final[dict[str, Variable]] = {
     "QUERY_STRING": _of(lambda r: r.args),
     "REMOTE_ADDR": _of(_client, Reads.CLIENT),
     "REMOTE_HOST": _of(_remote_host, Reads.CLIENT),
-    "REMOTE_IDENT": EMPTY,
+    "REMOTE_IDENT": _of(lambda r: r.connection.notes.get(REMOTE_IDENT_NOTE)),
     "REMOTE_PORT": _of(lambda r: str(r.connection.client_port), Reads.UNCACHEABLE),
     "REMOTE_USER": _of(lambda r: r.user),
     "REQUEST_FILENAME": _of(lambda r: r.filename),

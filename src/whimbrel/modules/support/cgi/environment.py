@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import from_system, to_bytes
 from whimbrel.base.numbers import is_alphanumeric, is_digits, upper
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine import identity
+from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
@@ -184,6 +185,9 @@ def _client_vars(r: Any) -> dict[str, str]:
             out["REMOTE_USER"] = before
     if r.auth_type is not None:
         out["AUTH_TYPE"] = r.auth_type
+    name = r.connection.notes.get(REMOTE_IDENT_NOTE)
+    if name is not None:
+        out["REMOTE_IDENT"] = name
     return out
 
 

@@ -69,10 +69,12 @@ class Script(Source):
         """Start the program; a failure to start is logged like its standard error, as in httpd."""
         r = self.r
         path = to_bytes(r.filename)
+        command = [path, *arguments(r.args)]
+        wrap = r.engine.configuration.provider("suexec", "wrap")
         limits = r.dir_config(CoreDirConfig).limits
         try:
             self.program = Program(
-                [path, *arguments(r.args)],
+                (wrap and wrap(r, command)) or command,
                 environment(r),
                 os.path.dirname(path) or b"/",
                 limits,

@@ -55,6 +55,45 @@ def test_unknown_and_other_methods(tmp_path: Path) -> None:
     )
 
 
+def test_hooks_and_providers(tmp_path: Path) -> None:
+    serving = build_engine(tmp_path, CONF)
+    body = fetch(serving, "/info?hooks").body
+    listed = body.partition("<strong>Fixups:</strong>\n <br /><tt>\n")[2].partition("\n")[0]
+    assert listed == "".join(
+        f'&nbsp;&nbsp; {order} <a href="?{name}.c">{name}.c</a> <br/>'
+        for order, name in (
+            ("-10", "core"),
+            ("10", "mod_alias"),
+            ("10", "mod_env"),
+            ("20", "mod_dir"),
+            ("20", "mod_headers"),
+        )
+    )
+    assert (
+        "<dt><strong>authz</strong> (version <tt>0</tt>):\n <br />\n<tt>&nbsp;&nbsp;all</tt><br/>"
+        in fetch(serving, "/info?providers").body
+    )
+
+
+def test_the_host_of_the_request_comes_first(tmp_path: Path) -> None:
+    host = "<VirtualHost *:80>\nServerName localhost\nAddModuleInfo mod_dir.c host\n</VirtualHost>"
+    body = fetch(build_engine(tmp_path, CONF + host), "/info?mod_dir.c").body
+    assert body.endswith("</dt><dd>host</dd></dl><hr />\n</body></html>\n")
+
+
+def test_a_container_without_lines_is_a_directive(tmp_path: Path) -> None:
+    body = fetch(build_engine(tmp_path, CONF + "<Location /empty>\n</Location>"), "/info?config").body
+    assert ":&nbsp;&lt;Location <i>/empty&gt;</i></tt></dd>\n" in body
+
+
+def test_version_22(tmp_path: Path) -> None:
+    serving = build_engine(tmp_path, CONF, version="2.2")
+    assert "<p><b>No such module</b></p>" in fetch(serving, "/info?nope").body
+    body = fetch(serving, "/info").body
+    assert '<dl><dt><tt>Loaded Modules: <br /><a href="#mod_info.c">mod_info.c</a>, ' in body
+    assert "Other Hooks" not in body and "Available Providers" not in body
+
+
 def test_a_server_that_shows_its_lines_keeps_them(tmp_path: Path) -> None:
     serving = build_engine(tmp_path, CONF)
     serving.configuration.release_tree()

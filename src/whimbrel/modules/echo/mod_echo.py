@@ -1,0 +1,50 @@
+"""mod_echo: connections whose lines the server sends back; server/connection/echo.py has the protocol.
+
+Manual: mod/mod_echo.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.modules.support.setters import set_flag
+from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.settings import setting
+
+
+@dataclass(slots=True)
+class EchoServerConfig:
+    """Per-server settings; *enabled*: ProtocolEcho."""
+
+    enabled: bool = setting(False)
+
+
+def is_enabled(server: Any) -> bool:
+    """Return True if connections whose default server is *server* are echoed."""
+    enabled: bool = server.config(EchoServerConfig).enabled
+    return enabled
+
+
+def any_enabled(configuration: Any) -> bool:
+    """Return True if any server echoes."""
+    return any(map(is_enabled, configuration.servers()))
+
+
+MODULE = Module(
+    name="echo_module",
+    source="mod_echo.c",
+    server_config=EchoServerConfig,
+    directives=(
+        Directive(
+            name="ProtocolEcho",
+            args=Args.FLAG,
+            where=Context.RSRC_CONF,
+            apply=set_flag("enabled"),
+            record=ConfigScope.SERVER,
+            help="Run an echo server on this host",
+        ),
+    ),
+    providers=(Provider("echo", "is_enabled", is_enabled), Provider("echo", "any_enabled", any_enabled)),
+)

@@ -1,0 +1,76 @@
+"""mod_info: the configuration of the server as a page, handler server-info.
+
+page.py writes it. Manual: mod/mod_info.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.modules.support.setters import own
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Scope
+from whimbrel.registry.phases import DECLINED, HANDLER, OK, HookStatus
+from whimbrel.registry.settings import prepended, setting
+
+_GET = 0
+BUFFER = 8192  # a longer page is sent before its length is known
+
+
+@dataclass(slots=True)
+class InfoServerConfig:
+    """AddModuleInfo: (source file of a module, HTML); a virtual host's come before the main server's."""
+
+    more: list[tuple[str, str]] = setting(make=list, merge=prepended)
+
+
+def add_info(_cmd: Command, conf: InfoServerConfig, words: list[str]) -> None:
+    """Add a text for a module, named by its source file."""
+    conf.more = [*own(conf, "more", list), (words[0], words[1])]
+
+
+def keep_lines(configuration: Any) -> None:
+    """Keep the tree of directives, which the page shows, while the server runs."""
+    configuration.keeps_tree = True
+
+
+def make_handler(scope: Scope) -> CompiledHook:
+    """Make the handler server-info."""
+    from whimbrel.modules.generators.mod_info.page import InfoPage  # a start needs no page
+
+    more = scope.server_config(InfoServerConfig).more
+
+    def handler(r: Any) -> HookStatus:
+        if r.handler != "server-info":
+            return DECLINED
+        r.allowed |= 1 << _GET
+        if r.method_number != _GET:
+            return DECLINED
+        r.content_type = "text/html; charset=ISO-8859-1"
+        text = InfoPage(r, more).text()
+        r.chunked = len(text) > BUFFER
+        r.write(text)
+        return OK
+
+    return CompiledHook(handler, handlers=frozenset(("server-info",)))
+
+
+MODULE = Module(
+    name="info_module",
+    source="mod_info.c",
+    server_config=InfoServerConfig,
+    directives=(
+        Directive(
+            name="AddModuleInfo",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=add_info,
+            record=ConfigScope.SERVER,
+            help="a module name and additional information on that module",
+        ),
+    ),
+    hooks=(Hook(HANDLER, make_handler, Order.MIDDLE),),
+    post_config=(keep_lines,),
+)

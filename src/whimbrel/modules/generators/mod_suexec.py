@@ -1,0 +1,58 @@
+"""mod_suexec: the user and the group that run the programs of a server.
+
+Manual: mod/mod_suexec.html, suexec.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whimbrel.base.errors import ConfigError
+from whimbrel.config.mpm_config import MpmConfig, group_id, user_id
+from whimbrel.directives.command import Command
+from whimbrel.directives.spec import Args, ConfigScope, Context, Directive
+from whimbrel.modules.mpm.settings import unknown
+from whimbrel.modules.support.cgi.suexec import SuexecServerConfig, disabled_now, enable, wrapper_of
+from whimbrel.modules.support.setters import Forbidden, not_in
+from whimbrel.registry.module import Module
+
+
+def set_user_group(cmd: Command, conf: SuexecServerConfig, words: list[str]) -> None:
+    """SuexecUserGroup: existing names, or ``#number``; 2.2 only warns where suEXEC is disabled."""
+    reason = disabled_now(cmd.main_server(MpmConfig), cmd.dialect)
+    if reason and cmd.dialect.messages_24:
+        raise ConfigError(f"SuexecUserGroup configured, but suEXEC is disabled: {reason}")
+    if reason:
+        cmd.warn("Warning: SuexecUserGroup directive requires SUEXEC wrapper.", level="startup")
+        return
+    user, group = user_id(words[0]), group_id(words[1])
+    if user is None:
+        raise unknown(cmd, "AH00543", f"bad user name {words[0]}")
+    if group is None:
+        raise unknown(cmd, "AH00544", f"bad group name {words[1]}")
+    conf.user, conf.group = str(user & 0xFFFFFFFF), str(group & 0xFFFFFFFF)
+
+
+def report(configuration: Any) -> None:
+    """Enable suEXEC, and let the first start log that."""
+    if enable(configuration):
+        line = ("AH01232", f"suEXEC mechanism enabled (wrapper: {wrapper_of(configuration.dialect)})")
+        configuration.modules.register_provider("first_notice", "suexec", line)
+
+
+MODULE = Module(
+    name="suexec_module",
+    source="mod_suexec.c",
+    server_config=SuexecServerConfig,
+    directives=(
+        Directive(
+            name="SuexecUserGroup",
+            args=Args.TAKE2,
+            where=Context.RSRC_CONF,
+            apply=not_in(Forbidden.DIR_LOC_FILE | Forbidden.LIMIT, set_user_group),
+            record=ConfigScope.SERVER,
+            help="User and group for spawned processes",
+        ),
+    ),
+    post_config=(report,),
+)
