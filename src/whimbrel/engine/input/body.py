@@ -55,6 +55,7 @@ class RequestBody:
         failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
             received it.
         trailers: the fields after the last chunk.
+        framing: bytes of chunk sizes and trailers, once the body is complete.
         is_filtered: it is read through an input filter.
     """
 
@@ -65,6 +66,7 @@ class RequestBody:
         "_waiter",
         "count",
         "failure",
+        "framing",
         "length",
         "failure_reported",
         "limit",
@@ -76,7 +78,7 @@ class RequestBody:
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
         self.on_demand = on_demand
-        self.limit = self.received = self.count = 0
+        self.limit = self.received = self.count = self.framing = 0
         self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0
