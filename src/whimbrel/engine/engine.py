@@ -151,7 +151,7 @@ class Engine:
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
         if level:
-            r.log(level, reason.text, code=reason.code, cause=reason.cause)
+            r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
         return problem.status
 
     def log_timeout(self, connection: Connection, received: int) -> None:

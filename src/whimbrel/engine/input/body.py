@@ -28,12 +28,16 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
                 "info",
                 CODE_ANNOUNCED,
                 f"Requested content-length of {announced} is larger than the configured limit of {limit}",
+                module="http",
             ),
         )
     return BodyError(
         413,
         LogMessage(
-            "info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"
+            "info",
+            "AH01591",
+            f"Read content length of {read} is larger than the configured limit of {limit}",
+            module="http",
         ),
     )
 

@@ -52,7 +52,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
     else:
         r.server = plan.server_rec
     for reason in head.notes:
-        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+        r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     if head.error is not None:
         return r, _refused(r, head.error)
     status = OK if url is None else _foreign_scheme(r, head)
@@ -62,7 +62,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
 def _refused(r: Request, error: HeadError) -> HookStatus:
     """Log the faults of a head; return the status to answer with."""
     for reason in error.reasons:
-        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+        r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     if error.notes:
         r.notes["error-notes"] = error.notes
     r.set_uncacheable()

@@ -144,7 +144,7 @@ def _make_index(conf: DirDirConfig) -> Any:
                 failure = sub.status
         if failure:
             return failure
-        r.notes["dir-index-names"] = ", ".join(names)
+        r.notes["dir-index-names"] = ",".join(names)
         return DECLINED
 
     return index

@@ -16,7 +16,7 @@ from whimbrel.config.model import LogSink, ServerSpec
 from whimbrel.engine.engine import Engine
 from whimbrel.engine.identity import FULL
 from whimbrel.engine.log.error_log_format import ErrorFormats, LogRecord
-from whimbrel.engine.log.error_log_line import LEVELS, LogContext, LogLine, error_line
+from whimbrel.engine.log.error_log_line import LogContext, LogLine, enabled, error_line
 from whimbrel.server.logs.logs import Logs
 from whimbrel.server.master import messages
 from whimbrel.server.master.sockets import Key
@@ -81,8 +81,8 @@ class Generation:
 
     def log(self, level: str, text: str, *, code: str = "", module: str = "core", cause: str = "") -> None:
         """Write a line without a request to the error log; notices are always written."""
-        limit = self.configuration.main.config(CoreServerConfig).log_level.get("", LEVELS["warn"])
-        if level != "notice" and LEVELS[level] > limit:
+        levels = self.configuration.main.config(CoreServerConfig).log_level
+        if level != "notice" and not enabled(levels, module, level):
             return
         core, now, runtime = (
             self.configuration.main.config(CoreServerConfig),

@@ -166,7 +166,11 @@ class Master:
             return 1
         finally:
             self.notifier.stopping()
-            pidfile.remove(self._pid_path, os.getpid())
+            number = os.getpid()
+            if pidfile.remove(self._pid_path, number):
+                self.generation.log(
+                    "info", f"removed PID file {self._pid_path} (pid={number})", code="AH00096"
+                )
             self.generation.release_programs(at_once=True)
             self.generation.logs.end()
 
@@ -223,6 +227,7 @@ class Master:
             "notice", words.running[1] % generation.identity, code=words.running[0], module=words.module
         )
         if generation.dialect.messages_24:
+            generation.log("info", f"Server built: {self.options.built}", code=words.built, module=words.module)
             generation.log("notice", f"Command line: '{self.options.command_line}'", code="AH00094")
 
     # signals ----------------------------------------------------------------------------------

@@ -39,10 +39,11 @@ def complain(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MpmMessages:
-    """Life-cycle messages of one MPM's parent process: (number, text)."""
+    """Life-cycle messages of one MPM's parent process: (number, text); *built* is a number only."""
 
     module: str
     running: tuple[str, str]
+    built: str
     term: tuple[str, str]
     winch: tuple[str, str]
     usr1: tuple[str, str]
@@ -59,6 +60,7 @@ _USR1_PREFORK: Final = "Graceful restart requested, doing restart"
 EVENT: Final = MpmMessages(
     "mpm_event",
     ("AH00489", RUNNING),
+    "AH00490",
     ("AH00491", TERM),
     ("AH00492", WINCH),
     ("AH00493", _USR1),
@@ -67,6 +69,7 @@ EVENT: Final = MpmMessages(
 WORKER: Final = MpmMessages(
     "mpm_worker",
     ("AH00292", RUNNING),
+    "AH00293",
     ("AH00295", TERM),
     ("AH00296", WINCH),
     ("AH00297", _USR1),
@@ -75,6 +78,7 @@ WORKER: Final = MpmMessages(
 PREFORK: Final = MpmMessages(
     "mpm_prefork",
     ("AH00163", RUNNING),
+    "AH00164",
     ("AH00169", TERM),
     ("AH00170", WINCH),
     ("AH00171", _USR1_PREFORK),

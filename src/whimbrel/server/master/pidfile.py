@@ -60,10 +60,12 @@ def publish(path: str, temporary: bytes) -> None:
     os.rename(temporary, to_bytes(path))
 
 
-def remove(path: str, number: int) -> None:
-    """Remove the file if it holds *number*."""
+def remove(path: str, number: int) -> bool:
+    """Remove the file if it holds *number*; return True if it was removed."""
     try:
         if read(path) == number:
             os.unlink(to_bytes(path))
+            return True
     except (BadPidFile, OSError):
         pass
+    return False
