@@ -264,7 +264,6 @@ def _conditional() -> dict[str, Talk]:
         "range": get("/a.txt", "Range: bytes=1-3"),
         "ranges": get("/big.txt", "Range: bytes=1-3,10-20,500-600"),
         "416": get("/a.txt", "Range: bytes=100-"),
-        "range cgi": get("/hello.cgi", "Range: bytes=1-3"),
         "zipped": get("/zipped/big.txt", "Accept-Encoding: gzip"),
         "zipped small": get("/zipped/a.txt", "Accept-Encoding: gzip"),
         "zipped cgi": get("/zipped/long.cgi", "Accept-Encoding: gzip"),

@@ -105,10 +105,11 @@ def _strictly_named(r: Request) -> HookStatus:
     names = (r.server.name, *r.server.names)
     if host in (name.lower() for name in names) or any(matcher(name)(host) for name in r.server.wild_names):
         return OK
-    text = (
-        f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching "
-        f"virtual host"
-    )
-    r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
+    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the"
+    if r.server.is_virtual:
+        place = f"(default vhost for current connection is {r.server.place})"
+        r.log("warn", f"{text} matching virtual host {place}", code="AH10157")
+    else:
+        r.log("warn", f"{text} global server configuration ", code="AH10156")
     r.set_uncacheable()
     return 400

@@ -272,7 +272,7 @@ class HttpProtocol(FastPath):
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
 
         self._state, self._buffer, self.deadline = ConnectionState.LINGER, b"", FOREVER
-        self.connection.peeked, self.connection.is_http2 = (0, 0), True
+        self.connection.peeked = (0, 0)
         self.service.connections.discard(self)
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
