@@ -12,9 +12,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs/logs.md"
 _TIME = re.compile(r"^\[[^\]]*\] ")
 _PROCESS = re.compile(r"\[pid \d+:tid \d+\] ")
 _CLIENT = re.compile(r"\[(client|remote) [\d.]+:\d+\] ")
-_PARTS = re.compile(
-    r"(?:\[(?P<where>\w*:\w+)\] )?(?:(?P<source>\S+\.c\(\d+\)): )?(?P<rest>(?:\(-?\d+\)[^:]*: )?.*)", re.DOTALL
-)
+_PARTS = re.compile(r"(?:\[(?P<where>\w*:\w+)\] )?(?:\S+\.c\(\d+\): )?(?P<rest>.*)", re.DOTALL)
 _VARYING = (
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:N"),
     (re.compile(r"\b0x[0-9a-f]+\b|\b[0-9a-f]{12}\b|(?<=[#=])[0-9a-f]{8,16}"), "HEX"),
@@ -49,11 +47,13 @@ def listed_lines() -> tuple[ListedLine, ...]:
 
 def listed_fields() -> tuple[ListedFields, ...]:
     """Return the rows of the table of access lines; ``*`` stands for whole lines."""
-    return tuple(ListedFields(name, frozenset(items.split())) for name, items, _reason in _rows("access lines"))
+    rows = _rows("access lines")
+    return tuple(ListedFields(name, frozenset(items.split())) for name, items, _reason in rows)
 
 
 def _rows(title: str) -> list[list[str]]:
-    section = DOCUMENT.read_text(encoding="utf-8").partition(f"\n## Different {title}\n")[2].partition("\n## ")[0]
+    text = DOCUMENT.read_text(encoding="utf-8")
+    section = text.partition(f"\n## Different {title}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")][2:]
     return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
 

@@ -117,7 +117,9 @@ SCRIPTS = {
     "post.cgi": "printf 'Content-Type: text/plain\\n\\n'; cat",
     "nobody.cgi": "printf 'Status: 204\\n\\n'",
     "bad.cgi": "printf 'Content-Type: text/plain\\nX-Bad: a\\001b\\n\\nhello\\n'",
-    "notmodified.cgi": "printf 'Content-Type: text/plain\\nLast-Modified: Sun, 13 Sep 2020 12:26:40 GMT\\n\\nhi\\n'",
+    "notmodified.cgi": (
+        "printf 'Content-Type: text/plain\\nLast-Modified: Sun, 13 Sep 2020 12:26:40 GMT\\n\\nhi\\n'"
+    ),
 }
 DOCUMENTS = {
     "index.html": "front\n",
@@ -126,7 +128,7 @@ DOCUMENTS = {
     "big.txt": "0123456789abcdef\n" * 8000,
     "gone-page.html": "it is gone\n",
     "page.shtml": 'x <!--#echo var="DOCUMENT_NAME" --> <!--#include virtual="/a.txt" -->\n',
-    "broken.shtml": 'x <!--#include virtual="/absent.txt" --> <!--#if expr="(" --> <!--#flastmod file="no" -->\n',
+    "broken.shtml": 'x <!--#include virtual="/no.txt" --> <!--#if expr="(" --> <!--#flastmod file="no" -->\n',
     "exec.shtml": '<!--#include virtual="/hello.cgi" -->\n',
     "dir/index.html": "dir\n",
     "dir/b.txt": "b\n" * 40,
@@ -249,7 +251,8 @@ def talks() -> dict[str, Talk]:
         for method in ("HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "BREW", "CONNECT", "POST")
         for path in ("/a.txt", "/hello.cgi", "/absent", "/dir", "/page.shtml", "/list/")
     }
-    out |= {f"HTTP/1.0 {path}": get(path, version="HTTP/1.0") for path in ("/a.txt", "/hello.cgi", "/dir", "/long.cgi")}
+    old = ("/a.txt", "/hello.cgi", "/dir", "/long.cgi")
+    out |= {f"HTTP/1.0 {path}": get(path, version="HTTP/1.0") for path in old}
     out |= _conditional() | _bodies() | _malformed() | _connections()
     return out
 

@@ -24,7 +24,7 @@ from whimbrel.engine.output.head_cache import (
     store_head,
 )
 from whimbrel.engine.output.media_type import content_type
-from whimbrel.engine.pipeline.error import died
+from whimbrel.engine.pipeline.error import died, send_error
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import invalid_field
@@ -134,6 +134,20 @@ def _is_bad(r: Request, pair: Pair) -> bool:
     return bad is not None
 
 
+async def _further_error(r: Request) -> Request:
+    """Return the request whose response, the page for 500, replaces that of *r*, which is not a success.
+
+    The page names the first status, and no ErrorDocument is tried.
+    """
+    first, already, r.status = r, r.status, 500
+    while first.prev is not None and first.prev.status != 200:
+        first = first.prev
+    r.status_line = None
+    send_error(first, already)
+    await run_output_filters(first)
+    return first
+
+
 async def _error_page(r: Request, status: int) -> Request:
     """Return the request whose response, the page for *status*, replaces that of *r*."""
     await died(r, status)
@@ -173,11 +187,13 @@ async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
     one too.
 
-    The bodies that are not sent count as the response's in the access log.
+    The bodies of the same request that are not sent count as the response's in the access log.
     """
     r.set_uncacheable()
-    lost = _emptied(r)
-    r = await _error_page(r, 500)
+    lost, refused = _emptied(r), r
+    r = await (_error_page(r, 500) if r.status == 200 else _further_error(r))
+    if r is not refused:
+        lost = 0
     is_bare = _has_bad_field(r)
     if is_bare:
         lost += _emptied(r)

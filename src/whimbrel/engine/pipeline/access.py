@@ -47,8 +47,8 @@ async def check_access(r: Request) -> HookStatus:
         return await _check_user(r, "AH00028" if either else "AH00027")
     if status == OK:
         if plan.is_traced:
-            what = f"{'' if either else 'request '}authorized without authentication by access_checker_ex hook"
-            r.log("trace3", f"{what}: {r.uri}")
+            start = "authorized" if either else "request authorized"
+            r.log("trace3", f"{start} without authentication by access_checker_ex hook: {r.uri}")
         return OK
     return config_error(r, status, "check access")
 

@@ -53,7 +53,8 @@ class _At(Enum):
 def _malformed(overflow: bool = False) -> BodyError:
     cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
     words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
-    return BodyError(413 if overflow else 400, LogMessage("info", "AH01590", words, cause, "http"), chunk=True)
+    reason = LogMessage("info", "AH01590", words, cause, "http")
+    return BodyError(413 if overflow else 400, reason, chunk=True)
 
 
 class ChunkedBody:

@@ -36,7 +36,8 @@ def bytes_in(r: Any) -> int:
     is_refused = body.failure_reported and not body.count and body.length is not None
     received: int = head + (0 if is_refused else body.received + body.framing)
     connection = first.connection
-    return received + connection.peeked[connection.served > 0]
+    peeked: int = connection.peeked[connection.served > 0]
+    return received + peeked
 
 
 def bytes_out(r: Any) -> int:

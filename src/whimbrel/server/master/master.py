@@ -227,7 +227,8 @@ class Master:
             "notice", words.running[1] % generation.identity, code=words.running[0], module=words.module
         )
         if generation.dialect.messages_24:
-            generation.log("info", f"Server built: {self.options.built}", code=words.built, module=words.module)
+            built = f"Server built: {self.options.built}"
+            generation.log("info", built, code=words.built, module=words.module)
             generation.log("notice", f"Command line: '{self.options.command_line}'", code="AH00094")
 
     # signals ----------------------------------------------------------------------------------

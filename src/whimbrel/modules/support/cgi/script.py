@@ -94,7 +94,8 @@ class Script(Source):
         """Log a failed exec: mod_cgid's daemon knows no client, mod_cgi's child writes to its own stderr."""
         r, code = self.r, self.variant.exec_code
         if code:
-            r.engine.error_log.about_server(r.server, LogLine("error", words, code, self.variant.module, cause))
+            line = LogLine("error", words, code, self.variant.module, cause)
+            r.engine.error_log.about_server(r.server, line)
         else:
             self._complaint(to_bytes(f"{cause}: {words}"))
 
