@@ -121,8 +121,8 @@ def test_traces_of_heads_are_off_below_their_level(tmp_path: Path) -> None:
         ),
         (
             "<VirtualHost *>\nServerName v\n</VirtualHost>",
-            "AH10157: Requested hostname 'localhost' did not match any ServerName/ServerAlias in the matching "
-            "virtual host (default vhost for current connection is @/conf/httpd.conf:",
+            "AH10157: Requested hostname 'localhost' did not match any ServerName/ServerAlias in the "
+            "matching virtual host (default vhost for current connection is @/conf/httpd.conf:",
         ),
     ],
 )
