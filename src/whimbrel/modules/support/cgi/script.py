@@ -348,19 +348,20 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     script.stop()
     r = script.r
     reason = problem.reason
-    level = level_of(reason, version22=r.plan.dialect.wire_22)
+    old = r.plan.dialect.wire_22
+    level = level_of(reason, version22=old)
     if level:
         r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
     answered = (
-        "(-3)Unknown error -3" if r.plan.dialect.wire_22 else "(-102)Unknown error -102"
+        "(-3)Unknown error -3" if old else "(-102)Unknown error -102"
     )  # APR's name of a finished response
     r.log(
         "error",
         "Error reading request entity data",
         code=code,
         module=module,
-        cause=answered if problem.chunk or not reason.cause else reason.cause,
+        cause=answered if not reason.cause or (problem.chunk and not old) else reason.cause,
     )
     return problem.status
 
