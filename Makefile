@@ -14,9 +14,11 @@ HOSTILE ?=
 ACCESS ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
+# make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
+LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile lock clean
+.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile logs lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -27,6 +29,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
+	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -71,6 +74,9 @@ bench: .venv/run.stamp
 
 hostile: .venv/dev.stamp
 	$(BIN)/python -m tests.hostile.run $(HOSTILE)
+
+logs: .venv/dev.stamp
+	WHIMBREL_LOG_LEVEL=$(LEVEL) $(BIN)/python -m pytest tests/differential/test_log_lines.py -q
 
 lock: .venv/bin/python
 	tools/lock

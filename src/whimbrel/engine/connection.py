@@ -27,6 +27,10 @@ class Connection:
     useragent_ip: str = ""
     user_port: int = 0  # the port that belongs to it; 0 means client_port
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
+    interim_bytes: int = 0  # of interim responses to the present request
+    is_http2: bool = False  # a connection of one stream of HTTP/2
+    # bytes that httpd's filters peek at and %I counts twice: of the first request, of each later one
+    peeked: tuple[int, int] = (0, 0)
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
     # the request that is being answered (engine/request.py)

@@ -151,17 +151,23 @@ class Engine:
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
         if level:
-            r.log(level, reason.text, code=reason.code, cause=reason.cause)
+            r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
         return problem.status
 
-    def log_timeout(self, connection: Connection) -> None:
-        """A client has sent only a piece of a request line: it gets no response, and 2.4 logs a 408 where it
-        was the connection's first.
+    def log_timeout(self, connection: Connection, received: int) -> None:
+        """A client has sent only *received* bytes of a request line: it gets no response, and 2.4 logs a 408
+        where it was the connection's first.
         """
         if connection.served or self.configuration.dialect.wire_22:
             return
         r = Request(self, connection, self.main, self.plans.root(self.main))
         r.time, r.status, r.the_request = self.runtime.now(), 408, None
+        r.method = r.uri = "-"
+        r.protocol = "HTTP/1.0"
+        r.body_in = RequestBody(0)
+        r.body_in.received = received
+        connection.peeked = min(connection.peeked[0], received), 0
+        r.headers_out.set("Connection", "close")
         r.plan.log_transaction.run(r)
 
     def on_response_sent(self, r: Request, count: int, response: Response, more: int = 0) -> None:
@@ -174,11 +180,17 @@ class Engine:
         first.head_bytes = r.head_bytes = (
             len(response.head_prefix) + DATE_BYTES + len(response.head_suffix) if response.head_prefix else 0
         ) + more
+        if r.connection.interim_bytes:
+            first.head_bytes = r.head_bytes = r.head_bytes + r.connection.interim_bytes
+            r.connection.interim_bytes = 0
         if r.assbackwards and r.proto >= (
             1,
             0,
         ):  # head and body are the script's own (nph-), so the body is not counted apart
             first.head_bytes, count = count, 0
+        if r.bytes_sent:  # of bodies that were not sent
+            first.head_bytes = r.head_bytes = r.head_bytes - r.bytes_sent
+            count += r.bytes_sent
         first.bytes_sent = r.bytes_sent = count
         if r.body_in.is_filtered:
             r.body_in.close()

@@ -231,6 +231,8 @@ def evaluate_match(
         raise
     if evaluation.vary and varies:
         r.headers_out.merge("Vary", ", ".join(evaluation.vary))
+    if r.plan.is_traced:
+        r.log("trace4", f"Evaluation of expression from {condition.place} gave: {result:d}", module=module)
     return result, evaluation.match
 
 

@@ -111,7 +111,7 @@ class TestClient:
                 b"" if response.request.connection.aborted else b"0\r\n\r\n"
             )
         out = response.head(self.engine.http_date(self.engine.runtime.now()).encode()) + payload
-        response.on_sent(sent)
+        response.on_sent(sent, len(payload) - sent)
         self.connection.served += 1
         self.closed = response.close or self.connection.aborted
         return out

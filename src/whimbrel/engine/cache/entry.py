@@ -77,6 +77,7 @@ class CachedResponse:
         "head_suffix",
         "any_query",
         "first_client",
+        "framing",
         "head_prefix",
         "body",
         "changed",
@@ -140,6 +141,7 @@ class CachedResponse:
         self.stamp = None if file is None or r.finfo is None else stat_signature(r.finfo)
         self.chunked = response.framing is Framing.CHUNKED
         self.payload = self._framed(body)  # as HTTP/1 sends it
+        self.framing = len(self.payload) - len(body)
         self.large = len(self.payload) >= LARGE_THRESHOLD
         self.number = next(_numbers)
         self._take_head(response)
@@ -272,6 +274,7 @@ class CachedResponse:
         if len(body) != self.size:
             self.rendered_date = b""
         self.body, self.payload, self.size, self.data = body, self._framed(body), len(body), b""
+        self.framing = len(self.payload) - len(body)
         self.large = len(self.payload) >= LARGE_THRESHOLD
         return bool(body)
 

@@ -23,7 +23,7 @@ class LoggedResponse(Protocol):
         head: the head of that request.
         changed: its fields where a module may have changed them, else None.
         any_query: True if the response is the same for every query.
-        size, head_size: bytes of body and head.
+        size, head_size, framing: bytes of body, head, and chunk sizes.
         digits: digits of the Keep-Alive count of the first response.
         keepalive_slot: where the Keep-Alive count stands in the head; None if it has none.
     """
@@ -34,6 +34,7 @@ class LoggedResponse(Protocol):
     any_query: bool
     size: int
     head_size: int
+    framing: int
     digits: int
     keepalive_slot: tuple[bytes, bytes, int] | None
 
@@ -69,7 +70,7 @@ class CachedRequestView:
         self.request, self.connection, self.time = cached.request, connection, time
         self.head: Head | RawHead = cached.head if head is None else head
         self.headers_in = self.head.headers if cached.changed is None else cached.changed
-        self.bytes_sent, self.head_bytes = cached.size, cached.head_size
+        self.bytes_sent, self.head_bytes = cached.size, cached.head_size + cached.framing
         if cached.keepalive_slot is not None:
             self.head_bytes += len(str(cached.count(connection))) - cached.digits
         self.prev, self.any_query = None, cached.any_query

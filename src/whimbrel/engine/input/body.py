@@ -28,12 +28,16 @@ def too_large(limit: int, *, announced: int = 0, read: int = 0) -> BodyError:
                 "info",
                 CODE_ANNOUNCED,
                 f"Requested content-length of {announced} is larger than the configured limit of {limit}",
+                module="http",
             ),
         )
     return BodyError(
         413,
         LogMessage(
-            "info", "AH01591", f"Read content length of {read} is larger than the configured limit of {limit}"
+            "info",
+            "AH01591",
+            f"Read content length of {read} is larger than the configured limit of {limit}",
+            module="http",
         ),
     )
 
@@ -55,6 +59,7 @@ class RequestBody:
         failure: the error because of which the rest cannot be read; `failure_reported`: a reader has
             received it.
         trailers: the fields after the last chunk.
+        framing: bytes of chunk sizes and trailers, once the body is complete.
         is_filtered: it is read through an input filter.
     """
 
@@ -65,6 +70,7 @@ class RequestBody:
         "_waiter",
         "count",
         "failure",
+        "framing",
         "length",
         "failure_reported",
         "limit",
@@ -76,7 +82,7 @@ class RequestBody:
     def __init__(self, length: int | None = 0, on_demand: Callable[[], None] | None = None) -> None:
         self.length = length  # None: chunked
         self.on_demand = on_demand
-        self.limit = self.received = self.count = 0
+        self.limit = self.received = self.count = self.framing = 0
         self.trailers: Headers | None = None  # the fields behind the last chunk
         self._chunks: list[bytes] = []
         self._done = length == 0

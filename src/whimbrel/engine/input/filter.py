@@ -46,7 +46,7 @@ class FilteredBody(RequestBody):
     def __init__(self, source: RequestBody) -> None:
         super().__init__(source.length)
         self.source = source
-        self.received, self.trailers = source.received, source.trailers
+        self.received, self.framing, self.trailers = source.received, source.framing, source.trailers
 
     @property
     def ended(self) -> bool:
@@ -73,7 +73,7 @@ class FilteredBody(RequestBody):
         except BodyError as problem:
             raise self.refused(problem) from None
         finally:
-            self.received, self.trailers = source.received, source.trailers
+            self.received, self.framing, self.trailers = source.received, source.framing, source.trailers
 
     @abstractmethod
     async def read(self) -> bytes:

@@ -49,6 +49,7 @@ class ErrorLog:
             client,
             connection.user_port or connection.client_port,
             r.headers_in.get("Referer"),
+            "remote" if connection.is_http2 else "client",
         )
         runtime.write_log(sink, error_line(line, facts, new=self.configuration.dialect.messages_24))
 

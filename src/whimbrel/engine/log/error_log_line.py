@@ -39,7 +39,7 @@ LEVELS: Final = {
 DEFAULT_LEVEL: Final = LEVELS["warn"]
 DEBUG: Final = LEVELS["debug"]
 REQUEST_LINE: Final = "\x7fline"  # pseudo field name: an access log shows the request line
-_LONGEST_22: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
+_LONGEST: Final = 8190  # MAX_STRING_LEN less the line's end and a NUL
 
 
 class LogLine(NamedTuple):
@@ -64,6 +64,9 @@ class LogLine(NamedTuple):
 class LogContext(NamedTuple):
     """The other values of a line: seconds since the epoch, numbers of process and thread, the client ("" for
     none), the Referer field.
+
+    *peer* names the client: 2.4 has "remote" for a connection that the server has opened, such as one for a
+    stream of HTTP/2.
     """
 
     now: float
@@ -72,6 +75,7 @@ class LogContext(NamedTuple):
     client: str = ""
     port: int = 0
     referer: str | None = None
+    peer: str = "client"
 
 
 def enabled(levels: dict[str, int], module: str, level: str) -> bool:
@@ -89,7 +93,7 @@ def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
     cause = f"{line.cause}: " if line.cause else ""
     if new:
         source = f"{line.source}: " if line.source and LEVELS[line.level] >= DEBUG else ""
-        client = f"[client {facts.client}:{facts.port}] " if facts.client else ""
+        client = f"[{facts.peer} {facts.client}:{facts.port}] " if facts.client else ""
         code = f"{line.code}: " if line.code else ""
         process = f"[{line.module}:{line.level}] [pid {facts.pid}:tid {facts.tid}] "
         head = f"{error_log_time(facts.now, microseconds=True)} {process}{source}{cause}{client}{code}"
@@ -98,4 +102,4 @@ def error_line(line: LogLine, facts: LogContext, *, new: bool) -> bytes:
         head = f"{error_log_time(facts.now, microseconds=False)} [{line.level}] {client}{cause}"
     tail = f", referer: {escape_errorlog_item(facts.referer)}" if facts.referer else ""
     text = f"{head}{escape_errorlog_item(line.text)}{tail}"
-    return to_bytes((text if new else text[:_LONGEST_22]) + "\n")
+    return to_bytes(text[:_LONGEST] + "\n")

@@ -47,6 +47,11 @@ def apply_ranges(r: Request) -> int:
     ranges = parse_ranges(
         value, length, RangeLimits(core.max_ranges, core.max_overlaps, core.max_reversals), version22=old
     )
+    if not old and ranges.verdict is RangeResult.PARTS:
+        joined = ",".join([f"{first}-{last}" for first, last in ranges.parts])
+        counts = f"{ranges.overlaps} : {ranges.reversals} : {length}"
+        text = f"Range: {value.partition('=')[2]} | {joined} ({counts})"
+        r.log("debug", text, code="AH01583", module="http")
     if ranges.verdict is RangeResult.FULL or not length:
         return r.status
     if ranges.verdict is RangeResult.UNSATISFIABLE:

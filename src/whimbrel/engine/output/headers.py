@@ -9,7 +9,7 @@ from typing import Final
 
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower, split, strip
-from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete
+from whimbrel.engine.body import Aborted, FileSegment, Source, is_complete, size_of
 from whimbrel.engine.output.byteranges import UNSATISFIABLE, apply_ranges
 from whimbrel.engine.output.field_slots import HeadPiece, KeepAliveValue, LengthValue, head_pieces, joined
 from whimbrel.engine.output.filter import FilterError
@@ -208,23 +208,33 @@ async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
     one too.
 
-    The connection ends with either.  The page names the status that the response would have had.
+    The connection ends with either. The page names the status that the response would have had. The bodies of
+    the same request that are not sent count as the response's in the access log.
     """
     if not r.headers_in.has_none(RANGES) and _is_ranged(r):
         apply_ranges(r)
-    _emptied(r)
+    r.set_uncacheable()
+    lost, refused = _emptied(r), r
     r = await _error_page(r, 500, r.status)
-    if _has_bad_field(r):
-        _emptied(r)
+    if r is not refused:
+        lost = 0
+    is_bare = _has_bad_field(r)
+    if is_bare:
+        lost += _emptied(r)
         r.status, r.content_type, r.content_encodings, r.content_languages = 500, None, [], []
-        return build_response(r, bare=True)
-    return build_response(r, measured=False, refused=True)
+    r.bytes_sent = lost
+    response = build_response(r, measured=is_bare, bare=is_bare, refused=not is_bare)
+    r.close = response.close
+    return response
 
 
-def _emptied(r: Request) -> None:
+def _emptied(r: Request) -> int:
+    """Remove body and fields; return the size of the body without its sources."""
+    lost = sum([size_of(part) for part in r.body if not isinstance(part, Source)])
     r.drop_body()
     r.headers_out.clear()
     r.err_headers_out.clear()
+    return lost
 
 
 def final_request(r: Request) -> Request:

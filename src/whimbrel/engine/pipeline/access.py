@@ -45,7 +45,12 @@ async def check_access(r: Request) -> HookStatus:
     status = await run_phase(r, ACCESS_CHECKER_EX)
     if status == DECLINED:
         return await _check_user(r, "AH00028" if either else "AH00027")
-    return OK if status == OK else config_error(r, status, "check access")
+    if status == OK:
+        if plan.is_traced:
+            start = "authorized" if either else "request authorized"
+            r.log("trace3", f"{start} without authentication by access_checker_ex hook: {r.uri}")
+        return OK
+    return config_error(r, status, "check access")
 
 
 def _has_location(plan: Plan) -> bool:

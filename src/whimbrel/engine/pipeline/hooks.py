@@ -13,8 +13,13 @@ async def run_phase(r: Request, phase: Phase) -> HookStatus:
 
 
 def config_error(r: Request, status: HookStatus, what: str) -> HookStatus:
-    """httpd's decl_die: where every module declined what must be decided, the configuration is at fault."""
+    """Return the error of a phase, and log it (decl_die).
+
+    Where every module declined what must be decided, the configuration is at fault.
+    """
     if status != DECLINED:
+        if r.plan.is_traced:
+            r.log("trace3", f"auth phase '{what}' gave status {status}: {r.uri}")
         return status
     r.log("crit", f"configuration error:  couldn't {what}: {r.uri}", code="AH00025")
     return 500

@@ -69,7 +69,10 @@ async def process(r: Request) -> HookStatus:
     if status != OK:
         return config_error(r, status, "find types")
     outcome = r.plan.fixups.run(r)
-    return outcome if type(outcome) is int else await outcome
+    status = outcome if type(outcome) is int else await outcome
+    if status != OK and r.plan.is_traced:
+        r.log("trace3", f"fixups hook gave {status}: {r.uri}")
+    return status
 
 
 def _decode(r: Request) -> HookStatus:

@@ -52,7 +52,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
     else:
         r.server = plan.server_rec
     for reason in head.notes:
-        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+        r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     if head.error is not None:
         return r, _refused(r, head.error)
     status = OK if url is None else _foreign_scheme(r, head)
@@ -62,7 +62,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
 def _refused(r: Request, error: HeadError) -> HookStatus:
     """Log the faults of a head; return the status to answer with."""
     for reason in error.reasons:
-        r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+        r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     if error.notes:
         r.notes["error-notes"] = error.notes
     r.set_uncacheable()
@@ -105,10 +105,11 @@ def _strictly_named(r: Request) -> HookStatus:
     names = (r.server.name, *r.server.names)
     if host in (name.lower() for name in names) or any(matcher(name)(host) for name in r.server.wild_names):
         return OK
-    text = (
-        f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the matching "
-        f"virtual host"
-    )
-    r.log("warn", f"{text} (default vhost for current connection is {r.server.place})", code="AH10157")
+    text = f"Requested hostname '{r.hostname}' did not match any ServerName/ServerAlias in the"
+    if r.server.is_virtual:
+        place = f"(default vhost for current connection is {r.server.place})"
+        r.log("warn", f"{text} matching virtual host {place}", code="AH10157")
+    else:
+        r.log("warn", f"{text} global server configuration ", code="AH10156")
     r.set_uncacheable()
     return 400

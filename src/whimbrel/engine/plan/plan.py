@@ -15,6 +15,7 @@ from whimbrel.base.dialect import Dialect
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.config.model import Layer, Server
+from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.plan.compiled_phase import CompiledPhase
 from whimbrel.engine.plan.locations import Locations
 from whimbrel.registry.module import CompiledHook, Hook
@@ -55,6 +56,7 @@ class Plan:
     Attributes:
         layers, records: the layers that were merged; the merged records by type.
         levels: LogLevel of the section over that of the server.
+        is_traced: True if these admit the results of the access phases (trace3, 2.4).
         body_limit: LimitRequestBody in bytes, 0 for none.
         satisfies: the provider of that name, or None.
         server_rec: the server.
@@ -66,6 +68,7 @@ class Plan:
     __slots__ = (
         "_filled",
         "is_always_granted",
+        "is_traced",
         "_with_layer",
         "access_checker",
         "access_checker_ex",
@@ -116,6 +119,7 @@ class Plan:
     note_auth_failure: CompiledPhase
     core: CoreDirConfig
     levels: dict[str, int]
+    is_traced: bool
     locations: Locations
     server_core: CoreServerConfig
     satisfies: Callable[[Any], str] | None
@@ -133,6 +137,7 @@ class Plan:
         self.core = self.dir_config(CoreDirConfig)
         self.server_core = server.config(CoreServerConfig)
         self.levels = merge_levels(self.server_core.log_level, self.core.log_level)
+        self.is_traced = not self.dialect.wire_22 and enabled(self.levels, "core", "trace3")
         self.locations = cache.locations(server)
         self.satisfies = self.provider("access", "satisfies")
         limit = self.core.limit_body
@@ -189,6 +194,7 @@ class Plan:
         if self.is_always_granted is None:
             self.is_always_granted = (
                 self.access is None
+                and not self.is_traced
                 and not self.dialect.access_in_core
                 and self.access_checker.compiled().constant == OK
                 and self.access_checker_ex.compiled().constant == OK

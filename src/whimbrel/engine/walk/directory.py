@@ -169,7 +169,10 @@ class DirectoryWalk:
             trusted = self._follows_links()
             if status == OK and self.is_cacheable and (not self.known or directory == self.target_directory):
                 self.state = self._state(depth, trusted)
-            if status != OK or not self.rest:
+            if status != OK:
+                self.path = directory
+                return status
+            if not self.rest:
                 return status
             name, slash, beyond = self.rest.partition("/")
             if not name:

@@ -53,7 +53,8 @@ class _At(Enum):
 def _malformed(overflow: bool = False) -> BodyError:
     cause = "(28)No space left on device" if overflow else "(22)Invalid argument"
     words = "Error reading/parsing chunk (overflow) " if overflow else "Error reading/parsing chunk  "
-    return BodyError(413 if overflow else 400, LogMessage("info", "AH01590", words, cause), chunk=True)
+    reason = LogMessage("info", "AH01590", words, cause, "http")
+    return BodyError(413 if overflow else 400, reason, chunk=True)
 
 
 class ChunkedBody:
@@ -228,7 +229,7 @@ class LengthBody:
         if not self.done:
             raise BodyError(
                 400,
-                LogMessage("info", "AH01590", "Error reading/parsing chunk  ", "(70014)End of file found"),
+                LogMessage("", "", "", "(70008)Partial results are valid but processing is incomplete"),
             )
 
 

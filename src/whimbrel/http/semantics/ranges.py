@@ -39,10 +39,14 @@ class RangeLimits:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The outcome: *parts* are (first byte, last byte) in the order of sending."""
+    """The outcome: *parts* are (first byte, last byte) in the order of sending; 2.4 counts *overlaps* and
+    *reversals*.
+    """
 
     verdict: RangeResult
     parts: tuple[tuple[int, int], ...] = ()
+    overlaps: int = 0
+    reversals: int = 0
 
 
 _FULL = Ranges(RangeResult.FULL)
@@ -156,7 +160,7 @@ def _joined(specs: list[tuple[int, int]], length: int, limits: RangeLimits) -> R
         return _FULL
     if sum(end - start + 1 for start, end in parts) > length:
         return _FULL
-    return Ranges(RangeResult.PARTS, tuple(parts))
+    return Ranges(RangeResult.PARTS, tuple(parts), overlaps, reversals)
 
 
 def _too_many(count: int, limit: int) -> bool:

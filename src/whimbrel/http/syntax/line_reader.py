@@ -59,13 +59,14 @@ class InputState(Enum):
 
 class LogMessage(NamedTuple):
     """A line for the error log; none if *level* is "".  *code* is "" in 2.2; *cause* is an errno with its
-    text, ``(22)Invalid argument``.
+    text, ``(22)Invalid argument``; *module* is the short name.
     """
 
     level: str
     code: str
     text: str
     cause: str = ""
+    module: str = "core"
 
 
 class Line(NamedTuple):

@@ -74,7 +74,7 @@ def _entries(r: Request, file: DbmFile) -> dict[str, str] | None:
         return file.content(r)
     except Unreadable as problem:
         old = not r.plan.dialect.messages_24
-        text = f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path}"
+        text = f"could not open dbm (type {file.kind}) {'auth ' if old else ''}file: {file.path or '(null)'}"
         r.log("error", text, code="AH10285", module="authn_dbm", cause=problem.cause)
         return None
 

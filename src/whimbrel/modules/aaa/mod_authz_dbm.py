@@ -70,7 +70,7 @@ def _groups(r: Request, file: DbmFile, realm: Realm) -> frozenset[str] | None:
 
 
 def _unreadable(r: Request, file: DbmFile, problem: Unreadable) -> None:
-    text = f"could not open dbm (type {file.kind}) group access file: {file.path}"
+    text = f"could not open dbm (type {file.kind}) group access file: {file.path or '(null)'}"
     r.log("error", text, code="AH01799", module=_MODULE, cause=problem.cause)
 
 

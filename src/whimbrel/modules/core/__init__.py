@@ -30,7 +30,9 @@ from whimbrel.registry.phases import (
     HEADER_PARSER,
     INSERT_ERROR_FILTER,
     INSERT_FILTER,
+    LOG_TRANSACTION,
     MAP_TO_STORAGE,
+    POST_READ_REQUEST,
     TRANSLATE_NAME,
     TYPE_CHECKER,
 )
@@ -100,6 +102,8 @@ HTTP = Module(
     hooks=(
         Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.methods", "make_trace"), Order.MIDDLE),
         Hook(MAP_TO_STORAGE, lazy_maker("whimbrel.modules.http.methods", "make_options_star"), Order.MIDDLE),
+        Hook(POST_READ_REQUEST, http_core.make_fields_in, Order.REALLY_LAST),
+        Hook(LOG_TRANSACTION, http_core.make_fields_out, Order.REALLY_FIRST),
     ),
 )
 

@@ -57,7 +57,7 @@ class ReflectedBody(Source):
             data = await self._body.read()
         except BodyError as problem:
             reason = problem.reason
-            self._r.log(reason.level, reason.text, code=reason.code, cause=reason.cause)
+            self._r.log(reason.level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
             raise Aborted(reason.text) from None
         return data or None
 

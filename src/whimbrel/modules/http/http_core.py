@@ -1,4 +1,4 @@
-"""Directives of HTTP: keep-alive, strictness, methods, TRACE, protocols.
+"""Directives of HTTP: keep-alive, strictness, methods, TRACE, protocols; traces of heads in the error log.
 
 KeepAlive and its neighbours are in http_core.c's table, the others in core.c's. Manual:
 mod/core.html#keepalive, #httpprotocoloptions, #protocols.
@@ -10,7 +10,7 @@ from typing import Any
 
 from whimbrel.base.errors import ConfigError
 from whimbrel.base.numbers import atoi
-from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.modules.core.file_options import ON_OFF
@@ -26,6 +26,8 @@ from whimbrel.modules.support.setters import (
     set_number,
     timeout,
 )
+from whimbrel.registry.module import CompiledHook, Scope
+from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 
 def set_keep_alive(cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
@@ -207,3 +209,55 @@ HTTP_DIRECTIVES: tuple[AnyDirective, ...] = (
         help="Whether persistent connections should be On or Off",
     ),
 )
+
+
+# traces ---------------------------------------------------------------------------------------------
+def make_fields_in(scope: Scope) -> CompiledHook | None:
+    """Make the hook that logs the fields of requests; only LogLevel http:trace4 has it."""
+    if not _is_traced(scope, "trace4"):
+        return None
+
+    def fields_in(r: Any) -> HookStatus:
+        if r.prev is not None:
+            return DECLINED
+        r.set_uncacheable()  # each request has its own fields
+        r.log("trace4", "Headers received from client:", module="http")
+        _log_fields(r, r.headers_in, "http_request.c(438)")
+        return DECLINED
+
+    return CompiledHook(fields_in)
+
+
+def make_fields_out(scope: Scope) -> CompiledHook | None:
+    """Make the hook that logs status and fields of responses at trace3 and trace4."""
+    if not _is_traced(scope, "trace3"):
+        return None
+
+    def fields_out(r: Any) -> HookStatus:
+        sent = r
+        while sent.next is not None and not sent.is_committed:
+            sent = sent.next
+        if not (r.assbackwards or r.head is None):
+            r.log("trace3", f"Response sent with status {sent.status}, headers:", module="http")
+            _log_fields(r, sent.headers_out, "http_filters.c(971)")
+        return OK
+
+    return CompiledHook(fields_out)
+
+
+def _is_traced(scope: Scope, level: str) -> bool:
+    from whimbrel.engine.log.error_log_line import enabled  # -t compiles no hook
+
+    levels = merge_levels(
+        scope.server_config(CoreServerConfig).log_level, scope.dir_config(CoreDirConfig).log_level
+    )
+    return scope.dialect.messages_24 and enabled(levels, "http", level)
+
+
+def _log_fields(r: Any, fields: Any, source: str) -> None:
+    """Log *fields* as lines about *r*."""
+    from whimbrel.http.syntax.url import escape_logitem
+
+    for name, value in fields:
+        shown = f"  {escape_logitem(name)}: {escape_logitem(value)}"
+        r.log("trace4", shown, module="http", source=source)

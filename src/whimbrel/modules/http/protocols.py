@@ -45,6 +45,18 @@ def choose(protocols: list[str], honor: bool, offers: list[str], proposal: str |
     return None if chosen == HTTP1 else chosen
 
 
+def _log_choice(
+    r: Request, protocols: list[str], honor: bool, offers: list[str], proposal: str | None, chosen: str
+) -> None:
+    """Log how a protocol was selected."""
+    configured, offered = ",".join(protocols), ",".join(offers)
+    text = f"select protocol from {configured}, choices={offered} for server {r.server.name}"
+    r.log("debug", text, code="AH03155")
+    text = f"select protocol, proposals={proposal or ''} preferences={configured if honor else offered}"
+    r.log("debug", f"{text} configured={configured}", code="AH03156")
+    r.log("debug", f"selected protocol={chosen}", code="AH03157")
+
+
 def make_upgrade(scope: Scope) -> CompiledHook | None:
     """Make the hook that announces protocols on the first response of a connection, or switches."""
     core = scope.server_config(CoreServerConfig)
@@ -74,9 +86,12 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
         ):
             return DECLINED
         offers = [strip(word) for word in requested.split(",")]
-        chosen = choose(protocols, honor, offers, propose(r, offers))
+        proposal = propose(r, offers)
+        chosen = choose(protocols, honor, offers, proposal)
+        _log_choice(r, protocols, honor, offers, proposal, chosen or HTTP1)
         if chosen is None:
             return DECLINED
+        r.log("debug", f"Upgrade selects '{chosen}'", code="AH02909")
         r.status = 101
         r.connection.notes[SWITCHED] = chosen
         r.connection.is_draining = True

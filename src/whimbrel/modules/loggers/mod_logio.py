@@ -25,11 +25,19 @@ class LogIoDirConfig:
 
 
 def bytes_in(r: Any) -> int:
-    """Return the size of request line, fields and body as received."""
+    """Return the size of request line, fields and body as received.
+
+    A body that Content-Length announces as too long is not read.  Bytes at which httpd's filters peek count
+    twice.
+    """
     first = first_request(r)
     head = len(first.head.raw) if first.head is not None else 0
-    received: int = first.body_in.received
-    return head + received
+    body = first.body_in
+    is_refused = body.failure_reported and not body.count and body.length is not None
+    received: int = head + (0 if is_refused else body.received + body.framing)
+    connection = first.connection
+    peeked: int = connection.peeked[connection.served > 0]
+    return received + peeked
 
 
 def bytes_out(r: Any) -> int:

@@ -254,7 +254,13 @@ def send_away(r: Any, status: int, url: str, relative: bool) -> HookStatus:
     if not 300 <= status < 400:
         return status
     if url.startswith("/") and not relative:
-        url = r.engine.construct_url(r, url)
+        path, url = url, r.engine.construct_url(r, url)
+        r.log(
+            "debug",
+            f"incomplete redirection target of '{path}' for URI '{r.uri}' modified to '{url}'",
+            code="AH00673",
+            module="alias",
+        )
     elif not is_url(url) and not url.startswith("/"):
         r.log(
             "error",

@@ -110,6 +110,8 @@ def _make_slash(conf: DirDirConfig) -> Any:
         """Redirect (301) to the name with a slash; with redirect-carefully only for GET."""
         if not conf.add_slash or (r.method_number != 0 and "redirect-carefully" in r.env):
             return DECLINED
+        if r.handler is None:
+            r.handler = DIRECTORY_HANDLER
         path = escape_uri(r.uri) + "/"
         r.headers_out.set(
             "Location", r.engine.construct_url(r, path if r.args is None else f"{path}?{r.args}")
@@ -142,7 +144,7 @@ def _make_index(conf: DirDirConfig) -> Any:
                 failure = sub.status
         if failure:
             return failure
-        r.notes["dir-index-names"] = ", ".join(names)
+        r.notes["dir-index-names"] = ",".join(names)
         return DECLINED
 
     return index

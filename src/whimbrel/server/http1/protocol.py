@@ -94,6 +94,7 @@ class HttpProtocol(FastPath):
         )
         self.connection.send_interim = self._send_interim
         self._listener = self.service.listener(self.connection.local_ip, self.connection.local_port)
+        self.connection.peeked = self._listener.peeked
         self._index = self.service.engine.response_cache.index(
             self.connection.local_ip, self.connection.local_port
         )
@@ -271,6 +272,7 @@ class HttpProtocol(FastPath):
         from whimbrel.server.http2.connection import Http2Connection  # needs an optional package
 
         self._state, self._buffer, self.deadline = ConnectionState.LINGER, b"", FOREVER
+        self.connection.peeked = (0, 0)
         self.service.connections.discard(self)
         http2 = Http2Connection(
             self.service, self.transport, self.connection, self._listener, self._listener.http2
@@ -283,7 +285,8 @@ class HttpProtocol(FastPath):
         if self._head is None or self.transport.is_closing() or not self.connection.notes.pop(SWITCHED, ""):
             return False
         self.transport.write(SWITCHING)
-        response.on_sent(0)
+        response.head_prefix = response.head_suffix = b""
+        response.on_sent(0, len(SWITCHING))
         head, rest = self._head, self._buffer
         self._hand_over().start_upgraded(head, rest)
         return True
@@ -311,6 +314,8 @@ class HttpProtocol(FastPath):
 
     def _start_request(self, head: Head) -> None:
         self._body_bytes = 0
+        if self.connection.peeked[0] > len(self._buffer):
+            self.connection.peeked = len(self._buffer), self.connection.peeked[1]
         self._read_deadline = self._reader = None
         rest = self._buffer[head.end :]
         self._buffer = rest if rest.__class__ is bytes else bytes(rest)
@@ -388,7 +393,9 @@ class HttpProtocol(FastPath):
         if status == 100:
             self._expects = head.expect_continue = False
         if not self.transport.is_closing():
-            self.transport.write(interim_bytes(status, fields))
+            data = interim_bytes(status, fields)
+            self.connection.interim_bytes += len(data)
+            self.transport.write(data)
 
     def _feed(self) -> None:
         """Pass the buffered bytes to the body, or drop them if the body has no reader."""
@@ -409,8 +416,10 @@ class HttpProtocol(FastPath):
         elif piece and body is not None:
             body.feed(piece)
         if parser.done:
-            if body is not None and len(parser.trailers):
-                body.trailers = parser.trailers
+            if body is not None:
+                body.framing = self._body_bytes - len(parser.rest) - body.received
+                if len(parser.trailers):
+                    body.trailers = parser.trailers
             self._buffer, self._parser = parser.rest, None
             self._body_ended()
         elif self._state is ConnectionState.DISCARD:
@@ -495,9 +504,10 @@ class HttpProtocol(FastPath):
                 )
             )
         elif self._buffer:
+            partial = len(self._buffer)
             self._last_head(InputState.TIMEOUT)
             if self._state is ConnectionState.READY:
-                self.service.engine.log_timeout(self.connection)
+                self.service.engine.log_timeout(self.connection, partial)
                 self._end()
         else:
             self._end()

@@ -17,7 +17,7 @@ from whimbrel.engine.body import JoinedSource, Part, SizedPart, Truncated, is_co
 from whimbrel.engine.cache.entry import LARGE_THRESHOLD
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Framing, Response
-from whimbrel.http.http1.response import chunk
+from whimbrel.http.http1.response import LAST_CHUNK, chunk
 from whimbrel.server.http1.send_file import FileSender
 from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import cancel, close_source
@@ -132,13 +132,13 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self.transport.is_closing():
                     cancel(self._task, service.loop)
         else:
-            data = (chunk(body) + b"0\r\n\r\n") if response.framing is Framing.CHUNKED else body
+            data = (chunk(body) + LAST_CHUNK) if response.framing is Framing.CHUNKED else body
             if not self.transport.is_closing():
                 if len(data) < LARGE_THRESHOLD:
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))
-            self._on_sent(response, len(body))
+            self._on_sent(response, len(body), len(data) - len(body))
 
     def _send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
         """Send a response with files, of which *already* bytes were sent, when the transport's buffer is
@@ -197,10 +197,10 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
         truncation.
         """
         chunked = response.framing is Framing.CHUNKED
-        count, broken, more = 0, False, 0
+        count, broken, more, complete_size = 0, False, 0, 0
         parts: Sequence[Part] = response.parts
         if is_complete(parts):  # files that pass through a layer
-            more, parts, chunked = -sum(map(size_of, parts)), _framed(response), False
+            complete_size, parts, chunked = sum(map(size_of, parts)), _framed(response), False
         source = JoinedSource(parts)
         try:
             if not self.transport.is_closing():  # a closed transport raises
@@ -209,14 +209,20 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self.transport.is_closing():
                     break
                 count += len(piece)
-                self.transport.write(chunk(piece) if chunked else piece)
+                if chunked:
+                    framed = chunk(piece)
+                    more += len(framed) - len(piece)
+                    self.transport.write(framed)
+                else:
+                    self.transport.write(piece)
                 if self._paused:
                     self._drained = self.service.loop.create_future()
                     await self._drained
             if self.transport.is_closing():
                 broken = self.connection.aborted = True
             elif chunked:
-                self.transport.write(b"0\r\n\r\n")
+                self.transport.write(LAST_CHUNK)
+                more += len(LAST_CHUNK)
         except asyncio.CancelledError:
             broken = True
         except Exception as problem:
@@ -225,8 +231,8 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
             self.transport.abort()
         finally:
             await close_source(source)
-        if more:
-            count, more = -more, count + more
+        if complete_size:
+            count, more = complete_size, count - complete_size
         self._on_sent(response, count, more, broken=broken)
         self._process_buffer()
 
@@ -291,4 +297,4 @@ def _framed(response: Response) -> list[SizedPart]:
     for part in sized(response.parts):
         size = size_of(part)
         out += [b"%x\r\n" % size, part, b"\r\n"] if size else []
-    return [*out, b"0\r\n\r\n"]
+    return [*out, LAST_CHUNK]

@@ -329,6 +329,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             served=1,
             id=outer.id,
             is_draining=True,
+            is_http2=True,
             notes=notes,
         )
         if outer.proxied is not None:

@@ -43,11 +43,11 @@ class MpmMessages:
 
     module: str
     running: tuple[str, str]
+    built: str
     term: tuple[str, str]
     winch: tuple[str, str]
     usr1: tuple[str, str]
     hup: tuple[str, str]
-    built: str
 
 
 RUNNING: Final = "%s configured -- resuming normal operations"
@@ -60,27 +60,27 @@ _USR1_PREFORK: Final = "Graceful restart requested, doing restart"
 EVENT: Final = MpmMessages(
     "mpm_event",
     ("AH00489", RUNNING),
+    "AH00490",
     ("AH00491", TERM),
     ("AH00492", WINCH),
     ("AH00493", _USR1),
     ("AH00494", HUP),
-    "AH00490",
 )
 WORKER: Final = MpmMessages(
     "mpm_worker",
     ("AH00292", RUNNING),
+    "AH00293",
     ("AH00295", TERM),
     ("AH00296", WINCH),
     ("AH00297", _USR1),
     ("AH00298", HUP),
-    "AH00293",
 )
 PREFORK: Final = MpmMessages(
     "mpm_prefork",
     ("AH00163", RUNNING),
+    "AH00164",
     ("AH00169", TERM),
     ("AH00170", WINCH),
     ("AH00171", _USR1_PREFORK),
     ("AH00173", HUP),
-    "AH00164",
 )

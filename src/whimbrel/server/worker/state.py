@@ -26,6 +26,7 @@ CLOCK_PERIOD: Final = 0.05  # seconds between two renewals of the clock, at most
 SCAN_SHARE: Final = 100  # a worker with very many connections spends one part in this many on deadlines
 # pipelined requests beyond the first of each connection that are answered in one tick
 MAX_MORE: Final = 32
+PREFACE_SIZE: Final = 24  # bytes of the preface of HTTP/2 (RFC 9113, 3.4)
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class ListenerConfig:
         announces: the first response of a connection may offer other protocols and is not cached
         http2: mod_http2's record, if HTTP/2 is possible
         direct: a connection may begin with HTTP/2
+        peeked: see Connection.peeked: the preface of HTTP/2, and mod_reqtimeout's wait for a later request
         fields: cache of parsed header blocks
     """
 
@@ -52,6 +54,7 @@ class ListenerConfig:
     announces: bool = False
     http2: Any = None
     direct: bool = False
+    peeked: tuple[int, int] = (0, 0)
     fields: HeaderBlockCache = field(default_factory=dict)
 
 
@@ -272,16 +275,20 @@ class WorkerState:
             configuration = self.engine.configuration
             provider = configuration.provider("http2", "settings")
             http2 = provider(configuration, server) if provider is not None else None
+            direct = http2 is not None and http2.direct is not False and "h2c" in core.protocols
+            reading = _read_limits(configuration, server)
+            waits = reading is not None and not configuration.dialect.wire_22
             settings = self._listeners[id(server)] = ListenerConfig(
                 head_limits(core),
                 head_rules(core, configuration),
                 core.timeout,
                 core.keep_alive_timeout,
                 server,
-                _read_limits(configuration, server),
+                reading,
                 bool(core.protocols),
                 http2,
-                http2 is not None and http2.direct is not False and "h2c" in core.protocols,
+                direct,
+                (PREFACE_SIZE if direct else 0, 1 if waits else 0),
             )
         return settings
 

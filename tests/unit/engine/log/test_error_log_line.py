@@ -53,3 +53,15 @@ def test_control_characters_and_the_referer_are_escaped() -> None:
 def test_a_level_of_a_module_counts_before_the_general_one() -> None:
     assert enabled({"": 3, "rewrite": 9}, "rewrite", "trace2")
     assert not enabled({"": 3, "rewrite": 9}, "core", "warn")
+
+
+def test_a_stream_of_http2_has_a_remote_end() -> None:
+    """httpd gives each stream a connection that it has opened itself."""
+    want = "[core:info] [pid 7:tid 8] [remote 127.0.0.1:1234] AH1: x\n"
+    assert shown(LogLine("info", "x", "AH1"), FACTS._replace(peer="remote")) == want
+
+
+def test_lines_end_after_8190_bytes() -> None:
+    line = error_line(LogLine("info", "x" * 9000), FACTS, new=True)
+    assert len(line) == 8191
+    assert line.endswith(b"x\n")

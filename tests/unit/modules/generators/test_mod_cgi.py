@@ -168,6 +168,7 @@ def test_head_has_no_body(tmp_path: Path) -> None:
         ("/fail.cgi", 500, "AH01215: stderr from @/htdocs/fail.cgi: oops"),
         ("/empty.cgi", 500, "End of script output before headers: empty.cgi"),
         ("/begun.cgi", 500, "Premature end of script headers: begun.cgi"),
+        ("/partial.cgi", 500, "End of script output before headers: partial.cgi"),
         (
             "/bad.cgi",
             500,
@@ -185,6 +186,7 @@ def test_refusals_and_failures(path: str, status: int, code: str, tmp_path: Path
         "fail.cgi": "#!/bin/sh\necho oops >&2\n",
         "empty.cgi": "#!/bin/sh\n",
         "begun.cgi": script(r"Content-Type: text/plain\n"),
+        "partial.cgi": script("Content-Type: text/plain"),
         "bad.cgi": script(r"this is not a header line at all\n\n"),
     }
     conf = (

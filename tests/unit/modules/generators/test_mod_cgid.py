@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -18,7 +19,11 @@ CGID = CGI.replace("cgi_module modules/mod_cgi.so", "cgid_module modules/mod_cgi
         ("/off/a.cgi", 403, "AH01262: stderr from "),
         ("/no.cgi", 404, "AH01264: stderr from "),
         ("/fail.cgi", 500, "\noops\n"),
-        ("/lost.cgi", 500, "AH01241: "),
+        (
+            "/lost.cgi",
+            500,
+            "(2)No such file or directory: AH01241: exec of '@/htdocs/lost.cgi' failed",
+        ),
     ],
 )
 def test_messages(path: str, status: int, code: str, tmp_path: Path) -> None:
@@ -27,7 +32,18 @@ def test_messages(path: str, status: int, code: str, tmp_path: Path) -> None:
         tmp_path, files, '<Directory "@/htdocs/off">\nOptions -ExecCGI\n</Directory>', base=CGID
     )
     assert fetch(serving, path).status == status
-    assert code in "\n" + error_log(serving)
+    assert code.replace("@", str(tmp_path)) in "\n" + error_log(serving)
+
+
+def test_heads_are_traced(tmp_path: Path) -> None:
+    serving = build_cgi_engine(
+        tmp_path, {"a.cgi": script(r"Status: 404 Gone\n\nx\n")}, "LogLevel trace4", base=CGID
+    )
+    fetch(serving, "/a.cgi")
+    found = error_log(serving)
+    for text in ("(592): @Headers from script 'a.cgi':", "(595): @  Status: 404 Gone"):
+        assert re.search(re.escape(text).replace("@", r"\[client [^]]*\] "), found), text
+    assert "Status line from script 'a.cgi': 404 Gone" in found
 
 
 def test_timeout(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ def test_pid_file(tmp_path: Path) -> None:
     pidfile.publish(path, pidfile.prepare(path, 4711))
     assert (tmp_path / "pid").read_text() == "4711\n"
     assert (tmp_path / "pid").stat().st_mode & 0o777 == 0o644
-    pidfile.remove(path, 1)
+    assert not pidfile.remove(path, 1)
     assert pidfile.read(path) == 4711
-    pidfile.remove(path, 4711)
+    assert pidfile.remove(path, 4711)
     assert pidfile.read(path) is None
 
 

@@ -117,7 +117,7 @@ class InflatedBody(FilteredBody):
             data = await self.source.read()
         except BodyError as problem:  # the end of the body is unknown, as without the filter
             raise self.refused(problem) from None
-        self.received = self.source.received
+        self.received, self.framing = self.source.received, self.source.framing
         return data
 
     def _step(self) -> bytes:

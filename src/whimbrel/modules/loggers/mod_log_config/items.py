@@ -225,10 +225,25 @@ def connection_state(r: Any, _argument: str) -> str | None:
     """%X: ``X`` aborted, ``+`` kept alive, ``-`` closed."""
     if r.connection.aborted:
         return "X"
+    return "+" if _is_persistent(r) else "-"
+
+
+def _is_persistent(r: Any) -> bool:
+    """Return True if the connection stays open after the response to *r*."""
     while r.prev is not None and r.prev.is_committed:  # an ErrorDocument that failed
         r = r.prev
-    closes = "close" in (r.headers_out.get("Connection") or "").lower()
-    return "-" if closes or r.assbackwards else "+"
+    return not (r.assbackwards or r.close or "close" in (r.headers_out.get("Connection") or "").lower())
+
+
+def keep_alives(r: Any, _argument: str) -> str | None:
+    """%k: the number of earlier responses after which the connection stayed open, less one on the last."""
+    served: int = r.connection.served
+    return str(served if _is_persistent(r) else max(served - 1, 0))
+
+
+def url_path(r: Any, _argument: str) -> str | None:
+    """%U: the decoded path; C ends it at the first null character."""
+    return _escaped(r.uri.partition("\0")[0])
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
@@ -265,7 +280,7 @@ KINDS: Final[dict[str, ItemKind]] = {
     "D": _Q(duration_micros, original=True, dynamic=True),
     "r": _Q(request_line, original=True),
     "f": _Q(lambda r, _a: _escaped(r.filename)),
-    "U": _Q(lambda r, _a: _escaped(r.uri), original=True),
+    "U": _Q(url_path, original=True),
     "q": _Q(query),
     "m": _Q(lambda r, _a: _escaped(r.method)),
     "H": _Q(lambda r, _a: _escaped(r.protocol)),
@@ -282,8 +297,8 @@ KINDS: Final[dict[str, ItemKind]] = {
     "p": _Q(port, dynamic=True),
     "P": _Q(process),
     "X": _Q(connection_state, dynamic=True),
-    "k": _Q(lambda r, _a: str(r.connection.served), dynamic=True),
-    "R": _Q(lambda r, _a: _escaped(r.handler)),
+    "k": _Q(keep_alives, dynamic=True),
+    "R": _Q(lambda r, _a: _escaped(r.handler), original=True),
     "L": _Q(log_id, original=True, dynamic=True, versions=_24),
     "^ti": _Q(trailer_in),
     "^to": _Q(nothing),

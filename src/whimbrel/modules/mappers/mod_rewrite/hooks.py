@@ -82,7 +82,6 @@ def make_translate(scope: Scope) -> CompiledHook | None:
         _remember_end(r, run)
         if outcome is Outcome.NOTHING:
             run.c.log_step(1, f"pass through {r.filename}")
-            r.filename = None
             return DECLINED
         return _server_result(r, run, outcome, proxied)
 

@@ -10,10 +10,12 @@ Must not import: server, cli.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from whimbrel.base.numbers import strip
+from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.directives.spec import Args, Context, Directive
+from whimbrel.engine.log.error_log_line import LogLine, enabled
 from whimbrel.engine.output.filter import FilterType, OutputFilter, add_output_filter
 from whimbrel.modules.metadata.mod_headers.actions import compile_lines
 from whimbrel.modules.metadata.mod_headers.lines import HeadersDirConfig, header, request_header
@@ -29,6 +31,9 @@ from whimbrel.registry.phases import (
 )
 
 Lines = Callable[[Any, Any], None]
+_ERROR_FILTER: Final = LogLine(
+    "debug", "headers: ap_headers_error_filter()", "AH01503", "headers", source="mod_headers.c(900)"
+)
 
 
 class FixupHeadersOut(OutputFilter):
@@ -55,14 +60,17 @@ class FixupHeadersOut(OutputFilter):
 class FixupHeadersErr(OutputFilter):
     """Output filter FIXUP_HEADERS_ERR: the ``always`` lines of error pages."""
 
-    __slots__ = ("_always",)
+    __slots__ = ("_always", "_is_logged")
     name, type = "FIXUP_HEADERS_ERR", FilterType.CONTENT_SET
 
-    def __init__(self, always: Lines) -> None:
-        self._always = always
+    def __init__(self, always: Lines, is_logged: bool) -> None:
+        self._always, self._is_logged = always, is_logged
 
     def begin(self, r: Any) -> None:
         """Change the fields, and leave the chain."""
+        if self._is_logged:
+            r.engine.error_log.about_server(r.server, _ERROR_FILTER)
+            r.set_uncacheable()  # each response is logged
         self._always(r.err_headers_out, r)
 
 
@@ -116,7 +124,10 @@ def make_insert_error(scope: Scope) -> CompiledHook | None:
     if always is None:
         return None
 
-    return CompiledHook(_inserting(FixupHeadersErr(always)))
+    is_logged = scope.dialect.messages_24 and enabled(
+        scope.server_config(CoreServerConfig).log_level, "headers", "debug"
+    )
+    return CompiledHook(_inserting(FixupHeadersErr(always, is_logged)))
 
 
 def _inserting(added: OutputFilter) -> Callable[[Any], HookStatus]:

@@ -17,6 +17,7 @@ from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
 from whimbrel.engine.body import Aborted, Source
 from whimbrel.engine.input.body import level_of
+from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import FilterType
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
@@ -82,8 +83,8 @@ class Script(Source):
             )
             r.connection.open_sources.add(self)
         except OSError as problem:
-            words = f"({problem.errno}){os.strerror(problem.errno or 0)}: exec of '{r.filename}' failed"
-            self._complained(words, self.variant.exec_code)
+            cause = f"({problem.errno}){os.strerror(problem.errno or 0)}"
+            self._not_executed(f"exec of '{r.filename}' failed", cause)
             self.ended = True
 
     def _complaint(self, line: bytes) -> None:
@@ -92,11 +93,14 @@ class Script(Source):
         if self.variant.module == "cgi":
             self.log.error(self.r, self.r.status, words)
 
-    def _complained(self, words: str, code: str) -> None:
+    def _not_executed(self, words: str, cause: str) -> None:
+        """Log a failed exec: mod_cgid's daemon knows no client, mod_cgi's child writes to its own stderr."""
+        r, code = self.r, self.variant.exec_code
         if code:
-            self.r.log("error", words, code=code, module=self.variant.module)
+            line = LogLine("error", words, code, self.variant.module, cause)
+            r.engine.error_log.about_server(r.server, line)
         else:
-            self._complaint(to_bytes(words))
+            self._complaint(to_bytes(f"{cause}: {words}"))
 
     # request body
     async def feed(self) -> None:
@@ -147,18 +151,17 @@ class Script(Source):
         return not self.ended
 
     async def line(self) -> str | None:
-        """Return the next line of output without its line end; None at the end, or where `MAX_LINE` bytes
-        have no line end.
+        """Return the next line of output without its line end; None where the end of output, or `MAX_LINE`
+        bytes, come before a line end.
         """
         while (end := self.held.find(b"\n", 0, MAX_LINE)) < 0 and len(self.held) < MAX_LINE:
             if not await self._more():
                 break
-        if not self.held or (end < 0 and len(self.held) >= MAX_LINE):
+        if end < 0:
             return None
-        end = end + 1 if end >= 0 else len(self.held)
         line = bytes(self.held[:end])
-        del self.held[:end]
-        return to_text(line.removesuffix(b"\n").removesuffix(b"\r") if line.endswith(b"\n") else line)
+        del self.held[: end + 1]
+        return to_text(line.removesuffix(b"\r"))
 
     async def head(self, reader: ScriptHead) -> HookStatus:
         """Read the script head; return OK or the error status."""
@@ -349,15 +352,20 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     script.stop()
     r = script.r
     reason = problem.reason
-    level = level_of(reason, version22=r.plan.dialect.wire_22)
+    old = r.plan.dialect.wire_22
+    level = level_of(reason, version22=old)
     if level:
-        r.log(level, reason.text, code=reason.code, cause=reason.cause)
+        r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
     code, module = "AH01225" if script.variant.module == "cgi" else "AH01270", script.variant.module
     answered = (
-        "(-3)Unknown error -3" if r.plan.dialect.wire_22 else "(-102)Unknown error -102"
+        "(-3)Unknown error -3" if old else "(-102)Unknown error -102"
     )  # APR's name of a finished response
     r.log(
-        "error", "Error reading request entity data", code=code, module=module, cause=reason.cause or answered
+        "error",
+        "Error reading request entity data",
+        code=code,
+        module=module,
+        cause=answered if not reason.cause or (problem.chunk and not old) else reason.cause,
     )
     return problem.status
 

@@ -11,6 +11,7 @@ import re
 from typing import Any, Final
 
 from whimbrel.base.numbers import atoi, is_digits, lower, strip
+from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.http.semantics.conditional import PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import parse_http
 from whimbrel.http.semantics.status import known
@@ -43,6 +44,7 @@ class ScriptHead:
         self.r, self.module = r, module
         self.bad = ""  # the line that ended the reading
         self._old = r.plan.dialect.wire_22
+        self._is_traced = not self._old and enabled(r.plan.levels, module, "trace4")
         self._first = True
         self._size = 0
         self._status = False
@@ -63,9 +65,14 @@ class ScriptHead:
 
         Carriage returns are left out wherever they stand, and a NUL ends the line (getsfunc_BRIGADE).
         """
+        r = self.r
         text = text.partition("\0")[0].replace("\r", "")
         if not text:
             return self._done()
+        if self._is_traced:
+            if self._first:
+                r.log("trace4", f"Headers from script '{self.name}':", module=self.module)
+            r.log("trace4", f"  {text}", module=self.module)
         name, colon, value = text.partition(":")
         if not colon:
             self.bad = text
@@ -135,6 +142,8 @@ class ScriptHead:
         self._status = True
         self.r.status = status = atoi(value)
         self.r.status_line = _line_of(value, status, self._old)
+        if not self._old:
+            self.r.log("trace1", f"Status line from script '{self.name}': {value}", module=self.module)
         if not 100 <= status < 600 and not self._old:
             self._log(f"Invalid status line from script '{self.name}': {value[:SHOWN]}")
 

@@ -256,6 +256,13 @@ def test_refused(tmp_path: Path) -> None:
     ).encode() in log
 
 
+def test_the_names_of_a_refusal_are_joined_without_blanks(tmp_path: Path) -> None:
+    serving = build_engine(tmp_path, "DirectoryIndex one.html two.html", FILES)
+    assert fetch(serving, "/d/").status == 403
+    ((log,),) = serving.runtime.logs.values()
+    assert b"No matching DirectoryIndex (one.html,two.html) found" in log
+
+
 def test_root_and_methods(tmp_path: Path) -> None:
     serving = build_engine(tmp_path, OPEN.format("IndexIgnore .??*"), FILES)
     assert fetch(serving, "/").body.endswith(
