@@ -90,7 +90,6 @@ def _common(r: Request) -> bool:
             or connection.is_draining
             or r.deps.clock_fields
             or r.body_factory is not None
-            or "no-etag" in r.notes
         )
         and r.status_line is None
         and "no-etag" not in r.notes
@@ -133,4 +132,6 @@ def response_of(r: Request, form: HeadTemplate) -> Response:
         fields.set("Keep-Alive", KeepAliveValue(int(r.plan.server_core.keep_alive_timeout), left))
         after, slots = b"%b%d%b" % (first, left, second), (first, KeepAliveCount(left), second)
     r.headers_out = fields
+    if r.status in HEADER_ONLY and not r.plan.dialect.wire_22:
+        r.content_type = None  # as `build_response` does
     return Response(r, before, after, r.body, close=False, slots=slots)
