@@ -24,6 +24,8 @@ class Connection:
     useragent_ip: str = ""
     user_port: int = 0  # the port that belongs to it; 0 means client_port
     proxied: tuple[str, int] | None = None  # client and port that the proxy named when the connection began
+    # bytes in which the head of the present request came (HTTP/2); None: those of the head itself
+    head_received: int | None = None
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
     # the request that is being answered (engine/request.py)

@@ -35,6 +35,7 @@ from whimbrel.http.syntax.fields import has_token
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
+HTTP_2 = (2, 0)
 # The fields that a response without a body loses; in 2.4 type, codings and languages of r.content_... alone.
 BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length")
 BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Type", "Content-Encoding", "Content-Language")
@@ -128,8 +129,8 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
-    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
-    if bad is not None:
+    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http or r.proto >= HTTP_2)
+    if bad is not None and r.proto < HTTP_2:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
 
@@ -171,8 +172,13 @@ async def _failed(r: Request, problem: Aborted) -> Response:
 
 async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
-    one too.
+    one too.  HTTP/2 resets the stream instead.
     """
+    if r.proto >= HTTP_2:
+        r.set_uncacheable()
+        response = build_response(r)
+        response.is_malformed = True
+        return response
     _emptied(r)
     r = await _error_page(r, 500)
     if _has_bad_field(r):

@@ -1,6 +1,7 @@
 """mod_logio: the bytes of whole messages, %I, %O and %S.
 
-They include heads: `Request.head` holds the size of the request's, ``head_bytes`` that of the response's.
+They include heads: `Request.head` or `Connection.head_received` holds the size of the request's,
+``head_bytes`` that of the response's.
 Manual: mod/mod_logio.html.
 """
 
@@ -27,7 +28,9 @@ class LogIoDirConfig:
 def bytes_in(r: Any) -> int:
     """Return the size of request line, fields and body as received."""
     first = first_request(r)
-    head = len(first.head.raw) if first.head is not None else 0
+    head: int | None = first.connection.head_received
+    if head is None:
+        head = len(first.head.raw) if first.head is not None else 0
     received: int = first.body_in.received
     return head + received
 

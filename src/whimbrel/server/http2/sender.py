@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Iterable
 from typing import Final, cast
 
 from whimbrel.base.numbers import decimal, is_digits
-from whimbrel.engine.body import JoinedSource, Truncated
-from whimbrel.engine.response import Response
+from whimbrel.engine.body import JoinedSource, Truncated, is_complete, size_of, sized
+from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
-from whimbrel.http.http2.protocol import ErrorCode
+from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, answer_fields, interim_fields
+from whimbrel.http.semantics.headers import Pair
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.accounting import account_response, log_truncated
@@ -35,23 +37,77 @@ class Sender:
             return
         stream.connection.send_interim = None
         parts, wire = response.parts, self.wire
-        block = wire.encoder.head(
-            response.head_prefix, self.session.service.date_field(), response.head_suffix
-        )
+        status, chosen = response.request.status, self._push(stream, response)
+        if response.is_malformed:
+            self._reset(stream, response)
+            return
+        if status < 200:  # a script's: it is interim, so the final response is missing
+            self.interim(stream, status, response.request.headers_out.items())
+            self._reset(stream, response, ErrorCode.INTERNAL_ERROR)
+            return
+        try:
+            block = self._head(response, chosen)
+        except HeadTooLong:
+            self._reset(stream, response)
+            return
         if all(isinstance(part, bytes) for part in parts):
             body = b"".join(cast(list[bytes], parts))
-            wire.send_head(stream.number, block, end=not body)
+            wire.send_head(stream, block, end=not body)
             count = self._now(stream, body)
             if count == len(body):
                 self.finish(stream, response, count)
                 return
-            response.parts = [body]
+            response.parts = [body[count:]]
             stream.held = len(body) - count
             self.session.held += stream.held
         else:
             count = 0
-            wire.send_head(stream.number, block, end=False)
+            wire.send_head(stream, block, end=False)
+        if is_complete(response.parts):
+            stream.total = count + sum([size_of(part) for part in sized(response.parts)])
         stream.task = self.session.service.loop.create_task(self._rest(stream, response, count))
+
+    def interim(self, stream: Stream, status: int, fields: Iterable[Pair] = ()) -> None:
+        """Send an interim response on *stream*; see `Request.interim`.
+
+        What a 103 preloads is pushed; the response itself is sent with H2EarlyHints alone.
+        """
+        session = self.session
+        if status == 100:
+            stream.head.expect_continue = False
+        if stream.gone or session.ended:
+            return
+        lines = interim_fields(status, fields)
+        if status == 103:
+            values = [value.decode("latin-1") for name, value in lines if name == b"link"]
+            chosen = session.pusher.push(stream, status, values)
+            lines += [(b"push-policy", chosen.encode("latin-1"))] if chosen else []
+        if status != 103 or session.settings.early_hints:
+            try:
+                self.wire.send_head(stream, self.wire.encoder.encode(lines), end=False)
+            except HeadTooLong:
+                self.wire.reset(stream.number, ErrorCode.PROTOCOL_ERROR)
+                session.forget(stream)
+        session.flush()
+
+    def _push(self, stream: Stream, response: Response) -> str:
+        """Promise what *response* preloads; return the client's policy if there is anything."""
+        out, errors = response.request.headers_out, response.request.err_headers_out
+        if "link" not in out.entries() and "link" not in errors.entries():
+            return ""
+        values = dict.fromkeys((*out.get_all("Link"), *errors.get_all("Link")))
+        chosen = self.session.pusher.push(stream, response.request.status, values)
+        if chosen:
+            response.request.set_uncacheable()  # each connection has its own diary
+        return chosen
+
+    def _head(self, response: Response, chosen: str) -> bytes:
+        """Return the field block of *response*, with the push policy *chosen*; raise HeadTooLong."""
+        before, date, after = response.head_prefix, self.session.service.date_field(), response.head_suffix
+        if not chosen:
+            return self.wire.encoder.head(before, date, after)
+        fields = [*answer_fields(before, date, after), (b"push-policy", chosen.encode("latin-1"))]
+        return self.wire.encoder.encode(fields)
 
     def _now(self, stream: Stream, body: bytes) -> int:
         """Send as much of a complete body as the windows allow; return the number of bytes."""
@@ -79,8 +135,6 @@ class Sender:
         truncation.
         """
         session = self.session
-        if count:
-            response.parts = [cast(bytes, response.parts[0])[count:]]
         source = JoinedSource(response.parts)
         try:
             while not stream.gone and (data := await source.read()) is not None:
@@ -134,6 +188,25 @@ class Sender:
             session.waiting -= 1
             stream.room = None
 
+    def _reset(self, stream: Stream, response: Response, code: ErrorCode = ErrorCode.PROTOCOL_ERROR) -> None:
+        """Reset a stream whose response has a head that must not be sent; log what its body would be."""
+        response.request.set_uncacheable()
+        self.wire.reset(stream.number, code)
+        stream.task = None  # which calls this and is not cancelled
+        self.session.forget(stream)
+        stream.task = self.session.service.loop.create_task(self._unsent(stream, response))
+
+    async def _unsent(self, stream: Stream, response: Response) -> None:
+        source, count = JoinedSource(response.parts), 0
+        try:
+            while count < READ and (data := await source.read()) is not None:
+                count += len(data)
+        except (Exception, asyncio.CancelledError):
+            pass  # there is no client that misses the rest
+        finally:
+            await close_source(source)
+        self.finish(stream, response, count)
+
     def _drop(self, stream: Stream, response: Response) -> None:
         stream.task = self.session.service.loop.create_task(self._dropped(stream, response))
 
@@ -142,10 +215,15 @@ class Sender:
         self.finish(stream, response, 0)
 
     def finish(self, stream: Stream, response: Response, count: int) -> None:
-        """Log the response, which was sent or has failed, and account for it."""
+        """Log the response, which was sent or has failed, and account for it.
+
+        httpd counts a body as its handler produces it, even where the client does not take it.
+        """
         request = response.request
         self.session.held -= stream.held
         stream.held = 0
+        if stream.total is not None:
+            count = stream.total
         if request.header_only and request.status == 200:
             length = request.headers_out.get("Content-Length") or ""
             # as httpd counts it: the body that was not sent
@@ -154,5 +232,7 @@ class Sender:
         # it was set so that the response counts as a connection's last; it may still be cached
         stream.connection.is_draining = False
         stream.connection.request = None
-        account_response(self.session.service, self.session, response, count)
+        head = len(response.head_prefix) + DATE_BYTES + len(response.head_suffix)
+        more = stream.sent - count - (head if response.head_prefix else 0)
+        account_response(self.session.service, self.session, response, count, more)
         self.session.done(stream)

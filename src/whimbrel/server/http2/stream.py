@@ -20,7 +20,9 @@ class Stream(StreamState):
         gone: the client will not see the response
         received: bytes of the body that have arrived
         head_size: decoded bytes of its field block
+        is_critical: a promised stream whose body goes out before that of its parent
         room: future that is done when a window may have grown
+        total: bytes of its body, None if a source produces it
         tick: tick of the connection in which its head arrived
         held: bytes of a response body that wait in memory
     """
@@ -32,10 +34,12 @@ class Stream(StreamState):
         "head",
         "head_size",
         "held",
+        "is_critical",
         "received",
         "room",
         "task",
         "tick",
+        "total",
     )
 
     def __init__(
@@ -49,8 +53,9 @@ class Stream(StreamState):
     ) -> None:
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
-        self.gone = False
+        self.gone = self.is_critical = False
         self.received = self.held = self.head_size = self.tick = 0
+        self.total: int | None = None
         self.room: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
@@ -89,7 +94,10 @@ class BodySession(Protocol):
 
 
 class StreamBody(RequestBody):
-    """Request body of a stream; reading it opens the window, so a client is at most one window ahead."""
+    """Request body of a stream; reading it opens the window, so a client is at most one window ahead.
+
+    `received` counts what was read, as httpd's logs do.
+    """
 
     __slots__ = ("_session", "_stream", "wanted")
 
@@ -103,10 +111,10 @@ class StreamBody(RequestBody):
         """Add data; small pieces are joined, since each object has an overhead."""
         chunks = self._chunks
         if chunks and len(data) < JOIN_THRESHOLD and len(chunks[-1]) < JOIN_THRESHOLD:
-            self.received += len(data)
             chunks[-1] += data
         else:
             super().feed(data)
+            self.received -= len(data)
 
     def _demand(self) -> None:
         self._session.send_continue(self._stream)
@@ -122,6 +130,7 @@ class StreamBody(RequestBody):
         finally:
             session.waiting -= self.wanted
             self.wanted = False
+        self.received += len(data)
         session.release_window(self._stream, len(data))
         session.flush()
         return data

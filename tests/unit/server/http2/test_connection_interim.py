@@ -40,15 +40,18 @@ def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(site.engine, "respond", hinting)
     wire = FakeTransport(("192.0.2.7", 40_000))
     client = H2Connection(H2Configuration(header_encoding="latin-1"))
+    client.local_settings.enable_push = 0
     client.initiate_connection()
     first = HttpProtocol(site.service)
     first.connection_made(wire)
+    first.data_received(client.data_to_send())
+    wire.protocol.settings.early_hints = True
     client.send_headers(
         1,
         [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")],
         end_stream=True,
     )
-    first.data_received(client.data_to_send())
+    wire.protocol.data_received(client.data_to_send())
     for _ in range(3):
         site.loop.tick()
     events = client.receive_data(wire.out)
