@@ -50,6 +50,8 @@ class Http2ServerConfig:
     max_data: int = setting(0)  # bytes of one DATA frame, 0: the client's limit
     stream_timeout: float = setting(0.0)  # 0: Timeout
     diary_size: int = setting(256)
+    # media type of a pushed response, or *, to "before", "after" or "interleaved"
+    priorities: dict[str, str] = setting(merge=lambda base, over: {**base, **over}, make=dict)
     early_hints: bool = setting(False)
     max_head: int = setting(0)  # estimated bytes of a response head, 0: nghttp2's limit
     max_errors: int = setting(8)  # flow-control errors of streams, 0: any number
@@ -134,10 +136,10 @@ def set_diary(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
     conf.diary_size = value
 
 
-def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """Check H2PushPriority: a media type, its dependency, and a weight, which Before excludes.
+def set_priority(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
+    """Execute H2PushPriority: a media type, its dependency, and a weight, which Before excludes.
 
-    A number alone is a weight.
+    A number alone is a weight.  Weights have no effect: pushed streams share the connection evenly.
     """
     kind = words[1].lower()
     has_no_weight = len(words) == 2 and is_digits(kind[:1])
@@ -148,6 +150,8 @@ def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) ->
         raise ConfigError("dependency 'Before' does not allow a weight")
     if weight is not None and atoi(weight) < 1:
         raise ConfigError("weight must be a number >= 1")
+    known = conf.priorities if isinstance(conf.priorities, dict) else {}
+    conf.priorities = {**known, words[0]: "after" if has_no_weight else kind}
 
 
 def add_resource(cmd: Command, conf: Http2DirConfig, words: list[str]) -> None:
@@ -360,7 +364,7 @@ MODULE = Module(
         _row("H2Push", set_push, "off to disable HTTP/2 server push", where=_B),
         _row(
             "H2PushPriority",
-            check_priority,
+            set_priority,
             "define priority of PUSHed resources per content type",
             args=Args.TAKE23,
         ),

@@ -325,6 +325,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def open_promised(self, number: int, head: Head, parent: Stream) -> Stream:
         """See PushSession."""
         stream = self._stream(number, head, RequestBody(0), ended=True)
+        stream.parent = parent
         stream.connection.notes["http2-pushed-on"] = str(parent.number)
         return stream
 
@@ -485,6 +486,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             delay = CANCEL_DELAY
             stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
         stream.wake()
+        stream.unlink()
         if stream.task is not None:
             cancel(stream.task, self.service.loop, delay)
 

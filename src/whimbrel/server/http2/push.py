@@ -5,6 +5,7 @@ RFC 9113, 8.4; manual: mod/mod_http2.html (H2Push, H2PushResource, H2EarlyHints)
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
@@ -124,10 +125,28 @@ class Pusher:
         listener = self.session.listener
         head = promised_request(method, candidate.path, fields.copy(), listener.limits, listener.rules)
         stream = self.session.open_promised(number, head, parent)
-        stream.sent, stream.head_size, stream.is_critical = sent, size, candidate.is_critical
+        stream.sent, stream.head_size = sent, size
+        if candidate.is_critical:
+            parent.follow(stream)
+        else:
+            stream.follow(parent)
         self.waiting.append(stream)
         self.size += size
         return True
+
+    def order(self, stream: Stream, media_type: str) -> None:
+        """Place the body of a promised stream before or behind that of its parent (H2PushPriority)."""
+        places, parent = self.session.settings.priorities, stream.parent
+        if parent is None or not places:
+            return
+        place = places.get(re.split("[; \t]", media_type, maxsplit=1)[0], places.get("*"))
+        if place is None or stream.followers:  # a critical one stays in front
+            return
+        stream.unlink()
+        if place == "before":
+            parent.follow(stream)
+        elif place == "after":
+            stream.follow(parent)
 
     def begin(self) -> None:
         """Begin the promised streams for which the client has room (SETTINGS_MAX_CONCURRENT_STREAMS)."""

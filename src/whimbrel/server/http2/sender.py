@@ -50,6 +50,8 @@ class Sender:
         except HeadTooLong:
             self._reset(stream, response)
             return
+        if stream.parent is not None:
+            self._order(stream, response)
         if all(isinstance(part, bytes) for part in parts):
             body = b"".join(cast(list[bytes], parts))
             wire.send_head(stream, block, end=not body)
@@ -64,6 +66,7 @@ class Sender:
             count = 0
             wire.send_head(stream, block, end=False)
         if is_complete(response.parts):
+            stream.is_ready = True
             stream.total = count + sum([size_of(part) for part in sized(response.parts)])
         stream.task = self.session.service.loop.create_task(self._rest(stream, response, count))
 
@@ -109,12 +112,16 @@ class Sender:
         fields = [*answer_fields(before, date, after), (b"push-policy", chosen.encode("latin-1"))]
         return self.wire.encoder.encode(fields)
 
+    def _order(self, stream: Stream, response: Response) -> None:
+        fields = dict(answer_fields(response.head_prefix, b"", response.head_suffix))
+        self.session.pusher.order(stream, fields.get(b"content-type", b"").decode("latin-1"))
+
     def _now(self, stream: Stream, body: bytes) -> int:
         """Send as much of a complete body as the windows allow; return the number of bytes."""
         at = 0
         while at < len(body):
             size = self.fits(stream, len(body) - at)
-            if size <= 0 or self.session.is_full:
+            if size <= 0 or self.session.is_full or stream.must_yield:
                 break
             self.frame(stream, body[at : at + size], end=at + size == len(body))
             at += size
@@ -138,9 +145,12 @@ class Sender:
         source = JoinedSource(response.parts)
         try:
             while not stream.gone and (data := await source.read()) is not None:
+                stream.is_ready = True
                 for at in range(0, len(data), READ):
                     count += await self._piece(stream, data[at : at + READ])
                     await asyncio.sleep(0)
+                if stream.total is None:
+                    stream.rest()
             if not stream.gone:
                 self.wire.send_data(stream, b"", end=True)
         except asyncio.CancelledError:
@@ -166,6 +176,8 @@ class Sender:
             if session.is_full:
                 session.flush()
                 await session.drain_output()
+            elif stream.leaders and stream.must_yield:
+                await self._turn(stream)
             elif size > 0:
                 self.frame(stream, piece[at : at + size], end=False)
                 at += size
@@ -176,11 +188,22 @@ class Sender:
         session.flush()
         return at
 
+    async def _turn(self, stream: Stream) -> None:
+        """Wait until the streams that go first may have nothing to send."""
+        stream.turn = self.session.service.loop.create_future()
+        self.session.flush()
+        try:
+            await stream.turn
+        finally:
+            stream.turn = None
+
     async def _room(self, stream: Stream) -> None:
         """Wait until the client has opened a window."""
         session = self.session
         stream.room = room = session.service.loop.create_future()
         session.waiting += 1
+        for follower in stream.followers if stream.window <= 0 else ():
+            follower.wake()
         session.flush()
         try:
             await room
@@ -220,6 +243,8 @@ class Sender:
         httpd counts a body as its handler produces it, even where the client does not take it.
         """
         request = response.request
+        stream.is_ready = False
+        stream.unlink()
         self.session.held -= stream.held
         stream.held = 0
         if stream.total is not None:

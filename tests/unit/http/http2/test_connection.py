@@ -94,7 +94,9 @@ def test_a_request_and_its_response() -> None:
     log.feed(client.data_to_send())
     assert log.calls == [("window",), ("request", 1, True)]
     (stream,) = log.wire.streams.values()
-    log.wire.send_head(stream, log.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40_000)]), end=False)
+    log.wire.send_head(
+        stream, log.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40_000)]), end=False
+    )
     log.wire.send_data(stream, b"abc", end=False, padding=4)
     log.wire.send_data(stream, b"", end=True)
     events: list[Event] = client.receive_data(log.wire.take())

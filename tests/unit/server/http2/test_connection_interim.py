@@ -18,7 +18,7 @@ from tests.performance.site import BenchmarkWorker
 from whimbrel.engine.request import Request
 from whimbrel.server.http1.protocol import HttpProtocol
 
-FIELDS = [("Link", "</a.css>; rel=preload"), ("Connection", "close"), ("X-Bad", "a\nb")]
+FIELDS = [("Link", "</a.css>; rel=preload; nopush"), ("Connection", "close"), ("X-Bad", "a\nb")]
 
 
 def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,6 @@ def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(site.engine, "respond", hinting)
     wire = FakeTransport(("192.0.2.7", 40_000))
     client = H2Connection(H2Configuration(header_encoding="latin-1"))
-    client.local_settings.enable_push = 0
     client.initiate_connection()
     first = HttpProtocol(site.service)
     first.connection_made(wire)
