@@ -244,6 +244,8 @@ def promised_request(
     """Return the head of a request that the server makes up for a push; *headers* with every name once."""
     if len(path) > limits.line:
         return _refused(b"", method, "(null)", headers, HeadError(414, additional=400))
+    if not path.startswith("/"):
+        return _refused(b"", method, path, headers, HeadError(400, additional=400))
     return head_from_parts(b"", f"{method} {path} HTTP/2.0", headers, rules)
 
 

@@ -247,7 +247,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             return
         if self.paused or self.waiting or not (self.served or self.is_busy):
             seconds = self.settings.stream_timeout or listener.timeout
-        elif self.is_busy:
+        elif self.streams and self.is_busy:
             self.deadline = FOREVER
             return
         else:

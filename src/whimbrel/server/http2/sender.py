@@ -11,7 +11,7 @@ from whimbrel.base.numbers import decimal, is_digits
 from whimbrel.engine.body import JoinedSource, Truncated, is_complete, size_of, sized
 from whimbrel.engine.response import DATE_BYTES, Response
 from whimbrel.http.http2.connection import MAX_SENT_FRAME
-from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, answer_fields, interim_fields
+from whimbrel.http.http2.protocol import ErrorCode, HeadTooLong, RawField, answer_fields, interim_fields
 from whimbrel.http.semantics.headers import Pair
 from whimbrel.server.http2.session import Http2Session
 from whimbrel.server.http2.stream import Stream
@@ -19,6 +19,16 @@ from whimbrel.server.worker.accounting import account_response, log_truncated
 from whimbrel.server.worker.cancellation import close_source
 
 READ: Final = 64 * 1024  # bytes of a file that are read and sent before other streams are served
+_REFUSED_ORDER: Final = {b":status": 0, b"date": 1, b"server": 2}
+
+
+def _pairs(fields: Iterable[RawField]) -> list[Pair]:
+    """Return the fields of a head for an interim response."""
+    return [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in fields
+        if name not in (b":status", b"content-length")
+    ]
 
 
 class Sender:
@@ -42,11 +52,11 @@ class Sender:
             self._reset(stream, response)
             return
         if status < 200:  # a script's: it is interim, so the final response is missing
-            self.interim(stream, status, response.request.headers_out.items())
+            self.interim(stream, status, _pairs(self._fields(stream, response)))
             self._reset(stream, response, ErrorCode.INTERNAL_ERROR)
             return
         try:
-            block = self._head(response, chosen)
+            block = self._head(stream, response, chosen)
         except HeadTooLong:
             self._reset(stream, response)
             return
@@ -104,13 +114,23 @@ class Sender:
             response.request.set_uncacheable()  # each connection has its own diary
         return chosen
 
-    def _head(self, response: Response, chosen: str) -> bytes:
+    def _head(self, stream: Stream, response: Response, chosen: str) -> bytes:
         """Return the field block of *response*, with the push policy *chosen*; raise HeadTooLong."""
-        before, date, after = response.head_prefix, self.session.service.date_field(), response.head_suffix
-        if not chosen:
-            return self.wire.encoder.head(before, date, after)
-        fields = [*answer_fields(before, date, after), (b"push-policy", chosen.encode("latin-1"))]
-        return self.wire.encoder.encode(fields)
+        if not chosen and stream.head.error is None:
+            date = self.session.service.date_field()
+            return self.wire.encoder.head(response.head_prefix, date, response.head_suffix)
+        more = [(b"push-policy", chosen.encode("latin-1"))] if chosen else []
+        return self.wire.encoder.encode([*self._fields(stream, response), *more])
+
+    def _fields(self, stream: Stream, response: Response) -> list[RawField]:
+        """Return the fields of *response*; Date and Server are first where the request's head was refused, as
+        in httpd.
+        """
+        date = self.session.service.date_field()
+        fields = [*answer_fields(response.head_prefix, date, response.head_suffix)]
+        if stream.head.error is not None:
+            fields.sort(key=lambda pair: _REFUSED_ORDER.get(pair[0], len(_REFUSED_ORDER)))
+        return fields
 
     def _order(self, stream: Stream, response: Response) -> None:
         fields = dict(answer_fields(response.head_prefix, b"", response.head_suffix))
