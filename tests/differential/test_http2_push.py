@@ -214,7 +214,7 @@ def test_frames_are_those_of_apache2(
         if found[name][0].streams.get(number) != events and (site, name) not in UNSTABLE
     }
     assert different == {}
-    assert sum(len(report.streams) for report, _lines in found.values()) > 50
+    assert sum(len(report.streams) for report, _lines in found.values()) > 35
 
 
 @pytest.mark.parametrize("site", SITES)
