@@ -197,7 +197,7 @@ class Sender:
                 session.flush()
                 await session.drain_output()
             elif stream.leaders and stream.must_yield:
-                await self._turn(stream)
+                await self._wait_for_leaders(stream)
             elif size > 0:
                 self.frame(stream, piece[at : at + size], end=False)
                 at += size
@@ -208,14 +208,14 @@ class Sender:
         session.flush()
         return at
 
-    async def _turn(self, stream: Stream) -> None:
+    async def _wait_for_leaders(self, stream: Stream) -> None:
         """Wait until the streams that go first may have nothing to send."""
-        stream.turn = self.session.service.loop.create_future()
+        stream.leaders_rest = self.session.service.loop.create_future()
         self.session.flush()
         try:
-            await stream.turn
+            await stream.leaders_rest
         finally:
-            stream.turn = None
+            stream.leaders_rest = None
 
     async def _room(self, stream: Stream) -> None:
         """Wait until the client has opened a window."""

@@ -23,7 +23,7 @@ class Stream(StreamState):
         is_ready: a piece of its response body waits to be sent
         leaders: streams whose bodies go out before its own; `followers`: the reverse
         parent: the stream on which it was promised
-        turn: future that is done when a leader may have nothing to send
+        leaders_rest: future that is done when a leader may have nothing to send
         room: future that is done when a window may have grown
         total: bytes of its body, None if a source produces it
         tick: tick of the connection in which its head arrived
@@ -46,7 +46,7 @@ class Stream(StreamState):
         "task",
         "tick",
         "total",
-        "turn",
+        "leaders_rest",
     )
 
     def __init__(
@@ -67,7 +67,7 @@ class Stream(StreamState):
         self.received = self.held = self.head_size = self.tick = 0
         self.total: int | None = None
         self.room: asyncio.Future[None] | None = None
-        self.turn: asyncio.Future[None] | None = None
+        self.leaders_rest: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -77,10 +77,10 @@ class Stream(StreamState):
 
     def wake(self) -> None:
         """Wake the sender: the window may have room, or a leader nothing to send."""
-        for waiter in (self.room, self.turn):
+        for waiter in (self.room, self.leaders_rest):
             if waiter is not None and not waiter.done():
                 waiter.set_result(None)
-        self.room = self.turn = None
+        self.room = self.leaders_rest = None
 
     def follow(self, leader: Stream) -> None:
         """Send the body of *leader* before that of this stream."""

@@ -169,9 +169,9 @@ def test_a_leader_without_window_or_data_holds_nobody_up() -> None:
     assert not follower.must_yield
     leader.window = 5
     loop = asyncio.new_event_loop()
-    follower.turn = turn = loop.create_future()
+    follower.leaders_rest = waiter = loop.create_future()
     leader.rest()
-    assert turn.done() and not follower.must_yield and follower.turn is None
+    assert waiter.done() and not follower.must_yield and follower.leaders_rest is None
     leader.is_ready = True
     leader.unlink()
     assert not follower.must_yield and follower.leaders == ()
