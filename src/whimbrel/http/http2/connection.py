@@ -199,7 +199,7 @@ class ServerH2Connection(Generic[S]):
 
     def _is_idle(self, number: int) -> bool:
         """Return True if a stream was neither opened nor promised."""
-        return number > (self.highest if number & 1 else self.promised)
+        return not number or number > (self.highest if number & 1 else self.promised)
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
         data, size = self._unpadded(flags, payload), len(payload)

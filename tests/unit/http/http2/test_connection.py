@@ -250,7 +250,8 @@ def test_promised_streams() -> None:
     assert (log.wire.requests, log.wire.promised) == (1, 2)
     log.feed(settings((3, 7)) + window(2, 5) + frame(RST_STREAM, 0, 2, bytes(4)))
     assert log.wire.max_pushed == 7 and ("reset", 2) in log.calls
-    for late in (window(4, 5), frame(RST_STREAM, 0, 4, bytes(4)), request(2)):
+    resets = [frame(RST_STREAM, 0, number, bytes(4)) for number in (0, 4)]
+    for late in (window(4, 5), frame(DATA, 0, 0, b"x"), request(2), *resets):
         assert fault(begun(), late) is ErrorCode.PROTOCOL_ERROR
 
 
