@@ -31,6 +31,8 @@ class Connection:
     is_http2: bool = False  # a connection of one stream of HTTP/2
     # bytes that httpd's filters peek at and %I counts twice: of the first request, of each later one
     peeked: tuple[int, int] = (0, 0)
+    # bytes in which the head of the present request came (HTTP/2); None: those of the head itself
+    head_received: int | None = None
     log_id: str = ""  # given by the first line about it in the error log
     notes: dict[str, str] = field(default_factory=dict)
     # the request that is being answered (engine/request.py)

@@ -89,11 +89,14 @@ class Engine:
         self._access_logs: dict[int, tuple[tuple[Any, ...], frozenset[str]]] = {}
 
     # answering ------------------------------------------------------------------------------------
-    def log_hit(self, cached: CachedResponse, connection: Connection, head: RawHead | None = None) -> None:
+    def log_hit(
+        self, cached: CachedResponse, connection: Connection, head: RawHead | None = None, more: int = 0
+    ) -> None:
         """Write the log lines of one hit of a cached response; *head* is None if its bytes are the cached
-        head's.
+        head's, for *more* see `Response.on_sent`.
         """
-        log_hit(cached, connection, self.runtime, self.runtime.now(), self.error_log.about_request, head)
+        runtime = self.runtime
+        log_hit(cached, connection, runtime, runtime.now(), self.error_log.about_request, head, more=more)
 
     def respond(
         self, connection: Connection, head: Head, body: RequestBody

@@ -29,7 +29,8 @@ class Response:
     The head is `head_prefix`, the value of Date, `head_suffix`; a response to HTTP/0.9 has neither.  `slots`
     are the pieces of `head_suffix` if values in it change with each use (see output/field_slots.py).  The
     body is `parts`; the sender closes files and sources in it.  `received_at` is the time of the
-    request in seconds since the epoch.  After sending, call `on_sent` with the size of the body, which writes
+    request in seconds since the epoch.  `is_malformed`: a field must not be sent, which resets a stream of
+    HTTP/2.  After sending, call `on_sent` with the size of the body, which writes
     the access log.
     """
 
@@ -39,6 +40,7 @@ class Response:
         "received_at",
         "close",
         "framing",
+        "is_malformed",
         "parts",
         "request",
         "slots",
@@ -58,6 +60,7 @@ class Response:
         self.request, self.head_prefix, self.head_suffix = request, before, after
         self.parts, self.close, self.framing = parts, close, framing
         self.received_at, self.slots = request.time, slots
+        self.is_malformed = False
 
     def head(self, date: bytes) -> bytes:
         """Return the head with *date*, the value of the Date field."""

@@ -59,6 +59,7 @@ class CachedResponse:
         logs, writers: access logs until the first use; then a sink and a line function of each.
         is_log_line_stable: True if all uses by one client within one second log the same line;
             `log_shows_size`: as long as the Keep-Alive count keeps its number of digits.
+        logs_size: True if a line shows the bytes of the response's head.
         weight: approximate size in memory, in bytes.
         large: True if the body is written apart from the head.
         number: unique number of the entry.
@@ -114,6 +115,7 @@ class CachedResponse:
         "request",
         "size",
         "log_shows_size",
+        "logs_size",
         "keepalive_slot",
         "stamp",
         "is_log_line_stable",
@@ -168,7 +170,7 @@ class CachedResponse:
         )
         self.weight = BASE + len(body) * copies + lists + HEADS * len(head.raw) + 2 * self.head_size
         self.is_log_line_stable = not self.events and self.remade is None
-        self.log_shows_size = False
+        self.log_shows_size = self.logs_size = False
         self.line_digits = 0
         self.ready_tick = self.ready_tick_any_head = (
             self.validated_tick
@@ -255,7 +257,8 @@ class CachedResponse:
             [(log.sink, template.fill) for log, template in zip(logs, templates, strict=True)]
         )
         self.is_log_line_stable = self.is_log_line_stable and all(line.is_stable for line in templates)
-        self.log_shows_size = self.keepalive_slot is not None and any(line.shows_size for line in templates)
+        self.logs_size = any(line.shows_size for line in templates)
+        self.log_shows_size = self.keepalive_slot is not None and self.logs_size
         outlines = tuple([template.outline for template in templates if template.outline is not None])
         self.log_templates = outlines if len(outlines) == len(templates) else None
         self.missing_values = {hole: b"-" for _fills, holes in outlines for hole in holes}

@@ -154,10 +154,10 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
-    if pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
+    if r.proto < HTTP_2 and pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
         return True
-    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http)
-    if bad is not None:
+    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http or r.proto >= HTTP_2)
+    if bad is not None and r.proto < HTTP_2:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
 
@@ -206,14 +206,18 @@ async def _failed(r: Request, problem: Aborted) -> Response:
 
 async def _refused(r: Request) -> Response:
     """Return the error page in place of a response with an invalid field; an empty response if the page has
-    one too.
+    one too. HTTP/2 resets the stream instead.
 
     The connection ends with either. The page names the status that the response would have had. The bodies of
     the same request that are not sent count as the response's in the access log.
     """
+    r.set_uncacheable()
+    if r.proto >= HTTP_2:
+        response = build_response(r)
+        response.is_malformed = True
+        return response
     if not r.headers_in.has_none(RANGES) and _is_ranged(r):
         apply_ranges(r)
-    r.set_uncacheable()
     lost, refused = _emptied(r), r
     r = await _error_page(r, 500, r.status)
     if r is not refused:

@@ -48,13 +48,14 @@ class StreamState:
         window: bytes that may be sent
         inbound: bytes that the client may send
         consumed: bytes of its body that were read and not yet returned to the client's window
+        sent: bytes of its HEADERS, CONTINUATION, DATA and PUSH_PROMISE frames, which logs count
     """
 
-    __slots__ = ("consumed", "ended", "inbound", "number", "window")
+    __slots__ = ("consumed", "ended", "inbound", "number", "sent", "window")
 
     def __init__(self, number: int, ended: bool) -> None:
         self.number, self.ended = number, ended
-        self.window = self.inbound = self.consumed = 0
+        self.window = self.inbound = self.consumed = self.sent = 0
 
 
 S = TypeVar("S", bound=StreamState)
@@ -91,12 +92,16 @@ class ServerH2Connection(Generic[S]):
 
     Attributes:
         out: frames to send
-        streams: the open streams by number
+        streams: the open streams by number, promised ones included
         highest: the highest number that the client has used
+        promised: the highest number of a promised stream
+        max_pushed: promised streams that the client lets respond at once; None: any number
         window: bytes that may be sent on all streams together
         initial_window: bytes that may be sent on a new stream
         max_frame: bytes of a frame that the client takes
         takes_push: the client allows pushes
+        head_received: bytes of the last HEADERS frame and of the blocks behind it
+        max_errors: streams that may end with a flow-control error before the connection does; 0: any number
         idle: consecutive frames that requested nothing
         work: units of work (about two microseconds each) since the caller has set it to 0
     """
@@ -106,9 +111,11 @@ class ServerH2Connection(Generic[S]):
         self.decoder, self.encoder = FieldDecoder(), FieldEncoder()
         self.out = bytearray()
         self.streams: dict[int, S] = {}
-        self.highest = self.idle = self.work = 0
+        self.highest = self.promised = self.idle = self.work = 0
+        self.max_pushed: int | None = None
         self.window = self.initial_window = FIRST_WINDOW
         self.max_frame, self.takes_push = MAX_FRAME, True
+        self.head_received = self.max_errors = self._errors = 0
         self._inbound_initial = FIRST_WINDOW
         self._inbound = self._shared = max(SHARED_WINDOWS * window, FIRST_WINDOW)
         self._consumed = 0
@@ -191,8 +198,8 @@ class ServerH2Connection(Generic[S]):
         return payload[1 : len(payload) - payload[0]]
 
     def _is_idle(self, number: int) -> bool:
-        """Return True if a stream was never opened."""
-        return number > self.highest or not number & 1
+        """Return True if a stream was neither opened nor promised."""
+        return not number or number > (self.highest if number & 1 else self.promised)
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
         data, size = self._unpadded(flags, payload), len(payload)
@@ -223,6 +230,7 @@ class ServerH2Connection(Generic[S]):
         self._receiver.on_data(stream, data)
 
     def _headers(self, flags: int, number: int, payload: bytes) -> None:
+        self.head_received = 9 + len(payload)
         payload = self._unpadded(flags, payload)
         if flags & WITH_PRIORITY:
             self._check_priority(number, payload[:5])
@@ -243,6 +251,7 @@ class ServerH2Connection(Generic[S]):
         if len(self._pieces) > MAX_CONTINUATIONS:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM)
         self._pieces.append(payload)
+        self.head_received += len(payload)
         if flags & END_HEADERS:
             (number, first), pieces = self._gathering, self._pieces
             self._gathering, self._pieces = None, []
@@ -254,7 +263,7 @@ class ServerH2Connection(Generic[S]):
         fields, stream = self.decoder.decode(block), self.streams.get(number)
         self.work += fields.size // 1024
         if number > self.highest:
-            if len(self.streams) >= self.max_streams and self.is_acknowledged:
+            if self.requests >= self.max_streams and self.is_acknowledged:
                 raise ConnectionFault(_PROTOCOL)
             self.highest = number
             self._receiver.on_request(number, fields, ended=bool(flags & END_STREAM))
@@ -315,6 +324,8 @@ class ServerH2Connection(Generic[S]):
             if value > 1:
                 raise ConnectionFault(_PROTOCOL)
             self.takes_push = bool(value)
+        elif name == 3:
+            self.max_pushed = value
         elif name == 4:
             if value > MAX_WINDOW:
                 raise ConnectionFault(_FLOW_CONTROL)
@@ -376,6 +387,13 @@ class ServerH2Connection(Generic[S]):
             self._break(stream, _FLOW_CONTROL)
 
     # streams ------------------------------------------------------------------------------------------------
+    @property
+    def requests(self) -> int:
+        """Return the number of open streams that the client has begun."""
+        if not self.promised:
+            return len(self.streams)
+        return sum([number & 1 for number in self.streams])
+
     def open(self, stream: S) -> None:
         """Retain a stream that a request has opened until `drop` or `reset`."""
         stream.window, stream.inbound = self.initial_window, self._inbound_initial
@@ -393,6 +411,10 @@ class ServerH2Connection(Generic[S]):
     def _break(self, stream: S, code: ErrorCode) -> None:
         self.reset(stream.number, code)
         self._receiver.on_broken(stream)
+        if code is _FLOW_CONTROL:
+            self._errors += 1
+            if 0 < self.max_errors < self._errors:
+                raise ConnectionFault(_PROTOCOL)
 
     def consume(self, stream: S, size: int) -> None:
         """Give *size* bytes of a body, which were read, back to the client's windows: by halves, so that few
@@ -426,23 +448,35 @@ class ServerH2Connection(Generic[S]):
         """Return how many of *size* bytes fit into the next DATA frame of *stream*."""
         return min(size, self.max_frame, self.window, stream.window)
 
-    def send_head(self, number: int, block: bytes, *, end: bool) -> None:
+    def send_head(self, stream: StreamState, block: bytes, *, end: bool) -> None:
         """The block of a response's fields, in as many frames as it takes; *end*: there is no body."""
-        last = END_STREAM if end else 0
+        stream.sent += self._send_block(HEADERS, END_STREAM if end else 0, stream.number, block)
+
+    def promise(self, parent: int, block: bytes) -> tuple[int, int]:
+        """Promise a stream for the request *block* on the client's stream *parent*; return its number, and
+        the bytes of the frames.
+        """
+        self.promised += 2
+        return self.promised, self._send_block(PUSH_PROMISE, 0, parent, self.promised.to_bytes(4) + block)
+
+    def _send_block(self, kind: int, flags: int, number: int, block: bytes) -> int:
+        """Send a field block in as many frames as it takes; return their bytes."""
         if len(block) <= MAX_FRAME:
-            self.send(HEADERS, END_HEADERS | last, number, block)
-            return
+            self.send(kind, END_HEADERS | flags, number, block)
+            return 9 + len(block)
         pieces = [block[at : at + MAX_FRAME] for at in range(0, len(block), MAX_FRAME)]
-        self.send(HEADERS, last, number, pieces[0])
+        self.send(kind, flags, number, pieces[0])
         for piece in pieces[1:-1]:
             self.send(CONTINUATION, 0, number, piece)
         self.send(CONTINUATION, END_HEADERS, number, pieces[-1])
+        return 9 * len(pieces) + len(block)
 
     def send_data(self, stream: S, data: bytes, *, end: bool, padding: int | None = None) -> None:
         """Send one DATA frame for which `fits` has found room; add *padding* bytes."""
         payload = data if padding is None else b"%c%b%b" % (padding, data, bytes(padding))
         self.window -= len(payload)
         stream.window -= len(payload)
+        stream.sent += 9 + len(payload)
         if end or len(data) >= USEFUL_DATA:
             self.idle = 0
         self.send(
@@ -453,8 +487,11 @@ class ServerH2Connection(Generic[S]):
         """True if *size* bytes fit into one frame on a new stream."""
         return size <= self.window and size <= self.initial_window and size <= self.max_frame
 
-    def answer(self, number: int, block: bytes, body: bytes) -> None:
-        """A whole response on a new stream, for which `has_room` was True; *block* fits into one frame."""
+    def answer(self, number: int, block: bytes, body: bytes) -> int:
+        """Send a whole response on a new stream, for which `has_room` was True; *block* fits into one frame.
+
+        Return the bytes of the frames.
+        """
         self.window -= len(body)
         name = number.to_bytes(4)
         if body:
@@ -466,8 +503,9 @@ class ServerH2Connection(Generic[S]):
                 name,
                 body,
             )
-        else:
-            self.out += b"%b\x01\x05%b%b" % (len(block).to_bytes(3), name, block)
+            return 18 + len(block) + len(body)
+        self.out += b"%b\x01\x05%b%b" % (len(block).to_bytes(3), name, block)
+        return 9 + len(block)
 
     def farewell(self, code: ErrorCode, text: bytes = b"") -> None:
         """A GOAWAY frame."""

@@ -15,12 +15,20 @@ from typing import Any, Final
 from hpack import Decoder, Encoder
 from hpack.exceptions import HPACKError, OversizedHeaderListError
 
-from whimbrel.http.http2.protocol import ConnectionFault, ErrorCode, RawField, answer_fields, raw_head
+from whimbrel.http.http2.protocol import (
+    ConnectionFault,
+    ErrorCode,
+    HeadTooLong,
+    RawField,
+    answer_fields,
+    raw_head,
+)
 
 MAX_LIST: Final = 128 * 1024  # bytes of one decoded list of fields and 32 for each field (RFC 9113, 6.5.2)
 MAX_TABLE: Final = 4096  # bytes of each dynamic table, whatever the client allows (nghttp2's limit)
 MAX_CACHE: Final = 64 * 1024  # bytes of each of the two caches of one connection
 MAX_CACHED: Final = 8 * 1024  # bytes of one cached block
+MAX_SENT_LIST: Final = 64 * 1024  # estimated bytes of a block to the client (nghttp2's limit)
 MAX_HUFFMAN: Final = 256  # bytes of a value that is sent in Huffman codes
 _FIELD: Final = 160  # bytes of a field besides its text: a tuple and two byte strings
 _TOO_MANY_SIZES = re.compile(rb"(?:[\x20-\x3e]|\x3f[\x80-\xff]*+[\0-\x7f]){17}")
@@ -109,10 +117,14 @@ class FieldEncoder:
 
     `known` is a cache: (head before Date, Date, head behind it) to the encoded block; valid while the dynamic
     table is unchanged; bound `MAX_CACHE`; emptied when full.
+
+    Attributes:
+        limit: estimated bytes of a block (H2MaxHeaderBlockLen)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = 0) -> None:
         self._hpack = Encoder()
+        self.limit = limit or MAX_SENT_LIST
         self.known: dict[tuple[bytes, bytes, bytes], bytes] = {}
         self.cached_bytes = 0
         self._written = _mark(self._hpack.header_table)
@@ -128,7 +140,7 @@ class FieldEncoder:
             self._hpack.table_size_changes = [min(sizes), size] if len(sizes) > 1 else sizes
 
     def head(self, before: bytes, date: bytes, after: bytes) -> bytes:
-        """Return the block of an HTTP/1 response head around Date."""
+        """Return the block of an HTTP/1 response head around Date; raises HeadTooLong."""
         table = self._hpack.header_table
         mark = _mark(table)
         if not _same(self._written, mark):
@@ -149,8 +161,11 @@ class FieldEncoder:
 
     def encode(self, fields: Sequence[RawField]) -> bytes:
         """Return the block of *fields*, in Huffman codes where that is worth the time: it grows with the
-        square of a field's length.
+        square of a field's length.  Raise HeadTooLong for a block that nghttp2 would not send.
         """
+        size = sum([len(name) + len(value) for name, value in fields])
+        if size + 12 * len(fields) + 17 > self.limit:
+            raise HeadTooLong
         longest = max([len(value) for _name, value in fields], default=0)
         return bytes(self._hpack.encode(fields, huffman=longest <= MAX_HUFFMAN))
 

@@ -77,6 +77,10 @@ class MalformedRequest(Exception):
         self.code = code
 
 
+class HeadTooLong(Exception):
+    """A response head longer than H2MaxHeaderBlockLen: the stream is reset."""
+
+
 class ConnectionFault(Exception):
     """A violation of the protocol that ends the connection with *code*."""
 
@@ -124,11 +128,14 @@ def read_request(
 ) -> Head:
     """Return the head for a field block; *ended*: no body follows.  Raise MalformedRequest.
 
-    Too many or too long fields get 431, and a path that is too long gets 414, as in httpd.
+    Too many or too long fields get 431, and a path that is too long gets 414, as in httpd, which has no
+    response to a method that is too long.
     """
     block = _sorted(fields, limits)
     pseudo, entries = block.pseudo, block.entries
     method, target = _target(pseudo, entries, rules)
+    if len(method) > limits.line:
+        raise MalformedRequest(ErrorCode.INTERNAL_ERROR)
     if b":authority" in pseudo:
         entries["host"] = ("Host", pseudo[b":authority"].decode("latin-1"))
     if not ended and "content-length" not in entries:
@@ -231,6 +238,17 @@ def _refused(raw: bytes, method: str, target: str, headers: Headers, error: Head
     )
 
 
+def promised_request(
+    method: str, path: str, headers: Headers, limits: HeadLimits, rules: ParserOptions
+) -> Head:
+    """Return the head of a request that the server makes up for a push; *headers* with every name once."""
+    if len(path) > limits.line:
+        return _refused(b"", method, "(null)", headers, HeadError(414, additional=400))
+    if not path.startswith("/"):
+        return _refused(b"", method, path, headers, HeadError(400, additional=400))
+    return head_from_parts(b"", f"{method} {path} HTTP/2.0", headers, rules)
+
+
 def check_trailers(fields: Iterable[RawField]) -> None:
     """Raise MalformedRequest where fields after a body are not what they may be."""
     for name, value in fields:
@@ -259,13 +277,16 @@ def client_settings(value: str) -> bytes | None:
 
 
 def interim_fields(status: int, fields: Iterable[Pair]) -> list[RawField]:
-    """Return the fields of an interim response, without those that are malformed or connection-specific."""
-    out: list[RawField] = [(b":status", b"%d" % status)]
+    """Return the fields of an interim response, without those that are malformed or connection-specific.
+
+    Values of one name are joined.
+    """
+    known: dict[bytes, bytes] = {b":status": b"%d" % status}
     for pair in fields:
-        name = to_bytes(pair[0].lower())
+        name, value = to_bytes(pair[0].lower()), to_bytes(pair[1])
         if invalid_field((pair,)) is None and name not in _NOT_SENT:
-            out.append((name, to_bytes(pair[1])))
-    return out
+            known[name] = b"%b, %b" % (known[name], value) if name in known else value
+    return [*known.items()]
 
 
 def answer_fields(before: bytes, date: bytes, after: bytes) -> Sequence[RawField]:
@@ -297,6 +318,7 @@ def goaway(last_stream: int, code: int, text: bytes = b"") -> bytes:
 __all__ = [
     "PREFACE",
     "ConnectionFault",
+    "HeadTooLong",
     "MalformedRequest",
     "RawField",
     "LogMessage",
@@ -305,6 +327,7 @@ __all__ = [
     "check_trailers",
     "client_settings",
     "goaway",
+    "promised_request",
     "raw_head",
     "read_request",
     "upgraded",

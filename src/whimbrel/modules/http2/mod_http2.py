@@ -1,12 +1,12 @@
 """mod_http2: settings of HTTP/2 connections; server/http2 implements the protocol.
 
-The server reads the `Http2ServerConfig` of a server from the provider ("http2", "settings"). Nothing is
-pushed and no 103 is sent: both are optional for a server. Numbers of workers have no effect, since one event
-loop serves all streams. Manual: mod/mod_http2.html.
+The server reads the `Http2ServerConfig` of a server from the provider ("http2", "settings"). Numbers of
+workers have no effect, since one event loop serves all streams. Manual: mod/mod_http2.html.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from whimbrel.base.numbers import atoi, is_digits, strip
 from whimbrel.config.configuration import STREAM_TAGS
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
+from whimbrel.http.http1.response import invalid_field
+from whimbrel.http.semantics.headers import Pair
 from whimbrel.modules.support.setters import Setter, timeout
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Scope
 from whimbrel.registry.phases import DECLINED, FIXUPS, OK, HookStatus
@@ -25,8 +27,15 @@ from whimbrel.registry.settings import setting
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
-NOTE_ID, NOTE_TAG, NOTE_PUSH = "http2-id", "http2-tag", "http2-push"  # notes of a stream's connection
+# notes of a stream's connection
+NOTE_ID, NOTE_TAG, NOTE_PUSH, NOTE_PUSHED_ON = "http2-id", "http2-tag", "http2-push", "http2-pushed-on"
+NOTE_PUSH_OFF = "http2-push-off"
 _MISSING = "http2 missing"
+
+
+def overlaid(base: tuple[Pair, ...], over: tuple[Pair, ...]) -> tuple[Pair, ...]:
+    """Return the hints of a section before those around it (apr_table_overlay)."""
+    return over + base
 
 
 @dataclass(slots=True)
@@ -40,13 +49,27 @@ class Http2ServerConfig:
     padding: int = setting(0)  # bits: up to 2**bits - 1 bytes are added to a frame
     max_data: int = setting(0)  # bytes of one DATA frame, 0: the client's limit
     stream_timeout: float = setting(0.0)  # 0: Timeout
+    diary_size: int = setting(256)
+    # media type of a pushed response, or *, to "before", "after" or "interleaved"
+    priorities: dict[str, str] = setting(merge=lambda base, over: {**base, **over}, make=dict)
+    early_hints: bool = setting(False)
+    max_head: int = setting(0)  # estimated bytes of a response head, 0: nghttp2's limit
+    max_errors: int = setting(8)  # flow-control errors of streams, 0: any number
 
 
 @dataclass(slots=True)
 class Http2DirConfig:
-    """Per-directory settings."""
+    """Per-directory settings.
+
+    *push* is None where H2Push stands in no section. Resources and hints of sections replace the server's.
+    """
 
     upgrade: bool | None = setting(None)
+    push: bool | None = setting(None)
+    resources: tuple[str, ...] = setting((), merge=operator.add)  # values of Link fields
+    server_resources: tuple[str, ...] = setting((), merge=operator.add)
+    hints: tuple[Pair, ...] = setting((), merge=overlaid)
+    server_hints: tuple[Pair, ...] = setting((), merge=overlaid)
 
 
 # setters ----------------------------------------------------------------------------------------
@@ -101,8 +124,8 @@ def set_padding(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> Non
     conf.padding = bits
 
 
-def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """Check H2PushDiarySize: a power of two below 65536."""
+def set_diary(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
+    """Set H2PushDiarySize: 0, or a power of two below 65536."""
     value = atoi(words[0])
     if value < 0:
         raise ConfigError("value must be >= 0")
@@ -110,12 +133,13 @@ def check_diary(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> No
         raise ConfigError("value must a power of 2")
     if value >= 65536:
         raise ConfigError("value must <= 65536")
+    conf.diary_size = value
 
 
-def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
-    """Check H2PushPriority: a media type, its dependency, and a weight, which Before excludes.
+def set_priority(_cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
+    """Execute H2PushPriority: a media type, its dependency, and a weight, which Before excludes.
 
-    A number alone is a weight.
+    A number alone is a weight.  Weights have no effect: pushed streams share the connection evenly.
     """
     kind = words[1].lower()
     has_no_weight = len(words) == 2 and is_digits(kind[:1])
@@ -126,15 +150,44 @@ def check_priority(_cmd: Command, _conf: Http2ServerConfig, words: list[str]) ->
         raise ConfigError("dependency 'Before' does not allow a weight")
     if weight is not None and atoi(weight) < 1:
         raise ConfigError("weight must be a number >= 1")
+    known = conf.priorities if isinstance(conf.priorities, dict) else {}
+    conf.priorities = {**known, words[0]: "after" if has_no_weight else kind}
 
 
-def check_resource(_cmd: Command, _conf: Http2DirConfig, words: list[str]) -> None:
-    """Check H2PushResource: ``[add] path [critical]``."""
+def add_resource(cmd: Command, conf: Http2DirConfig, words: list[str]) -> None:
+    """Execute H2PushResource: ``[add] path [critical]``."""
     rest = words[1:] if words[0].lower() == "add" and len(words) > 1 else words
     if len(rest) > 2:
         raise ConfigError("too many parameter")
     if len(rest) == 2 and rest[1].lower() != "critical":
         raise ConfigError("unknown last parameter")
+    path = "(null)" if len(words) == 1 and words[0].lower() == "add" else rest[0]  # as httpd prints it
+    _append(cmd, conf, "resources", f"<{path}>; rel=preload{'; critical' if len(rest) == 2 else ''}")
+
+
+def add_hint(cmd: Command, conf: Http2DirConfig, words: list[str]) -> None:
+    """Execute H2EarlyHint: a field of 103 responses."""
+    name, value = words[0], words[1].lstrip(" \t\n\v\f\r")
+    if not name:
+        raise ConfigError("Early Hint header name must not be empty")
+    if not value:
+        raise ConfigError("Early Hint header value must not be empty/only space")
+    if invalid_field((("Link", value),)) is not None:
+        raise ConfigError("Early Hint header value contains invalid characters")
+    _append(cmd, conf, "hints", (name, value))
+
+
+def _append(cmd: Command, conf: Http2DirConfig, name: str, entry: object) -> None:
+    """Append *entry* to the list *name* of a section, or to that of the server."""
+    name = name if cmd.path or cmd.in_htaccess else f"server_{name}"
+    known = getattr(conf, name)
+    setattr(conf, name, (*(known if isinstance(known, tuple) else ()), entry))
+
+
+def set_push(cmd: Command, conf: Http2ServerConfig, words: list[str]) -> None:
+    """Set H2Push of the server, or of the section in which it stands."""
+    record: Any = cmd.dir_config(Http2DirConfig) if cmd.path or cmd.in_htaccess else conf
+    switch("push")(cmd, record, words)
 
 
 def warn_serialize(cmd: Command, _conf: Http2ServerConfig, words: list[str]) -> None:
@@ -153,20 +206,21 @@ def accepted(_cmd: Command, _conf: Any, _words: list[str]) -> None:
 # hooks ------------------------------------------------------------------------------------------
 def variables(notes: dict[str, str]) -> dict[str, str]:
     """Return the environment of a request from the *notes* of its stream's connection."""
-    push = notes.get(NOTE_PUSH, "off")
+    push, parent = notes.get(NOTE_PUSH, "off"), notes.get(NOTE_PUSHED_ON, "")
     return {
         "HTTP2": "on",
         "H2PUSH": push,
         "H2_PUSH": push,
-        "H2_PUSHED": "",
-        "H2_PUSHED_ON": "",
+        "H2_PUSHED": "PUSHED" if parent else "",
+        "H2_PUSHED_ON": parent,
         "H2_STREAM_ID": notes[NOTE_ID],
         "H2_STREAM_TAG": notes[NOTE_TAG],
     }
 
 
-def make_fixups(_scope: Scope) -> CompiledHook:
+def make_fixups(scope: Scope) -> CompiledHook:
     """Make the fixup that sets the variables of HTTP/2 requests."""
+    is_off = scope.dir_config(Http2DirConfig).push is False
 
     def fixups(r: Request) -> HookStatus:
         notes = r.connection.notes
@@ -175,9 +229,42 @@ def make_fixups(_scope: Scope) -> CompiledHook:
         r.env.update(variables(notes))
         if STREAM_TAGS in r.engine.configuration.declared_names:
             r.set_uncacheable()
+        if is_off:
+            notes[NOTE_PUSH_OFF] = "1"
         return OK
 
-    return CompiledHook(fixups, needs_file=True)
+    return CompiledHook(fixups, needs_file=not is_off)
+
+
+def make_hints(scope: Scope) -> CompiledHook | None:
+    """Make the fixup that sends the 103 responses of HTTP/2 requests: the last one, as it empties the
+    fields.
+    """
+    conf = scope.dir_config(Http2DirConfig)
+    links = [("Link", value) for value in conf.resources or conf.server_resources]
+    hints = (*links, *(conf.hints or conf.server_hints))
+    if not hints:
+        return None
+
+    def hint(r: Request) -> HookStatus:
+        if NOTE_ID in r.connection.notes and not r.expecting_100:
+            _hint(r, hints)
+        return DECLINED
+
+    return CompiledHook(hint)
+
+
+def _hint(r: Request, hints: Iterable[Pair]) -> None:
+    """Send *hints* in a 103 response, with the fields so far, which the final response loses.
+
+    Those of a sub-request get into the 103 of the request that takes it over.
+    """
+    r.set_uncacheable()
+    for name, value in hints:
+        r.headers_out.merge(name, value)
+    if r.main is None:
+        r.interim(103, r.headers_out.items())
+        r.headers_out.clear()
 
 
 def note_tags(configuration: Any) -> None:
@@ -274,23 +361,23 @@ MODULE = Module(
         _row("H2SessionExtraFiles", accepted, "number of extra file a session might keep open (obsolete)"),
         _row("H2TLSWarmUpSize", accepted, "number of bytes on TLS connection before doing max writes"),
         _row("H2TLSCoolDownSecs", accepted, "seconds of idle time on TLS before shrinking writes"),
-        _row("H2Push", switch("push"), "off to disable HTTP/2 server push", where=_B),
+        _row("H2Push", set_push, "off to disable HTTP/2 server push", where=_B),
         _row(
             "H2PushPriority",
-            check_priority,
+            set_priority,
             "define priority of PUSHed resources per content type",
             args=Args.TAKE23,
         ),
-        _row("H2PushDiarySize", check_diary, "size of push diary"),
+        _row("H2PushDiarySize", set_diary, "size of push diary"),
         _row("H2CopyFiles", switch(), "on to perform copy of file data", where=Context.OR_FILEINFO),
         _row(
             "H2PushResource",
-            check_resource,
+            add_resource,
             "add a resource to be pushed in this location/on this server.",
             where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
             args=Args.TAKE123,
         ),
-        _row("H2EarlyHints", switch(), "on to enable interim status 103 responses"),
+        _row("H2EarlyHints", switch("early_hints"), "on to enable interim status 103 responses"),
         _row("H2Padding", set_padding, "set payload padding"),
         _row("H2OutputBuffering", switch(), "set stream output buffer on/off"),
         _row("H2StreamTimeout", time("stream_timeout", "Invalid timeout value"), "set stream timeout"),
@@ -300,12 +387,18 @@ MODULE = Module(
             "maximum number of bytes in a single HTTP/2 DATA frame",
         ),
         _row(
-            "H2MaxHeaderBlockLen", number("", 0, _ZERO), "maximum number of bytes in a response header block"
+            "H2MaxHeaderBlockLen",
+            number("max_head", 0, _ZERO),
+            "maximum number of bytes in a response header block",
         ),
-        _row("H2MaxStreamErrors", number("", 0, _ZERO), "maximum number of flow control errors tolerated"),
+        _row(
+            "H2MaxStreamErrors",
+            number("max_errors", 0, _ZERO),
+            "maximum number of flow control errors tolerated",
+        ),
         _row(
             "H2EarlyHint",
-            accepted,
+            add_hint,
             "add a a 'Link:' header for a 103 Early Hints response.",
             where=Context.OR_FILEINFO | Context.OR_AUTHCFG,
             args=Args.TAKE2,
@@ -318,7 +411,7 @@ MODULE = Module(
         ),
         _row("H2WebSockets", switch(), "off to disable WebSockets over HTTP/2"),
     ),
-    hooks=(Hook(FIXUPS, make_fixups, Order.LAST),),
+    hooks=(Hook(FIXUPS, make_fixups), Hook(FIXUPS, make_hints, Order.LAST)),
     providers=(
         Provider("http2", "settings", settings_of),
         Provider("protocol", "propose", propose),

@@ -1,6 +1,7 @@
 """mod_logio: the bytes of whole messages, %I, %O and %S.
 
-They include heads: `Request.head` holds the size of the request's, ``head_bytes`` that of the response's.
+They include heads: `Request.head` or `Connection.head_received` holds the size of the request's,
+``head_bytes`` that of the response's.
 Manual: mod/mod_logio.html.
 """
 
@@ -31,11 +32,12 @@ def bytes_in(r: Any) -> int:
     twice.
     """
     first = first_request(r)
-    head = len(first.head.raw) if first.head is not None else 0
-    body = first.body_in
+    connection, body = first.connection, first.body_in
+    head: int | None = connection.head_received
+    if head is None:
+        head = len(first.head.raw) if first.head is not None else 0
     is_refused = body.failure_reported and not body.count and body.length is not None
     received: int = head + (0 if is_refused else body.received + body.framing)
-    connection = first.connection
     peeked: int = connection.peeked[connection.served > 0]
     return received + peeked
 

@@ -55,6 +55,7 @@ class CachedResponder:
                     break
                 block = wire.encoder.head(cached.head_prefix, session.service.date, cached.head_suffix)
                 last = request if cached.is_log_line_stable and logged is None else None
+            session.connection.head_received = end - at
             self._reply(number, cached, block, raw, logged)
             wire.highest = number
             wire.work += 1
@@ -66,8 +67,9 @@ class CachedResponder:
     ) -> None:
         """Answer stream *number* with a valid entry, whose head is *block*; see `account_hit`."""
         session = self.session
-        session.wire.answer(number, block, cached.body)
-        account_hit(session.service, session, session.connection, cached, raw, logged)
+        sent = session.wire.answer(number, block, cached.body)
+        more = sent - cached.size - cached.head_size if cached.logs_size else 0
+        account_hit(session.service, session, session.connection, cached, raw, logged, more)
 
     def _lookup(self, raw: bytes) -> tuple[CachedResponse | None, LoggedLines | None]:
         """Return the cached response to a head for which the windows have room, and the logged lines of the
@@ -100,6 +102,7 @@ class CachedResponder:
         if cached is None:
             return False
         wire, date = self.session.wire, self.session.service.date
+        self.session.connection.head_received = wire.head_received
         self._reply(
             number, cached, wire.encoder.head(cached.head_prefix, date, cached.head_suffix), raw, logged
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable
 from functools import partial
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.http2.connection import ServerH2Connection
-from whimbrel.http.http2.hpack import FieldBlock
+from whimbrel.http.http2.hpack import MAX_SENT_LIST, FieldBlock
 from whimbrel.http.http2.protocol import (
     ConnectionFault,
     ErrorCode,
@@ -33,13 +33,12 @@ from whimbrel.http.http2.protocol import (
     MalformedRequest,
     check_trailers,
     client_settings,
-    interim_fields,
     read_request,
     upgraded,
 )
-from whimbrel.http.semantics.headers import Pair
 from whimbrel.http.syntax.head import Head
 from whimbrel.server.http2.cache_path import CachedResponder
+from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.sender import Sender
 from whimbrel.server.http2.stream import Stream, StreamBody
 from whimbrel.server.worker.cancellation import cancel
@@ -82,6 +81,8 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.wire: ServerH2Connection[Stream] = ServerH2Connection(
             self, settings.max_streams, settings.window
         )
+        self.wire.encoder.limit = settings.max_head or MAX_SENT_LIST
+        self.wire.max_errors = settings.max_errors
         self.streams = self.wire.streams
         self.running = 0  # requests that are worked on, including those of reset streams
         self.waiting = 0  # streams that wait for the client: for its window or its body
@@ -89,7 +90,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.drained: asyncio.Future[None] | None = None
         self.served = self.resets = self.held = self.heads = self.pending = 0
         self.max_pending = FIRST_PENDING
-        self.sender = Sender(self)
+        self.pusher, self.sender = Pusher(self), Sender(self)
         self.repeater = CachedResponder(self, self.sender)
         connection.served = 1
         connection.is_draining = False
@@ -244,14 +245,19 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         listener = self.listener
         if self.ended:
             return
-        if self.paused or self.waiting or not (self.served or self.streams):
+        if self.paused or self.waiting or not (self.served or self.is_busy):
             seconds = self.settings.stream_timeout or listener.timeout
-        elif self.streams:
+        elif self.streams and self.is_busy:
             self.deadline = FOREVER
             return
         else:
             seconds = listener.keep_alive
         self.deadline = self.service.clock + seconds
+
+    @property
+    def is_busy(self) -> bool:
+        """True if a stream is open, other than promised ones that the client does not let respond."""
+        return len(self.streams) > len(self.pusher.waiting)
 
     def on_window(self) -> None:
         """Note that a window was opened: waiting streams are woken once, at the end of the tick."""
@@ -260,14 +266,14 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
     def on_goaway(self) -> None:
         """Close the connection after the last stream, since the client opens no more."""
         self.leaving = True
-        if not self.streams:
+        if not self.is_busy:
             self.close()
 
     # requests -----------------------------------------------------------------------------------
     def on_request(self, number: int, block: FieldBlock, *, ended: bool) -> None:
         """Accept a request with a complete head; *ended* if it has no body."""
         most = self.settings.max_streams
-        if self.leaving or self.running >= most or len(self.streams) >= most or self.heads > MAX_HEADS:
+        if self.leaving or self.running >= most or self.wire.requests >= most or self.heads > MAX_HEADS:
             self._refuse(number, ErrorCode.REFUSED_STREAM)
             return
         raw = block.raw_head(self.wire.takes_push) if ended else b""
@@ -316,11 +322,28 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             left -= 1
             self._respond(stream)
 
+    def open_promised(self, number: int, head: Head, parent: Stream) -> Stream:
+        """See PushSession."""
+        stream = self._stream(number, head, RequestBody(0), ended=True)
+        stream.parent = parent
+        stream.connection.notes["http2-pushed-on"] = str(parent.number)
+        return stream
+
+    def begin_promised(self, stream: Stream) -> None:
+        """See PushSession."""
+        stream.tick = self._turns
+        self._begun.append(stream)
+        self._schedule_tick()
+
     def _stream(self, number: int, head: Head, body: RequestBody, *, ended: bool) -> Stream:
         outer, service = self.connection, self.service
         tag = f"{service.engine.runtime.pid}-{outer.id}-{number}"
-        push = "on" if self.settings.push and self.wire.takes_push else "off"
-        notes = {**outer.notes, "http2-id": str(number), "http2-tag": tag, "http2-push": push}
+        notes = {
+            **outer.notes,
+            "http2-id": str(number),
+            "http2-tag": tag,
+            "http2-push": self.pusher.note(head),
+        }
         connection = Connection(
             outer.client_ip,
             outer.client_port,
@@ -331,13 +354,14 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             is_draining=True,
             is_http2=True,
             notes=notes,
+            head_received=self.wire.head_received if number & 1 and head.error is None else 0,
         )
         if outer.proxied is not None:
             connection.proxied = outer.proxied
             connection.useragent_ip, connection.user_port = outer.proxied
-        self.running += 1
+        self.running += number & 1
         stream = Stream(number, connection, head, body, ended=ended)
-        connection.send_interim = partial(self._send_interim, stream)
+        connection.send_interim = partial(self.sender.interim, stream)
         self.wire.open(stream)
         return stream
 
@@ -388,7 +412,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self.service.report(problem)
         stream.connection.send_interim = None
         if not stream.gone:
-            self.wire.send_head(stream.number, self.wire.encoder.encode([(b":status", b"500")]), end=True)
+            self.wire.send_head(stream, self.wire.encoder.encode([(b":status", b"500")]), end=True)
         self.served += 1
         self.done(stream)
 
@@ -397,16 +421,6 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream = self.streams.get(number)
         if stream is not None and stream.head.expect_continue and stream.connection.send_interim is not None:
             stream.connection.send_interim(100, ())
-
-    def _send_interim(self, stream: Stream, status: int, fields: Iterable[Pair] = ()) -> None:
-        """Send an interim response on *stream*; see `Request.interim`."""
-        if status == 100:
-            stream.head.expect_continue = False
-        if not stream.gone and not self.ended:
-            self.wire.send_head(
-                stream.number, self.wire.encoder.encode(interim_fields(status, fields)), end=False
-            )
-            self.flush()
 
     # bodies -------------------------------------------------------------------------------------
     def on_data(self, stream: Stream, data: bytes) -> None:
@@ -448,10 +462,11 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         self._count_reset()
 
     def on_reset(self, stream: Stream) -> None:
-        """Drop a stream that the client has reset."""
+        """Drop a stream that the client has reset; it may refuse any promised one."""
         self.forget(stream)
-        self._count_reset()
-        if self.leaving and not self.streams:
+        if stream.number & 1:
+            self._count_reset()
+        if self.leaving and not self.is_busy:
             self.close()
 
     def forget(self, stream: Stream) -> None:
@@ -461,8 +476,9 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         stream.connection.send_interim = None
         if stream in self._begun:
             self._begun.remove(stream)
-            self.heads -= stream.head_size
-            self.running -= 1  # now: a request in the same piece of data may take its place
+            self._account_end(stream)  # now: a request in the same piece of data may take its place
+        elif not stream.number & 1:
+            self.pusher.forget(stream)
         if isinstance(stream.body, StreamBody):
             self.wire.consume(stream, stream.body.buffered)
         self.wire.drop(stream)
@@ -471,13 +487,21 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             delay = CANCEL_DELAY
             stream.body.fail(BodyError(400, LogMessage("", "", "", "(104)Connection reset by peer")))
         stream.wake()
+        stream.unlink()
         if stream.task is not None:
             cancel(stream.task, self.service.loop, delay)
 
+    def _account_end(self, stream: Stream) -> None:
+        """Account for the end of a request that was to be passed to the engine."""
+        if stream.number & 1:
+            self.running -= 1
+            self.heads -= stream.head_size
+        else:
+            self.pusher.end()
+
     def done(self, stream: Stream) -> None:
         """Close a stream whose response was sent or has failed."""
-        self.running -= 1
-        self.heads -= stream.head_size
+        self._account_end(stream)
         for name, value in stream.connection.notes.items():
             if name[:6] != "http2-":
                 self.connection.notes[name] = value
@@ -491,7 +515,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             self.wire.reset(stream.number, ErrorCode.NO_ERROR)
         if self._begun:
             self._schedule_tick()
-        if self.leaving and not self.streams:
+        if self.leaving and not self.is_busy:
             self.close()
 
     # ends ---------------------------------------------------------------------------------------
@@ -533,7 +557,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
                 self.forget(stream)
         if late:
             self.flush()
-        elif not self.streams:
+        elif not self.is_busy:
             self.close(text=b"timeout")
 
     def drain(self) -> None:
@@ -542,7 +566,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         """
         if not self.leaving and not self.ended:
             self.leaving = True
-            if self.streams:
+            if self.is_busy:
                 self.wire.farewell(ErrorCode.NO_ERROR)
                 self.flush()
             else:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from whimbrel.engine.request import Connection
 from whimbrel.http.http2.connection import ServerH2Connection
+from whimbrel.server.http2.push import Pusher
 from whimbrel.server.http2.stream import Stream
 from whimbrel.server.worker.state import ListenerConfig, WorkerState
 
@@ -14,7 +15,9 @@ class Http2Session(Protocol):
     """Part of `Http2Connection` that sends responses.
 
     Attributes:
+        pusher: promises resources
         settings: mod_http2's record of the server that the connection's address belongs to
+        ended: nothing can be sent any more
         leaving: the connection takes no further streams
         served: responses that were sent
         resets: streams that ended before their response, beyond those that got one
@@ -28,6 +31,8 @@ class Http2Session(Protocol):
     listener: ListenerConfig
     wire: ServerH2Connection[Stream]
     settings: Any
+    pusher: Pusher
+    ended: bool
     leaving: bool
     served: int
     resets: int

@@ -20,7 +20,12 @@ class Stream(StreamState):
         gone: the client will not see the response
         received: bytes of the body that have arrived
         head_size: decoded bytes of its field block
+        is_ready: a piece of its response body waits to be sent
+        leaders: streams whose bodies go out before its own; `followers`: the reverse
+        parent: the stream on which it was promised
+        leaders_rest: future that is done when a leader may have nothing to send
         room: future that is done when a window may have grown
+        total: bytes of its body, None if a source produces it
         tick: tick of the connection in which its head arrived
         held: bytes of a response body that wait in memory
     """
@@ -30,12 +35,18 @@ class Stream(StreamState):
         "connection",
         "gone",
         "head",
+        "followers",
         "head_size",
         "held",
+        "is_ready",
+        "leaders",
+        "parent",
         "received",
         "room",
         "task",
         "tick",
+        "total",
+        "leaders_rest",
     )
 
     def __init__(
@@ -49,9 +60,14 @@ class Stream(StreamState):
     ) -> None:
         super().__init__(number, ended)
         self.connection, self.head, self.body = connection, head, body
-        self.gone = False
+        self.gone = self.is_ready = False
+        self.parent: Stream | None = None
+        self.leaders: tuple[Stream, ...] = ()
+        self.followers: tuple[Stream, ...] = ()
         self.received = self.held = self.head_size = self.tick = 0
+        self.total: int | None = None
         self.room: asyncio.Future[None] | None = None
+        self.leaders_rest: asyncio.Future[None] | None = None
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -60,10 +76,36 @@ class Stream(StreamState):
         return self.room is not None or (isinstance(self.body, StreamBody) and self.body.wanted)
 
     def wake(self) -> None:
-        """Wake the sender: the window may have room."""
-        room, self.room = self.room, None
-        if room is not None and not room.done():
-            room.set_result(None)
+        """Wake the sender: the window may have room, or a leader nothing to send."""
+        for waiter in (self.room, self.leaders_rest):
+            if waiter is not None and not waiter.done():
+                waiter.set_result(None)
+        self.room = self.leaders_rest = None
+
+    def follow(self, leader: Stream) -> None:
+        """Send the body of *leader* before that of this stream."""
+        self.leaders += (leader,)
+        leader.followers += (self,)
+
+    def unlink(self) -> None:
+        """Forget leaders and followers: the stream is over, or gets another place."""
+        for leader in self.leaders:
+            leader.followers = tuple([other for other in leader.followers if other is not self])
+        for follower in self.followers:
+            follower.leaders = tuple([other for other in follower.leaders if other is not self])
+            follower.wake()
+        self.leaders = self.followers = ()
+
+    @property
+    def must_yield(self) -> bool:
+        """True if a leader has something to send, for which its window has room."""
+        return any(leader.is_ready and leader.window > 0 for leader in self.leaders)
+
+    def rest(self) -> None:
+        """Let the followers send: there is nothing to send at present."""
+        self.is_ready = False
+        for follower in self.followers:
+            follower.wake()
 
 
 class BodySession(Protocol):
@@ -89,7 +131,10 @@ class BodySession(Protocol):
 
 
 class StreamBody(RequestBody):
-    """Request body of a stream; reading it opens the window, so a client is at most one window ahead."""
+    """Request body of a stream; reading it opens the window, so a client is at most one window ahead.
+
+    `received` counts what was read, as httpd's logs do.
+    """
 
     __slots__ = ("_session", "_stream", "wanted")
 
@@ -103,10 +148,10 @@ class StreamBody(RequestBody):
         """Add data; small pieces are joined, since each object has an overhead."""
         chunks = self._chunks
         if chunks and len(data) < JOIN_THRESHOLD and len(chunks[-1]) < JOIN_THRESHOLD:
-            self.received += len(data)
             chunks[-1] += data
         else:
             super().feed(data)
+            self.received -= len(data)
 
     def _demand(self) -> None:
         self._session.send_continue(self._stream)
@@ -122,6 +167,7 @@ class StreamBody(RequestBody):
         finally:
             session.waiting -= self.wanted
             self.wanted = False
+        self.received += len(data)
         session.release_window(self._stream, len(data))
         session.flush()
         return data

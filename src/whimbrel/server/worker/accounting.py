@@ -46,14 +46,19 @@ def account_hit(
     cached: CachedResponse,
     data: bytes,
     logged: LoggedLines | None,
+    more: int = 0,
 ) -> None:
     """Log and count a response from the cache that was sent.
 
-    *logged*: field lines of the head *data* that the logs show, None if the head is that of the entry.
+    *logged*: field lines of the head *data* that the logs show, None if the head is that of the entry; for
+    *more* see `Response.on_sent`.
     """
     service.requests += 1
     service.sent += cached.size
-    if logged is None:
+    if more:
+        head = RawHead(data, logged) if logged is not None else None
+        service.engine.log_hit(cached, connection, head, more)
+    elif logged is None:
         if (
             cached.ready_tick == service.tick
             and cached.line_client == connection.client_ip

@@ -9,7 +9,15 @@ pytest.importorskip("h2", reason="the package h2, the client of these tests, is 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, Event, ResponseReceived, StreamEnded
-from tests.hostile.http2_frames import frame, request, settings, window
+from tests.hostile.http2_frames import (
+    END_HEADERS,
+    PUSH_PROMISE,
+    frame,
+    read_frames,
+    request,
+    settings,
+    window,
+)
 
 from whimbrel.http.http2.connection import (
     ACK,
@@ -94,7 +102,9 @@ def test_a_request_and_its_response() -> None:
     log.feed(client.data_to_send())
     assert log.calls == [("window",), ("request", 1, True)]
     (stream,) = log.wire.streams.values()
-    log.wire.send_head(1, log.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40_000)]), end=False)
+    log.wire.send_head(
+        stream, log.wire.encoder.encode([(b":status", b"200"), (b"x", b"y" * 40_000)]), end=False
+    )
     log.wire.send_data(stream, b"abc", end=False, padding=4)
     log.wire.send_data(stream, b"", end=True)
     events: list[Event] = client.receive_data(log.wire.take())
@@ -212,3 +222,49 @@ def test_frames_of_streams_that_are_over_are_ignored() -> None:
     log.feed(frame(DATA, END_STREAM, 1, b"x") + request(1) + window(1, 5) + frame(RST_STREAM, 0, 1, bytes(4)))
     assert [call for call in log.calls if call != ("window",)] == [("request", 1, False)]
     assert log.wire.highest == 1
+
+
+@pytest.mark.parametrize(("most", "last"), [(2, 3), (8, 9), (0, 12)])
+def test_flow_control_errors_of_streams_are_counted(most: int, last: int) -> None:
+    """2.4.71 ends the connection with the error behind H2MaxStreamErrors."""
+    log = begun()
+    log.wire.max_errors = most
+    for count in range(1, 13):
+        log.feed(request(2 * count - 1, method="POST", end=False))
+        overflow = window(2 * count - 1, (1 << 31) - 1)
+        if most and count == last:
+            assert fault(log, overflow) is ErrorCode.PROTOCOL_ERROR
+            break
+        log.feed(overflow)
+    assert len([call for call in log.calls if call[0] == "broken"]) == last
+
+
+def test_promised_streams() -> None:
+    log = begun()
+    log.feed(request(1, end=False))
+    log.wire.take()
+    assert log.wire.promise(1, b"x" * 20_000) == (2, 20_000 + 4 + 18)
+    kinds = [(kind, flags, number) for kind, flags, number, _payload in read_frames(log.wire.take())]
+    assert kinds == [(PUSH_PROMISE, 0, 1), (CONTINUATION, END_HEADERS, 1)]
+    log.wire.open(StreamState(2, ended=True))
+    assert (log.wire.requests, log.wire.promised) == (1, 2)
+    log.feed(settings((3, 7)) + window(2, 5) + frame(RST_STREAM, 0, 2, bytes(4)))
+    assert log.wire.max_pushed == 7 and ("reset", 2) in log.calls
+    resets = [frame(RST_STREAM, 0, number, bytes(4)) for number in (0, 4)]
+    for late in (window(4, 5), frame(DATA, 0, 0, b"x"), request(2), *resets):
+        assert fault(begun(), late) is ErrorCode.PROTOCOL_ERROR
+
+
+def test_sizes_of_heads_on_the_wire() -> None:
+    log = begun()
+    log.feed(request(1))
+    size = len(request(1))
+    assert log.wire.head_received == size
+    head = request(3)[9:]
+    log.feed(frame(HEADERS, END_STREAM, 3, head[:5]) + frame(CONTINUATION, END_HEADERS, 3, head[5:]))
+    assert log.wire.head_received == size  # as nghttp2 counts: without the second frame header
+    stream = log.wire.streams[1]
+    stream.window = 100
+    log.wire.send_head(stream, b"abc", end=False)
+    log.wire.send_data(stream, b"hello", end=True, padding=2)
+    assert stream.sent == 12 + 9 + 8

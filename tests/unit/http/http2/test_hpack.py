@@ -13,7 +13,7 @@ from hpack import Decoder, Encoder
 from tests.hostile.http2_frames import block, literal
 
 from whimbrel.http.http2.hpack import MAX_CACHE, MAX_CACHED, MAX_LIST, MAX_TABLE, FieldDecoder, FieldEncoder
-from whimbrel.http.http2.protocol import ConnectionFault, ErrorCode, answer_fields
+from whimbrel.http.http2.protocol import ConnectionFault, ErrorCode, HeadTooLong, answer_fields
 
 BEFORE = b"HTTP/1.1 200 OK\r\nDate: "
 
@@ -133,3 +133,18 @@ def test_a_bomb_of_indexed_fields_is_refused() -> None:
     """One byte for each copy of an entry of 4,000 bytes."""
     bomb = literal(("x", "y" * 4000), indexed=True) + b"\xbe" * (MAX_LIST // 4033 + 1)
     assert refusal(bomb) is ErrorCode.ENHANCE_YOUR_CALM
+
+
+@pytest.mark.parametrize(("limit", "size"), [(1000, 827), (0, 65536 - 173)])
+def test_heads_beyond_the_limit_of_nghttp2_are_not_sent(limit: int, size: int) -> None:
+    """2.4.71 sends the five fields below with 827 characters under H2MaxHeaderBlockLen 1000, not with 828."""
+    fields = [
+        (b":status", b"200"),
+        (b"content-type", b"text/plain"),
+        (b"date", b"Sun, 22 Nov 2026 20:45:43 GMT"),
+        (b"server", b"Apache/2.4.71 (Debian)"),
+    ]
+    encoder = FieldEncoder(limit)
+    assert encoder.encode([*fields, (b"x-a", b"a" * size)])
+    with pytest.raises(HeadTooLong):
+        encoder.encode([*fields, (b"x-a", b"a" * (size + 1))])

@@ -14,10 +14,13 @@ from whimbrel.http.http2.protocol import (
     check_trailers,
     client_settings,
     goaway,
+    interim_fields,
+    promised_request,
     raw_head,
     read_request,
     upgraded,
 )
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.head import HeadLimits, ParserOptions, read_head
 
 GET: list[RawField] = [
@@ -283,3 +286,31 @@ def test_goaway_is_a_frame_of_rfc_9113() -> None:
         goaway(5, ErrorCode.ENHANCE_YOUR_CALM, b"no")
         == bytes.fromhex("00000a07000000000000000005 0000000b") + b"no"
     )
+
+
+def test_a_method_that_is_too_long_gets_no_answer() -> None:
+    assert read_request(changed(b":method", b"G" * 8190), LIMITS, RULES).method == "G" * 8190
+    with pytest.raises(MalformedRequest) as caught:
+        read_request(changed(b":method", b"G" * 8191), LIMITS, RULES)
+    assert caught.value.code is ErrorCode.INTERNAL_ERROR
+
+
+def test_values_of_interim_fields_are_joined() -> None:
+    pairs = [("Link", "</a>"), ("X", "1"), ("link", "</b>"), ("Connection", "close"), ("Y", "a\x01b")]
+    assert interim_fields(103, pairs) == [(b":status", b"103"), (b"link", b"</a>, </b>"), (b"x", b"1")]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "line"),
+    [
+        ("/a.css", 0, "GET /a.css HTTP/2.0"),
+        ("a.css", 400, "GET a.css HTTP/2.0"),
+        ("*", 400, "GET * HTTP/2.0"),
+        ("/a b", 400, "GET /a b HTTP/2.0"),
+        ("/" + "p" * 8190, 414, "GET (null) HTTP/2.0"),
+    ],
+)
+def test_requests_that_are_promised(path: str, status: int, line: str) -> None:
+    head = promised_request("GET", path, Headers([("Host", "localhost")]), LIMITS, RULES)
+    assert (head.error.status if head.error is not None else 0) == status
+    assert head.line == line or path == "/a b"

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.engine import build_engine
 from tests.support.site import Site
 
+from whimbrel.engine.connection import Connection
 from whimbrel.modules.http.protocols import announced, choose
-from whimbrel.modules.http2.mod_http2 import settings_of
+from whimbrel.modules.http2.mod_http2 import NOTE_ID, NOTE_PUSH_OFF, NOTE_TAG, settings_of
+from whimbrel.testing.client import TestClient
 
 LOAD = "LoadModule http2_module m/mod_http2.so\n"
 
@@ -30,6 +33,19 @@ LOAD = "LoadModule http2_module m/mod_http2.so\n"
         ("H2PushPriority text/css before 3", "dependency 'Before' does not allow a weight"),
         ("H2PushResource /a /b", "unknown last parameter"),
         ("H2MaxDataFrameLen -1", "value must be 0 or larger"),
+        ("H2MaxHeaderBlockLen -1", "value must be 0 or larger"),
+        ("H2MaxHeaderBlockLen x", "Syntax OK"),
+        ("H2MaxStreamErrors -1", "value must be 0 or larger"),
+        ("H2EarlyHints maybe", "value must be On or Off"),
+        ('H2EarlyHint Link "  "', "Early Hint header value must not be empty/only space"),
+        ('H2EarlyHint Link "a\x01b"', "Early Hint header value contains invalid characters"),
+        ('H2EarlyHint "a b" x', "Syntax OK"),
+        ("H2PushResource /x critical y", "too many parameter"),
+        ("H2PushResource ADD /x CRITICAL", "Syntax OK"),
+        ("H2PushDiarySize 65536", "value must <= 65536"),
+        ("H2PushPriority * 0", "weight must be a number >= 1"),
+        ("<Location /x>\nH2EarlyHints on\n</Location>", "H2EarlyHints not allowed in <Location> context"),
+        ("<Location /x>\nH2Push maybe\n</Location>", "value must be On or Off"),
         ("H2MaxWorkers 0", "value must be > 0"),
         ("H2Direct", "H2Direct takes one argument, on to enable direct HTTP/2 mode"),
     ],
@@ -78,3 +94,27 @@ def test_which_protocol_is_chosen(
     protocols: list[str], honor: bool, offers: list[str], chosen: str | None
 ) -> None:
     assert choose(protocols, honor, offers, "h2c") == chosen
+
+
+def test_resources_of_a_section_replace_those_of_the_server(tmp_path: Path) -> None:
+    conf = (
+        "H2PushResource /s\nH2EarlyHint X 1\nH2PushPriority text/css before\nH2PushPriority * 32\n"
+        "<Location /c>\nH2PushResource add /a critical\nH2Push off\n</Location>\n"
+        "<Location /b>\nH2PushResource /b\nH2EarlyHint Y 2\n</Location>\n"
+    )
+    engine = build_engine(tmp_path, LOAD + conf, {"htdocs/a.txt": "a", "htdocs/b/a.txt": "b"})
+    settings = settings_of(engine.configuration, engine.main)
+    assert settings is not None
+    assert settings.priorities == {"text/css": "before", "*": "after"}
+    found, notes = [], []
+    for uri in ("/a.txt", "/b/a.txt", "/c/a.txt"):
+        connection = Connection("127.0.0.1", 5000, "127.0.0.1", 80, notes={NOTE_ID: "1", NOTE_TAG: "t"})
+        connection.send_interim = lambda status, fields: found.append((status, list(fields)))
+        TestClient(engine, connection).send(f"GET {uri} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        notes.append(NOTE_PUSH_OFF in connection.notes)
+    assert found == [
+        (103, [("Link", "</s>; rel=preload"), ("X", "1")]),
+        (103, [("Link", "</b>; rel=preload"), ("Y", "2")]),
+        (103, [("Link", "</a>; rel=preload; critical"), ("X", "1")]),
+    ]
+    assert notes == [False, False, True]

@@ -18,7 +18,7 @@ from tests.performance.site import BenchmarkWorker
 from whimbrel.engine.request import Request
 from whimbrel.server.http1.protocol import HttpProtocol
 
-FIELDS = [("Link", "</a.css>; rel=preload"), ("Connection", "close"), ("X-Bad", "a\nb")]
+FIELDS = [("Link", "</a.css>; rel=preload; nopush"), ("Connection", "close"), ("X-Bad", "a\nb")]
 
 
 def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,12 +43,14 @@ def test_hints_come_before_the_final_head(tmp_path: Path, monkeypatch: pytest.Mo
     client.initiate_connection()
     first = HttpProtocol(site.service)
     first.connection_made(wire)
+    first.data_received(client.data_to_send())
+    wire.protocol.settings.early_hints = True
     client.send_headers(
         1,
         [(":method", "GET"), (":scheme", "http"), (":authority", "localhost"), (":path", "/1k.html")],
         end_stream=True,
     )
-    first.data_received(client.data_to_send())
+    wire.protocol.data_received(client.data_to_send())
     for _ in range(3):
         site.loop.tick()
     events = client.receive_data(wire.out)
