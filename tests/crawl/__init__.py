@@ -1,1 +1,1 @@
-"""Crawls of packaged applications: each page in many variants, apache2 and Whimbrel compared.  `make crawl`."""
+"""Crawls of packaged applications on apache2 and Whimbrel, each page in many variants: `make crawl`."""

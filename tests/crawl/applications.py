@@ -1,4 +1,4 @@
-"""Packaged applications of Debian: what their packages configure, where a crawl begins, what it leaves out."""
+"""Packaged applications of Debian: their configuration, where a crawl begins, what it leaves out."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _HEAD_LENGTH_FACTORS = range(-3, 4)
 
 @dataclass(frozen=True)
 class Difference:
-    """One part of a reply that differs: *part* is status, reason, interim, order, framing, body or a field."""
+    """One part that differs: status, reason, interim, order, framing, body or the name of a field."""
 
     part: str
     apache: str

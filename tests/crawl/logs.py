@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
+from collections.abc import Iterator
 from pathlib import Path
 
+from tests.crawl.compare import Difference
+
 PATIENCE = 3.0
+NO_AGENT = "-"
 _CLIENT = re.compile(r"\[client ([0-9.]+):\d+\]")
 _CODE = re.compile(r"AH\d{5}")
 _ACCESS = re.compile(r'^(\S+ \S+ \S+) \[[^\]]*\] (".*" \d{3}) (\d+|-) (.*)$')
@@ -44,13 +48,30 @@ class LogFile:
             time.sleep(0.01)
 
 
-def access_line(line: str, size: int) -> str:
-    """Return a line of the format `combined` without its time, and %O as the difference to the *size* received."""
-    parts = _ACCESS.match(line)
-    if parts is None:
-        return line
-    octets = f"{int(parts[3]) - size:+d}" if parts[3].isdigit() else parts[3]
-    return f"{parts[1]} {parts[2]} {octets} {parts[4]}"
+def by_agent(lines: list[str]) -> defaultdict[str, deque[str]]:
+    """Group access lines by User-Agent: processes write lines of consecutive connections in any order."""
+    grouped: defaultdict[str, deque[str]] = defaultdict(deque)
+    for line in lines:
+        grouped[line.rsplit('"', 2)[-2] if line.endswith('"') else ""].append(line)
+    return grouped
+
+
+def compare_access(lines: tuple[str, str], sizes: tuple[int, int]) -> Iterator[Difference]:
+    """Compare lines of the format `combined`: all but the time, %O less the octets received."""
+    parts = [_ACCESS.match(line) for line in lines]
+    one, two = (
+        "".join(found.group(1, 2, 4)) if found else line for found, line in zip(parts, lines, strict=True)
+    )
+    if one != two:
+        yield Difference("access", one, two)
+        return
+    counts = [
+        f"{int(found[3]) - size:+d}" if found[3].isdigit() else found[3]
+        for found, size in zip(parts, sizes, strict=True)
+        if found
+    ]
+    if counts and counts[0] != counts[1]:
+        yield Difference("access %O", *counts)
 
 
 def error_codes(lines: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ class Page:
 
 
 def links(target: str, reply: Reply) -> Iterator[str]:
-    """Yield the targets on the same host that the body of *reply* or its Location refers to, without fragments."""
+    """Yield the targets on the same host that *reply* refers to, without fragments."""
     found = [reply.value("location")] if reply.value("location") else []
     kind = reply.value("content-type")
     if kind.startswith(("text/html", "application/xhtml+xml")):
@@ -54,7 +54,7 @@ def crawl(
     limit: int,
     chance: random.Random,
 ) -> Iterator[Page]:
-    """Yield up to *limit* pages, breadth first from *entries*; the links of a page are followed in random order."""
+    """Yield up to *limit* pages, breadth first from *entries*, the links of a page in random order."""
     queue, seen = deque(entries), set(entries)
     while queue and limit:
         target = queue.popleft()

@@ -138,9 +138,11 @@ def prepare_munin(base: Path) -> Prepared:
         threading.Thread(target=node.serve_forever, daemon=True).start()
         conf = root / "munin.conf"
         conf.write_text(
-            f"dbdir {root}/db\nhtmldir {root}/html\nlogdir {root}/log\nrundir {root}/run\ncgitmpdir {root}/tmp\n"
+            f"dbdir {root}/db\nhtmldir {root}/html\nlogdir {root}/log\n"
+            f"rundir {root}/run\ncgitmpdir {root}/tmp\n"
             "tmpldir /etc/munin/templates\nstaticdir /etc/munin/static\n"
-            f"[example.org;host]\n    address 127.0.0.1\n    port {node.server_address[1]}\n    use_node_name no\n"
+            f"[example.org;host]\n    address 127.0.0.1\n"
+            f"    port {node.server_address[1]}\n    use_node_name no\n"
         )
         _give(root, "munin")
         for program, *words in (

@@ -68,7 +68,7 @@ class Reply:
 
 
 def receive(port: int, data: bytes, source: str, seconds: float = 60) -> bytes:
-    """Send *data* from the address *source*; return all octets until the server closes or *seconds* are over."""
+    """Send *data* from the address *source*; return all octets until the server closes."""
     parts: list[bytes] = []
     end = time.monotonic() + seconds
     with socket.create_connection(("127.0.0.1", port), seconds, source_address=(source, 0)) as connection:

@@ -3,47 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from tests.crawl.session import Outcome
 
-EXAMPLES = 2
+VARIANTS = 8
+ANSWER = "answer"
 
 
 @dataclass
 class Group:
-    """Answers with one cause: the same variant, status codes and differing parts."""
+    """Answers with one cause: the same status codes and differing parts."""
 
     outcomes: list[Outcome] = field(default_factory=list)
 
-    def lines(self) -> list[str]:
-        """Return its count and examples."""
-        targets = ", ".join(dict.fromkeys(outcome.target for outcome in self.outcomes[:EXAMPLES]))
+    def lines(self, kind: str) -> list[str]:
+        """Return its variants and an example."""
+        counts = Counter(outcome.variant for outcome in self.outcomes).most_common(VARIANTS + 1)
+        variants = [f"{name} ({count})" for name, count in counts[:VARIANTS]] + ["..."] * (
+            len(counts) > VARIANTS
+        )
         first = self.outcomes[0]
         return [
-            f"    {len(self.outcomes)} of {targets}",
+            f"    {', '.join(variants)}",
+            f"    {first.target}, {first.variant}",
             *(
                 f"      {d.part}: {d.apache[:150]!r} | {d.whimbrel[:150]!r}"
-                for d in (first.differences or first.logs)
+                for d in (first.differences if kind == ANSWER else first.logs)
             ),
         ]
 
 
 @dataclass
 class Figures:
-    """Counts of one application: answers, those that are equal, those whose log lines are equal."""
+    """Counts of one application.
+
+    Attributes:
+        equal: answers that are equal, with those where apache2 varies (`unstable`).
+        logged: answers with equal log lines.
+    """
 
     answers: int = 0
     equal: int = 0
+    unstable: int = 0
     logged: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Count *outcome*."""
         self.answers += 1
-        self.equal += not outcome.differences
+        self.equal += not outcome.differences or outcome.is_unstable
+        self.unstable += outcome.is_unstable
         self.logged += not outcome.logs
 
     @property
@@ -54,10 +66,12 @@ class Figures:
     def text(self, name: str) -> str:
         """Return one line of the table."""
         logs = 100 * self.logged / self.answers if self.answers else 100.0
-        return f"{name:24}{self.answers:9}{self.equal:9}{self.percent:10.3f} %{logs:12.3f} %"
+        return (
+            f"{name:24}{self.answers:9}{self.equal:9}{self.percent:10.3f} %{self.unstable:10}{logs:12.3f} %"
+        )
 
 
-HEADING = f"{'application':24}{'answers':>9}{'equal':>9}{'':>12}{'logs':>14}"
+HEADING = f"{'application':24}{'answers':>9}{'equal':>9}{'':>12}{'unstable':>10}{'logs':>14}"
 
 
 class Report:
@@ -71,11 +85,12 @@ class Report:
     def add(self, outcome: Outcome) -> None:
         """Count *outcome*; write it if it has differences."""
         self.figures[outcome.application].add(outcome)
-        for kind, found in (("answer", outcome.differences), ("log", outcome.logs)):
+        differences = [] if outcome.is_unstable else outcome.differences
+        for kind, found in ((ANSWER, differences), ("log", outcome.logs)):
             if found:
                 status = " -> ".join(str(code) for code in dict.fromkeys(outcome.status))
                 parts = ",".join(dict.fromkeys(difference.part for difference in found))
-                self._groups[kind, outcome.variant, status, parts].outcomes.append(outcome)
+                self._groups[kind, status, parts].outcomes.append(outcome)
         if self._details is not None and (outcome.differences or outcome.logs):
             self._details.write(json.dumps(_record(outcome)) + "\n")
 
@@ -86,15 +101,15 @@ class Report:
         for figures in self.figures.values():
             total.answers += figures.answers
             total.equal += figures.equal
+            total.unstable += figures.unstable
             total.logged += figures.logged
         return total
 
     def lines(self) -> Iterable[str]:
         """Yield the groups, the largest first, then the table."""
         for key, group in sorted(self._groups.items(), key=lambda item: -len(item[1].outcomes)):
-            kind, variant, status, parts = key
-            yield f"{kind}: {variant} | {status} | {parts}"
-            yield from group.lines()
+            yield f"{len(group.outcomes)} x {' | '.join(key)}"
+            yield from group.lines(key[0])
         yield HEADING
         for name, figures in self.figures.items():
             yield figures.text(name)
@@ -107,8 +122,9 @@ def _record(outcome: Outcome) -> dict[str, object]:
         "application": outcome.application,
         "target": outcome.target,
         "variant": outcome.variant,
-        "request": outcome.data.decode("latin-1"),
+        "request": outcome.request.data.decode("latin-1"),
         "status": outcome.status,
+        "unstable": outcome.is_unstable,
         "differences": [vars(difference) for difference in outcome.differences],
         "logs": [vars(difference) for difference in outcome.logs],
     }

@@ -1,4 +1,4 @@
-"""Command line of `make crawl`: crawl packaged applications of Debian on apache2 and Whimbrel, compare all answers.
+"""Command line of `make crawl`: compare answers of packaged applications on apache2 and Whimbrel.
 
 Exits with 1 if fewer answers than the threshold are equal, with 2 if nothing can be crawled.
 """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import formatdate, mktime_tz, parsedate_tz
 
 from tests.crawl.pages import ORIGIN, Page
 
-AGENT = "User-Agent: crawl/1.0"
+AGENT = "User-Agent: crawl"
+_AGENT = re.compile(rb"User-Agent: crawl\S*")
 CLOSE = "Connection: close"
 EPOCH = 1_600_000_000
 FORM = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 7"
@@ -66,6 +68,15 @@ class Variant:
     name: str
     data: bytes
     methods: tuple[str, ...]
+
+    @property
+    def agent(self) -> str:
+        """The name without blanks; repetitions send the same octets."""
+        return self.name.removesuffix(" again").replace(" ", "-")
+
+    def renamed(self, agent: str) -> Variant:
+        """Return the same requests with another User-Agent."""
+        return replace(self, data=_AGENT.sub(f"{AGENT}/{agent}".encode(), self.data))
 
 
 def request(
@@ -145,7 +156,12 @@ def _connections(target: str) -> Iterator[Variant]:
 
 
 def variants(page: Page) -> Iterator[Variant]:
-    """Yield all variants of *page*, its plain request first."""
+    """Yield all variants of *page*, its plain request first; User-Agent has the name of the variant."""
+    for variant in _variants(page):
+        yield variant.renamed(variant.agent)
+
+
+def _variants(page: Page) -> Iterator[Variant]:
     target = page.target
     yield _single("GET", target)
     for method in METHODS[1:]:

@@ -59,7 +59,7 @@ class StockServer(ProgramProcess):
         without: Sequence[str] = (),
         modules: Sequence[str] = (),
     ) -> None:
-        """*extra* is a further file of conf-enabled; *without* are modules to disable, *modules* to enable."""
+        """*extra* is a further file of conf-enabled; *without*: modules to disable, *modules*: to enable."""
         port = free_port()
         self.base, self.root = base, base / f"{program.name}-{port}"
         super().__init__(program, self.root, self.root / "apache2.conf", self.root / "run", port)
