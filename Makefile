@@ -12,11 +12,13 @@ DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
 HOSTILE ?=
 # make upgrade-access ACCESS="--sections 400 --seed 7"
 ACCESS ?=
+# make crawl CRAWL="--only cgit --limit 60 --details crawl.jsonl"; `--list` names the applications
+CRAWL ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile lock clean
+.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile crawl lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -27,6 +29,7 @@ help:
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
+	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -71,6 +74,9 @@ bench: .venv/run.stamp
 
 hostile: .venv/dev.stamp
 	$(BIN)/python -m tests.hostile.run $(HOSTILE)
+
+crawl: .venv/dev.stamp
+	$(BIN)/python -m tests.crawl.run $(CRAWL)
 
 lock: .venv/bin/python
 	tools/lock

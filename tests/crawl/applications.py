@@ -26,6 +26,7 @@ class Application:
         outside: pattern of targets that the crawl leaves out.
         prepare: makes what a packaged application does not contain; its argument is a directory.
         masks: clock values of its pages.
+        programs: pattern of targets that programs answer.
     """
 
     package: str
@@ -36,10 +37,15 @@ class Application:
     outside: str = "^$"
     prepare: Callable[[Path], Prepared] = prepare_nothing
     masks: tuple[Mask, ...] = ()
+    programs: str = "^$"
 
     def is_wanted(self, target: str) -> bool:
         """Return True if the crawl follows a link to *target*."""
         return bool(re.match(self.inside, target)) and not re.search(self.outside, target)
+
+    def is_program(self, target: str) -> bool:
+        """Return True if a program answers *target*."""
+        return bool(re.match(self.programs, target))
 
     @property
     def missing(self) -> str:
@@ -62,6 +68,7 @@ _ALL = (
         modules=CGI,
         entries=("/cgit/", "/cgit", "/cgit/waders/", "/cgit-css/", "/cgit-css/cgit.css"),
         inside="/cgit",
+        programs="/cgit/",
         outside="/snapshot/",
         prepare=prepare_cgit,
         masks=(
@@ -86,6 +93,7 @@ _ALL = (
             ),
         ),
         inside="/cgi-bin/man",
+        programs="/cgi-bin/man/",
         masks=((r"Time: \d\d:\d\d:\d\d GMT, \w+ \d\d, \d{4}", "Time: =CLOCK="),),
     ),
     Application(
@@ -101,6 +109,7 @@ _ALL = (
             "/munin-cgi/munin-cgi-graph/example.org/host/load-day.png",
         ),
         inside="/munin",
+        programs="/munin-cgi/",
         prepare=prepare_munin,
     ),
     Application(
@@ -120,6 +129,7 @@ _ALL = (
             "/w3c-validator/check",
         ),
         inside="/w3c-validator",
+        programs="/w3c-validator/+check",
         outside="feedback|/check.*uri=http",  # mail; connections to other hosts
     ),
 )

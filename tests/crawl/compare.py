@@ -5,7 +5,10 @@ What may differ, with the reason:
 * the product: Server, signatures of pages, and the Content-Length of a HEAD response to such a page;
 * ports of the servers, which both pages and redirections contain;
 * gzip: the decoded bodies are compared; deflate libraries differ, so lengths and ranges of coded bodies vary;
+* the order of methods in Allow, which is that of a hash with a random seed in httpd;
 * the boundary of multipart/byteranges, which is random;
+* the framing of the output of programs: in httpd Content-Length depends on whether the program has ended when
+  its first output is read, and with it the persistence of a connection of HTTP/1.0;
 * clock values: a date differs from the Date field of its own response by the same number of seconds;
 * masks of an application: clock values in its pages.
 """
@@ -24,6 +27,7 @@ from tests.crawl.replies import Framing, Reply
 Mask = tuple[str, str]
 """A pattern and its replacement."""
 CLOCK_SLACK = 2
+_FRAMING_PARTS = {"framing", "content-length", "transfer-encoding", "connection", "keep-alive"}
 _BOUNDARY = re.compile(r"boundary=([0-9a-f]+)")
 _HEAD_LENGTH_FACTORS = range(-3, 4)
 
@@ -90,6 +94,8 @@ class Comparison:
             return one == two or self._are_lengths_explained((one, two), replies)
         if name == "content-range" and replies[0].is_gzip:
             return one.partition("/")[0][:7] == two.partition("/")[0][:7]
+        if name == "allow":
+            return sorted(one.split(",")) == sorted(two.split(","))
         if name == "content-type":
             one, two = (_BOUNDARY.sub("boundary=", value) for value in (one, two))
         return self._text(one, 0) == self._text(two, 1) or self._are_same_clock((one, two), replies)
@@ -109,8 +115,19 @@ class Comparison:
         elif [n.lower() for n in names[0]] == [n.lower() for n in names[1]] and names[0] != names[1]:
             yield Difference("spelling", ", ".join(names[0]), ", ".join(names[1]))
 
-    def compare(self, apache: Reply, whimbrel: Reply) -> list[Difference]:
+    def is_cut(self, apache: Reply, whimbrel: Reply) -> bool:
+        """Return True if *apache* ends early, and its body is the beginning of that of *whimbrel*."""
+        cut = apache.framing is Framing.BROKEN
+        return cut and self._body(whimbrel, 1).startswith(self._body(apache, 0))
+
+    def compare(self, apache: Reply, whimbrel: Reply, *, is_program: bool = False) -> list[Difference]:
         """Return the differences of two replies, the most important first."""
+        found = self._compare(apache, whimbrel)
+        if is_program and Framing.BROKEN not in (apache.framing, whimbrel.framing):
+            return [difference for difference in found if difference.part not in _FRAMING_PARTS]
+        return found
+
+    def _compare(self, apache: Reply, whimbrel: Reply) -> list[Difference]:
         first, second = apache.status_line.split(" ", 2), whimbrel.status_line.split(" ", 2)
         found = [
             Difference(part, one, two)

@@ -122,23 +122,23 @@ def _head(cursor: _Cursor) -> _Head | None:
     return head
 
 
-def _chunks(cursor: _Cursor) -> bytes | None:
-    """Read chunks up to the last one; None if they are incomplete."""
-    parts = []
+def _chunks(cursor: _Cursor) -> tuple[bytes, Framing]:
+    """Read chunks up to the last one, or as many octets as there are."""
+    parts: list[bytes] = []
     while (line := cursor.line()) is not None:
         try:
             count = int(line.partition(b";")[0], 16)
         except ValueError:
-            return None
+            break
         if not count:
             while trailer := cursor.line():
                 parts.append(trailer)
-            return b"".join(parts)
+            return b"".join(parts), Framing.CHUNKED
         part = cursor.take(count)
         parts.append(part)
         if len(part) < count or cursor.take(2) != b"\r\n":
-            return None
-    return None
+            break
+    return b"".join(parts), Framing.BROKEN
 
 
 def _body(cursor: _Cursor, head: _Head, method: str) -> tuple[bytes, Framing]:
@@ -147,8 +147,7 @@ def _body(cursor: _Cursor, head: _Head, method: str) -> tuple[bytes, Framing]:
     if method == "HEAD" or reply.status in NO_BODY:
         return b"", Framing.NONE
     if "chunked" in reply.value("transfer-encoding"):
-        body = _chunks(cursor)
-        return (b"", Framing.BROKEN) if body is None else (body, Framing.CHUNKED)
+        return _chunks(cursor)
     length = reply.value("content-length")
     if length.isdigit():
         data = cursor.take(int(length))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from tests.crawl.session import Outcome
+from tests.crawl.session import Excuse, Outcome
 
 VARIANTS = 8
 ANSWER = "answer"
@@ -42,21 +42,24 @@ class Figures:
     """Counts of one application.
 
     Attributes:
-        equal: answers that are equal, with those where apache2 varies (`unstable`).
+        answers: compared answers, without those that apache2 loses.
+        equal: answers that are equal, with those where apache2 varies.
+        excused: answers of these two kinds.
         logged: answers with equal log lines.
     """
 
     answers: int = 0
     equal: int = 0
-    unstable: int = 0
+    excused: int = 0
     logged: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Count *outcome*."""
-        self.answers += 1
-        self.equal += not outcome.differences or outcome.is_unstable
-        self.unstable += outcome.is_unstable
-        self.logged += not outcome.logs
+        self.excused += outcome.excuse is not Excuse.NONE
+        if outcome.excuse is not Excuse.LOST:
+            self.answers += 1
+            self.equal += not outcome.differences or outcome.excuse is Excuse.VARIES
+            self.logged += not outcome.logs
 
     @property
     def percent(self) -> float:
@@ -66,12 +69,10 @@ class Figures:
     def text(self, name: str) -> str:
         """Return one line of the table."""
         logs = 100 * self.logged / self.answers if self.answers else 100.0
-        return (
-            f"{name:24}{self.answers:9}{self.equal:9}{self.percent:10.3f} %{self.unstable:10}{logs:12.3f} %"
-        )
+        return f"{name:24}{self.answers:9}{self.equal:9}{self.percent:10.3f} %{self.excused:10}{logs:12.3f} %"
 
 
-HEADING = f"{'application':24}{'answers':>9}{'equal':>9}{'':>12}{'unstable':>10}{'logs':>14}"
+HEADING = f"{'application':24}{'answers':>9}{'equal':>9}{'':>12}{'excused':>10}{'logs':>14}"
 
 
 class Report:
@@ -85,7 +86,7 @@ class Report:
     def add(self, outcome: Outcome) -> None:
         """Count *outcome*; write it if it has differences."""
         self.figures[outcome.application].add(outcome)
-        differences = [] if outcome.is_unstable else outcome.differences
+        differences = outcome.differences if outcome.excuse is Excuse.NONE else []
         for kind, found in ((ANSWER, differences), ("log", outcome.logs)):
             if found:
                 status = " -> ".join(str(code) for code in dict.fromkeys(outcome.status))
@@ -101,7 +102,7 @@ class Report:
         for figures in self.figures.values():
             total.answers += figures.answers
             total.equal += figures.equal
-            total.unstable += figures.unstable
+            total.excused += figures.excused
             total.logged += figures.logged
         return total
 
@@ -124,7 +125,7 @@ def _record(outcome: Outcome) -> dict[str, object]:
         "variant": outcome.variant,
         "request": outcome.request.data.decode("latin-1"),
         "status": outcome.status,
-        "unstable": outcome.is_unstable,
+        "excuse": outcome.excuse.value,
         "differences": [vars(difference) for difference in outcome.differences],
         "logs": [vars(difference) for difference in outcome.logs],
     }
