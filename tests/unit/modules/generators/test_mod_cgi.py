@@ -131,6 +131,26 @@ def test_head_has_no_body(tmp_path: Path) -> None:
     assert fetch(serving, "/a.cgi", method="HEAD").body == ""
 
 
+@pytest.mark.parametrize("waits", ["", "sleep 0.05"])
+def test_output_that_no_filter_reads_has_no_ranges(waits: str, tmp_path: Path) -> None:
+    text = f"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nprintf %0100d 0\n{waits}\n"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": text})
+    for wanted in ("bytes=0-3", "bytes=900-"):
+        reply = fetch(serving, "/a.cgi", f"Range: {wanted}")
+        assert (reply.status, decoded_body(reply)) == (200, "0" * 100)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(10, (206, "bytes 0-3/10")), (100, (200, None))])
+def test_deflate_reads_the_output_of_short_responses(
+    size: int, expected: tuple[int, str | None], tmp_path: Path
+) -> None:
+    text = f"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nprintf %0{size}d 0\n"
+    conf = "LoadModule deflate_module modules/mod_deflate.so\nSetOutputFilter DEFLATE\n"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": text}, conf)
+    reply = fetch(serving, "/a.cgi", "Range: bytes=0-3")
+    assert (reply.status, reply.get("Content-Range")) == expected
+
+
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [

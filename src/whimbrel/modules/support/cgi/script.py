@@ -15,7 +15,7 @@ from typing import Any, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
-from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.body import Aborted, PipedBytes, Source
 from whimbrel.engine.input.body import level_of
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.syntax.url import unescape_loose
@@ -398,7 +398,7 @@ async def _respond(script: Script) -> HookStatus:
     await script.drain_stderr()
     script.stop()
     if body:
-        r.write(body)
+        r.body.append(PipedBytes(body))
     return OK
 
 
