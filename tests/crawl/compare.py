@@ -45,22 +45,19 @@ class Comparison:
     """Comparison of replies of two servers on *ports*, with the *masks* of an application."""
 
     def __init__(self, ports: tuple[int, int], masks: Sequence[Mask] = ()) -> None:
-        self._ports = ports
+        self._ports = [re.compile(rf"(:|Port |%3[Aa]){port}\b") for port in ports]
         self._masks = [(re.compile(pattern.encode()), new.encode()) for pattern, new in masks]
-        self._products: list[set[str]] = [set(), set()]
 
     def _text(self, text: str, side: int) -> str:
         """Mask port and product in a field."""
-        return PRODUCT.sub("=SERVER=", text.replace(str(self._ports[side]), "=PORT="))
+        return PRODUCT.sub("=SERVER=", self._ports[side].sub(r"\1=PORT=", text))
 
     def _body(self, reply: Reply, side: int) -> bytes:
         """Return the decoded body with its masks."""
         text = reply.decoded().decode("latin-1")
         if boundary := _BOUNDARY.search(reply.value("content-type")):
             text = text.replace(boundary[1], "=BOUNDARY=")
-        if "Apache/" in text or "Whimbrel/" in text or str(self._ports[side]) in text:
-            text = self._text(text, side)
-        data = text.encode("latin-1")
+        data = self._text(text, side).encode("latin-1")
         for pattern, new in self._masks:
             data = pattern.sub(new, data)
         return data

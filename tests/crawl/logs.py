@@ -13,6 +13,8 @@ from tests.crawl.compare import Difference
 
 PATIENCE = 3.0
 NO_AGENT = "-"
+RETRY = "retry"
+AgentLines = defaultdict[str, deque[str]]
 _CLIENT = re.compile(r"\[client ([0-9.]+):\d+\]")
 _CODE = re.compile(r"AH\d{5}")
 _ACCESS = re.compile(r'^(\S+ \S+ \S+) \[[^\]]*\] (".*" \d{3}) (\d+|-) (.*)$')
@@ -35,7 +37,8 @@ class LogFile:
         for line in whole.decode("latin-1").split("\n"):
             client = _CLIENT.search(line)
             name = line.partition(" ")[0] if self._is_access else client[1] if client else ""
-            self._lines[name].append(line)
+            if not line.endswith(f'crawl/{RETRY}"'):
+                self._lines[name].append(line)
 
     def take(self, client: str, count: int = 0) -> list[str]:
         """Return the new lines of *client*; wait until there are *count*."""
@@ -48,9 +51,9 @@ class LogFile:
             time.sleep(0.01)
 
 
-def by_agent(lines: list[str]) -> defaultdict[str, deque[str]]:
+def by_agent(lines: list[str]) -> AgentLines:
     """Group access lines by User-Agent: processes write lines of consecutive connections in any order."""
-    grouped: defaultdict[str, deque[str]] = defaultdict(deque)
+    grouped: AgentLines = defaultdict(deque)
     for line in lines:
         grouped[line.rsplit('"', 2)[-2] if line.endswith('"') else ""].append(line)
     return grouped

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.crawl.applications import Application
 from tests.crawl.compare import Comparison, Difference
-from tests.crawl.logs import NO_AGENT, LogFile, by_agent, compare_access, error_codes
+from tests.crawl.logs import NO_AGENT, RETRY, AgentLines, LogFile, by_agent, compare_access, error_codes
 from tests.crawl.pages import Page, crawl
 from tests.crawl.replies import Framing, Reply, receive, split
 from tests.crawl.variants import Variant, request, variants
@@ -24,7 +24,7 @@ from tests.differential.stock_site import StockServer, write_documents
 
 _CRAWLER_ADDRESS = "127.0.0.1"
 NO_REPLY = Reply("", (), b"", Framing.BROKEN, 0)
-RETRY, RETRIES = "retry", 4
+RETRIES = 4
 LOST_CODE = "AH00574"
 
 
@@ -87,14 +87,16 @@ class _Client:
     def _replies(self, server: StockServer, variant: Variant) -> list[Reply]:
         return split(receive(server.port, variant.data, self.address), variant.methods)
 
-    def compare(self, page: Page, rounds: int) -> list[Outcome]:
+    def compare(self, page: Page, options: Options) -> list[Outcome]:
         """Send the variants of *page* to both servers; return the outcomes."""
         outcomes: list[Outcome] = []
         pairs: list[tuple[Reply, Reply]] = []
         application = self._session.application
+        requests = [0, 0]
         self._is_program = application.is_program(page.target)
-        for variant in [*variants(page)] * rounds:
+        for variant in [*variants(page, options.seed)] * options.rounds:
             answers = [self._replies(server, variant) for server in self._session.servers]
+            requests = [n + max(len(replies), 1) for n, replies in zip(requests, answers, strict=True)]
             if self._is_program and b"HTTP/1.0" in variant.data:
                 answers = [replies[:1] for replies in answers]  # the framing decides about a second one
             for number, (one, two) in enumerate(zip_longest(*answers, fillvalue=NO_REPLY)):
@@ -105,7 +107,9 @@ class _Client:
                     outcome.excuse = self._excuse(variant, number, one, two)
                 outcomes.append(outcome)
                 pairs.append((one, two))
-        self._compare_logs(outcomes, pairs)
+        access = self._session.access_logs
+        lines = [by_agent(log.take(self.address, n)) for log, n in zip(access, requests, strict=True)]
+        self._compare_logs(outcomes, pairs, lines)
         return outcomes
 
     def _differences(self, one: Reply, two: Reply) -> list[Difference]:
@@ -124,16 +128,16 @@ class _Client:
                 return Excuse.VARIES
         return Excuse.NONE
 
-    def _compare_logs(self, outcomes: list[Outcome], pairs: list[tuple[Reply, Reply]]) -> None:
+    def _compare_logs(
+        self, outcomes: list[Outcome], pairs: list[tuple[Reply, Reply]], lines: list[AgentLines]
+    ) -> None:
         """Add the differences of the logs: access lines one by one, error codes of the page as a whole."""
-        access, errors = self._session.access_logs, self._session.error_logs
-        lines = [by_agent(log.take(self.address, len(outcomes))) for log in access]
         for outcome, sizes in zip(outcomes, pairs, strict=True):
             logged = [found[f"crawl/{outcome.request.agent}"] or found[NO_AGENT] for found in lines]
             ours = [found.popleft() if found else "(none)" for found in logged]
             if outcome.excuse is Excuse.NONE:
                 outcome.logs.extend(compare_access((ours[0], ours[1]), (sizes[0].size, sizes[1].size)))
-        codes = [set(error_codes(log.take(self.address))) for log in errors]
+        codes = [set(error_codes(log.take(self.address))) for log in self._session.error_logs]
         lost = {LOST_CODE} if any(outcome.excuse is Excuse.LOST for outcome in outcomes) else set()
         for code in sorted((codes[0] ^ codes[1]) - lost):
             one, two = ("logged" if code in found else "(none)" for found in codes)
@@ -179,12 +183,12 @@ class Session:
         data = receive(self.servers[0].port, request(target, "Connection: close"), _CRAWLER_ADDRESS)
         return (split(data, ("GET",)) or [NO_REPLY])[0]
 
-    def _compare(self, page: Page, rounds: int) -> list[Outcome]:
+    def _compare(self, page: Page, options: Options) -> list[Outcome]:
         """Compare *page* as a client that no other thread uses."""
         with self._lock:
             client = self._clients.pop()
         try:
-            return client.compare(page, rounds)
+            return client.compare(page, options)
         finally:
             self._clients.append(client)
 
@@ -194,7 +198,7 @@ class Session:
         chance, wanted = random.Random(options.seed), self.application.is_wanted
         pages = list(crawl(self.application.entries, wanted, self._fetch, options.limit, chance))
         with ThreadPoolExecutor(options.jobs) as pool:
-            futures = [pool.submit(self._compare, page, options.rounds) for page in pages]
+            futures = [pool.submit(self._compare, page, options) for page in pages]
             for done, future in enumerate(as_completed(futures), 1):
                 progress(done, len(pages))
                 yield from future.result()

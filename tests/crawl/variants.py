@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ CLOSE = "Connection: close"
 EPOCH = 1_600_000_000
 FORM = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 7"
 OTHER = '"1234-5678"'
+COMBINATIONS = 8
+MIXED_METHODS = ("GET", "GET", "GET", "HEAD", "HEAD", "OPTIONS")
 METHODS = (
     *("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "BREW", "PROPFIND", "get"),
     *("POST", "PATCH"),
@@ -155,9 +158,22 @@ def _connections(target: str) -> Iterator[Variant]:
     yield _single("http 2.0", target, version="HTTP/2.0")
 
 
-def variants(page: Page) -> Iterator[Variant]:
+def _combinations(page: Page, chance: random.Random) -> Iterator[Variant]:
+    """Yield random combinations of fields, spellings and methods."""
+    fields = [*_conditions(page), *FIELDS]
+    spellings = [page.target] * 3 + [spelling for _, spelling in _spellings(page.target)]
+    for number in range(1, COMBINATIONS + 1):
+        lines = [line for _, line in chance.sample(fields, chance.choice((2, 2, 3, 4)))]
+        target, version = chance.choice(spellings), chance.choice(("HTTP/1.1", "HTTP/1.1", "HTTP/1.0"))
+        yield _single(
+            f"combination {number}", target, *lines, method=chance.choice(MIXED_METHODS), version=version
+        )
+
+
+def variants(page: Page, seed: int = 1) -> Iterator[Variant]:
     """Yield all variants of *page*, its plain request first; User-Agent has the name of the variant."""
-    for variant in _variants(page):
+    combined = _combinations(page, random.Random(f"{seed} {page.target}"))
+    for variant in (*_variants(page), *combined):
         yield variant.renamed(variant.agent)
 
 
