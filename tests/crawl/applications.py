@@ -26,6 +26,7 @@ class Application:
         outside: pattern of targets that the crawl leaves out.
         prepare: makes what a packaged application does not contain; its argument is a directory.
         masks: clock values of its pages.
+        varying: fields whose values change from run to run, in lower case.
         programs: pattern of targets that programs answer.
     """
 
@@ -37,6 +38,7 @@ class Application:
     outside: str = "^$"
     prepare: Callable[[Path], Prepared] = prepare_nothing
     masks: tuple[Mask, ...] = ()
+    varying: tuple[str, ...] = ()
     programs: str = "^$"
 
     def is_wanted(self, target: str) -> bool:
@@ -110,6 +112,7 @@ _ALL = (
         ),
         inside="/munin",
         programs="/munin-cgi/",
+        varying=("x-graph-duration", "x-munin-pid"),
         prepare=prepare_munin,
     ),
     Application(

@@ -10,7 +10,7 @@ What may differ, with the reason:
 * the framing of the output of programs: in httpd Content-Length depends on whether the program has ended when
   its first output is read, and with it the persistence of a connection of HTTP/1.0;
 * clock values: a date differs from the Date field of its own response by the same number of seconds;
-* masks of an application: clock values in its pages.
+* masks of an application: clock values in its pages, fields with process numbers and durations.
 """
 
 from __future__ import annotations
@@ -42,9 +42,15 @@ class Difference:
 
 
 class Comparison:
-    """Comparison of replies of two servers on *ports*, with the *masks* of an application."""
+    """Comparison of replies of two servers on *ports*.
 
-    def __init__(self, ports: tuple[int, int], masks: Sequence[Mask] = ()) -> None:
+    *masks*: those of an application; *varying*: names of its fields whose values change from run to run.
+    """
+
+    def __init__(
+        self, ports: tuple[int, int], masks: Sequence[Mask] = (), varying: Sequence[str] = ()
+    ) -> None:
+        self._varying = {"date", "server", *varying}
         self._ports = [re.compile(rf"(:|Port |%3[Aa]){port}\b") for port in ports]
         self._masks = [(re.compile(pattern.encode()), new.encode()) for pattern, new in masks]
 
@@ -85,7 +91,7 @@ class Comparison:
 
     def _field(self, name: str, one: str, two: str, replies: tuple[Reply, Reply]) -> bool:
         """Return True if two values of the field *name* agree."""
-        if name in ("date", "server"):
+        if name in self._varying:
             return True
         if name == "content-length":
             return one == two or self._are_lengths_explained((one, two), replies)

@@ -95,6 +95,8 @@ class _Client:
         requests = [0, 0]
         self._is_program = application.is_program(page.target)
         for variant in [*variants(page, options.seed)] * options.rounds:
+            if self._session.has_ended:
+                break
             answers = [self._replies(server, variant) for server in self._session.servers]
             requests = [n + max(len(replies), 1) for n, replies in zip(requests, answers, strict=True)]
             if self._is_program and b"HTTP/1.0" in variant.data:
@@ -152,6 +154,7 @@ class Session:
         self._stack = ExitStack()
         self._clients: list[_Client] = []
         self._lock = threading.Lock()
+        self._ended = threading.Event()
 
     def __enter__(self) -> Session:
         with self._stack as stack:
@@ -171,12 +174,18 @@ class Session:
                     raise StartError(f"{server.program.name} does not start: {server.output}")
             self.access_logs = [LogFile(server.run / "access.log", is_access=True) for server in self.servers]
             self.error_logs = [LogFile(server.run / "error.log", is_access=False) for server in self.servers]
-            self.comparison = Comparison((self.servers[0].port, self.servers[1].port), self.application.masks)
+            ports = self.servers[0].port, self.servers[1].port
+            self.comparison = Comparison(ports, self.application.masks, self.application.varying)
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if the crawl was interrupted: clients stop sending."""
+        return self._ended.is_set()
 
     def _fetch(self, target: str) -> Reply:
         """Return apache2's response to a plain GET."""
@@ -199,6 +208,11 @@ class Session:
         pages = list(crawl(self.application.entries, wanted, self._fetch, options.limit, chance))
         with ThreadPoolExecutor(options.jobs) as pool:
             futures = [pool.submit(self._compare, page, options) for page in pages]
-            for done, future in enumerate(as_completed(futures), 1):
-                progress(done, len(pages))
-                yield from future.result()
+            try:
+                for done, future in enumerate(as_completed(futures), 1):
+                    progress(done, len(pages))
+                    yield from future.result()
+            except BaseException:
+                self._ended.set()
+                pool.shutdown(cancel_futures=True)
+                raise
