@@ -89,11 +89,16 @@ def test_bodies_beyond_the_limit(tmp_path: Path) -> None:
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
 
 
-def test_a_script_that_does_not_read_its_body(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "lines"), [("2.4", 1), ("2.2", 0)])
+def test_a_script_that_does_not_read_its_body(version: str, lines: int, tmp_path: Path) -> None:
     serving = build_cgi_engine(
-        tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"}
+        tmp_path,
+        {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"},
+        version=version,
     )
     assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
+    message = f"AH02651: Error writing request body to script {tmp_path}/htdocs/a.cgi"
+    assert error_log(serving).count(message) == lines
 
 
 def test_large_answers(tmp_path: Path) -> None:

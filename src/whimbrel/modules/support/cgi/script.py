@@ -107,6 +107,14 @@ class Script(Source):
                 self.noted = (self.noted + data)[: self.log.buffer]
             if reads and self.program is not None:
                 reads = await self.program.write(data)
+                if not reads and not self.r.plan.dialect.wire_22:
+                    self.r.log(
+                        "error",
+                        f"Error writing request body to script {self.r.filename}",
+                        code="AH02651",
+                        module=self.variant.module,
+                        cause="(32)Broken pipe",
+                    )
         if self.program is not None:
             self.program.end_input()
 
