@@ -12,13 +12,17 @@ DIALECT = $(if $(filter 2.2,$(VERSION)), --dialect 2.2,)
 HOSTILE ?=
 # make upgrade-access ACCESS="--sections 400 --seed 7"
 ACCESS ?=
+# make crawl CRAWL="--only cgit --limit 60 --details crawl.jsonl"; `--list` names the applications
+CRAWL ?=
+# make differential DIFFERENTIAL="--seconds 300 --seed 7 --details differences.jsonl"
+DIFFERENTIAL ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile logs lock clean
+.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile logs crawl differential lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -30,6 +34,8 @@ help:
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
+	@echo "make crawl        packaged applications of Debian beside apache2 (CRAWL=...)"
+	@echo "make differential random configurations of all modules beside apache2, 30 minutes (DIFFERENTIAL=...)"
 	@echo "make lock         rewrite the lock files from pyproject.toml"
 
 .venv/bin/python:
@@ -77,6 +83,12 @@ hostile: .venv/dev.stamp
 
 logs: .venv/dev.stamp
 	WHIMBREL_LOG_LEVEL=$(LEVEL) $(BIN)/python -m pytest tests/differential/test_log_lines.py -q
+
+crawl: .venv/dev.stamp
+	$(BIN)/python -m tests.crawl.run $(CRAWL)
+
+differential: .venv/dev.stamp
+	$(BIN)/python -m tests.differential.random_run $(DIFFERENTIAL)
 
 lock: .venv/bin/python
 	tools/lock

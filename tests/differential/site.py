@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.differential.servers import Program, ProgramProcess
 from whimbrel.testing.ports import free_port
 
 MTIME = 1_600_000_000
@@ -46,27 +42,6 @@ DIGESTS = (
     "alice:hashed:ff7d232a59382823ae1a7fb88b09467c\nbob:hashed:96eaf2e8a2cead116e65ecce8225e6b5\n"
 )  # of the same passwords
 GROUPS = "wardens: alice\nboth: alice bob\nKeepers: carol\n"
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program under test: *argv* takes httpd's own flags, *module_dir* is what the LoadModule
-    lines name.
-    """
-
-    name: str
-    argv: tuple[str, ...]
-    module_dir: str
-
-    @property
-    def present(self) -> bool:
-        return shutil.which(self.argv[0]) is not None
-
-
-APACHE = Program("apache2", ("/usr/sbin/apache2",), "/usr/lib/apache2/modules")
-WHIMBREL = Program(
-    "whimbrel", (str(Path(sys.executable).with_name("whimbrel-httpd")),), "/usr/lib/apache2/modules"
-)
 
 
 @dataclass(frozen=True)
@@ -106,26 +81,20 @@ def htaccess(root: Path, files: dict[str, str]) -> None:
         os.utime(path, (MTIME, MTIME))
 
 
-class ServerProcess:
-    """Process of *program* serving *site*; a context manager.
-
-    Attributes:
-        started: False if the program refused to start.
-        output: its standard output and error.
-    """
+class ServerProcess(ProgramProcess):
+    """Process of *program* serving *site*; a context manager that removes its logs."""
 
     def __init__(self, program: Program, site: GeneratedSite, root: Path) -> None:
-        self.program, self.root, self.port = program, root, free_port()
-        self.logs = root.parent / f"{program.name}-{self.port}"
+        port = free_port()
+        self.root, self.logs = root, root.parent / f"{program.name}-{port}"
         self.logs.mkdir(mode=0o755)
-        self.conf = self.logs / "httpd.conf"
+        super().__init__(program, root, self.logs / "httpd.conf", self.logs, port)
         text = (
             site.conf.replace("%ROOT%", str(root / "htdocs"))
             .replace("%BASE%", str(root))
             .replace("%PORT%", str(self.port))
         )
         self.conf.write_text(self._preamble() + text)
-        self.started = False
 
     def _preamble(self) -> str:
         loads = "".join(f"LoadModule {m}_module {self.program.module_dir}/mod_{m}.so\n" for m in MODULES)
@@ -138,35 +107,10 @@ class ServerProcess:
             f'DocumentRoot "{self.root}/htdocs"\n'
         )
 
-    def __enter__(self) -> ServerProcess:
-        argv = [*self.program.argv, "-d", str(self.root), "-f", str(self.conf), "-DFOREGROUND"]
-        with (self.logs / "output").open("wb") as sink:
-            self.process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                cwd=self.logs,
-                start_new_session=True,
-            )
-        end = time.monotonic() + 15
-        while time.monotonic() < end and self.process.poll() is None:
-            with socket.socket() as probe:
-                if (self.logs / "pid").exists() and probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    self.started = True
-                    break
-            time.sleep(0.02)
-        return self
-
     @property
     def output(self) -> str:
         """Return its standard output and error, without its own name and paths."""
-        text = (
-            (self.logs / "output")
-            .read_text("latin-1")
-            .replace(str(self.conf), "%CONF%")
-            .replace(str(self.port), "%PORT%")
-        )
+        text = super().output.replace(str(self.conf), "%CONF%").replace(str(self.port), "%PORT%")
         lines = [
             line.partition("] AH")[1] and "AH" + line.partition("] AH")[2] or line
             for line in text.splitlines()
@@ -176,12 +120,6 @@ class ServerProcess:
             for line in lines
         )
 
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(8)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait(5)
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         shutil.rmtree(self.logs, ignore_errors=True)

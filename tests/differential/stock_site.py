@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import socket
-import subprocess
-import time
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.differential.exchange import IGNORED
-from tests.differential.site import MTIME, Program
+from tests.differential.servers import Program, ProgramProcess
+from tests.differential.site import MTIME
 from whimbrel.testing.ports import free_port
 
 STOCK = Path("/etc/apache2")
@@ -49,37 +48,45 @@ def write_documents(base: Path) -> None:
         os.utime(path, (MTIME, MTIME))
 
 
-class StockServer:
-    """Process of *program* on its copy of the stock tree; a context manager.
+class StockServer(ProgramProcess):
+    """Process of *program* on its copy of the stock tree; a context manager."""
 
-    Attributes:
-        started: False if the program refused to start; `output` is then what it wrote.
-    """
-
-    def __init__(self, program: Program, base: Path, extra: str = "", without: tuple[str, ...] = ()) -> None:
-        """*extra* is a further file of conf-enabled; *without* are modules to disable."""
-        self.program, self.base, self.port = program, base, free_port()
-        self.root = base / f"{program.name}-{self.port}"
+    def __init__(
+        self,
+        program: Program,
+        base: Path,
+        extra: str = "",
+        without: Sequence[str] = (),
+        modules: Sequence[str] = (),
+    ) -> None:
+        """*extra* is a further file of conf-enabled; *without*: modules to disable, *modules*: to enable."""
+        port = free_port()
+        self.base, self.root = base, base / f"{program.name}-{port}"
+        super().__init__(program, self.root, self.root / "apache2.conf", self.root / "run", port)
         shutil.copytree(STOCK, self.root, symlinks=True)
         for name in without:
             for suffix in ("load", "conf"):
                 (self.root / "mods-enabled" / f"{name}.{suffix}").unlink(missing_ok=True)
+        for name in modules:
+            for path in (self.root / "mods-available").glob(f"{name}.*"):
+                shutil.copyfile(path, self.root / "mods-enabled" / path.name)
         self._edit("ports.conf", (("Listen 80\n", f"Listen 127.0.0.1:{self.port}\nServerName localhost\n"),))
         self._edit("apache2.conf", (("/var/www/", f"{base}/www/"),))
         self._edit(
             "sites-available/000-default.conf", (("*:80>", f"*:{self.port}>"), ("/var/www/", f"{base}/www/"))
         )
         (self.root / "conf-enabled/zz-extra.conf").write_text(extra)
-        self.run = self.root / "run"
-        self.run.mkdir()
-        self.variables = {
+        (self.run / "socks").mkdir(parents=True)
+        if os.getuid() == 0:
+            shutil.chown(self.run / "socks", "www-data")  # as apache2ctl does, for mod_cgid
+        variables = {
             **{name: str(self.run) for name in ("APACHE_RUN_DIR", "APACHE_LOCK_DIR", "APACHE_LOG_DIR")},
             **dict.fromkeys(("APACHE_RUN_USER", "APACHE_RUN_GROUP"), "www-data"),
             "APACHE_PID_FILE": str(self.run / "pid"),
         }
-        exports = "".join(f"export {name}={value}\n" for name, value in self.variables.items())
+        exports = "".join(f"export {name}={value}\n" for name, value in variables.items())
         (self.root / "envvars").write_text(exports)  # Whimbrel reads it, apache2ctl would
-        self.started = False
+        self.environment = {**variables, "LANG": "C"}
 
     def _edit(self, name: str, changes: tuple[tuple[str, str], ...]) -> None:
         path = self.root / name
@@ -87,40 +94,6 @@ class StockServer:
         for old, new in changes:
             text = text.replace(old, new)
         path.write_text(text)
-
-    def __enter__(self) -> StockServer:
-        pid = self.run / "pid"
-        with (self.run / "output").open("wb") as sink:
-            self.process = subprocess.Popen(
-                [*self.program.argv, "-d", str(self.root), "-f", f"{self.root}/apache2.conf", "-DFOREGROUND"],
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                env={**os.environ, **self.variables, "LANG": "C"},
-                start_new_session=True,
-            )
-        end = time.monotonic() + 20
-        while time.monotonic() < end and self.process.poll() is None:
-            with socket.socket() as probe:
-                if pid.exists() and probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    self.started = True
-                    break
-            time.sleep(0.02)
-        return self
-
-    @property
-    def output(self) -> str:
-        """Return its standard output and error."""
-        return (self.run / "output").read_text("latin-1")
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(8)
-            except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait(5)
 
     def ask(self, request: str) -> Reply:
         """Send *request* (lines of a head) on a connection of its own; return the reply."""

@@ -14,15 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.differential.exchange import Request, exchange
-from tests.differential.site import (
-    APACHE,
-    PASSWORDS,
-    WHIMBREL,
-    GeneratedSite,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL
+from tests.differential.site import PASSWORDS, GeneratedSite, ServerProcess, documents, htaccess
 from tests.support.dbm_samples import write_sdbm
 
 NOISE = random.Random(4).randbytes(70_000)

@@ -21,15 +21,8 @@ import pytest
 from tests.differential import exchange as wire
 from tests.differential.exchange import Answer, Request
 from tests.differential.filter_sites import MODULES, FilterSites, write_documents
-from tests.differential.site import (
-    APACHE,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 
 ROUNDS: Final = int(os.environ.get("WHIMBREL_FILTER_ROUNDS", "1"))
 SEED: Final = int(os.environ.get("WHIMBREL_FILTER_SEED", "1"))

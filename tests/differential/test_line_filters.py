@@ -11,15 +11,8 @@ from typing import Final
 
 import pytest
 
-from tests.differential.site import (
-    APACHE,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 from tests.support.sed_scripts import DOCUMENTS, INSERTED, sed_scripts
 
 SUBSTITUTIONS: Final = (

@@ -13,7 +13,8 @@ import pytest
 
 from tests.differential.exchange import Request, exchange
 from tests.differential.html_documents import DOCUMENTS
-from tests.differential.site import APACHE, WHIMBREL, GeneratedSite, ServerProcess, documents
+from tests.differential.servers import APACHE, WHIMBREL
+from tests.differential.site import GeneratedSite, ServerProcess, documents
 
 if find_spec("lxml") is not None:
     from lxml import etree

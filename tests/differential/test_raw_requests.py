@@ -15,15 +15,8 @@ import pytest
 
 from tests.differential.raw_exchange import exchange
 from tests.differential.raw_requests import FRAMING, HEADS, LINES
-from tests.differential.site import (
-    APACHE,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 
 CONF = """HttpProtocolOptions {mode}
 LoadModule cgi_module %MODULES%/mod_cgi.so

@@ -19,15 +19,8 @@ from hypothesis import strategies as st
 from tests.differential.exchange import Request, exchange
 from tests.differential.guarded import guarded_requests, guarded_sites
 from tests.differential.rewritten import rewritten_requests, rewritten_sites
-from tests.differential.site import (
-    APACHE,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 from tests.differential.strategies import requests, sites
 from tests.differential.time_limit import TimeLimit, bounded
 

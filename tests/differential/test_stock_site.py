@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.site import APACHE, WHIMBREL
+from tests.differential.servers import APACHE, WHIMBREL
 from tests.differential.stock_site import STOCK, StockServer, write_documents
 from whimbrel.modules import ALL
 

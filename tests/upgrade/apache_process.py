@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.differential.site import APACHE
+from tests.differential.servers import APACHE
 from whimbrel.testing.ports import free_port
 
 Question = tuple[str, str, "str | None"]

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.differential.site import APACHE
+from tests.differential.servers import APACHE
 from tests.upgrade.apache_process import Apache
 from tests.upgrade.split_sections import EXCLUDED, NAMES, Split, split_section
 from whimbrel.base.latin1 import from_system

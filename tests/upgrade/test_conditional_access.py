@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.site import APACHE
+from tests.differential.servers import APACHE
 from tests.upgrade.conditional_access import run
 from tests.upgrade.split_sections import PLACES, split_section
 

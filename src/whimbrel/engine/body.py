@@ -79,6 +79,17 @@ class Source:
         """Stop producing and release files and programs."""
 
 
+class PipedBytes(bytes):
+    """Output of a program that has ended: a pipe in httpd, which does not read it to find ranges."""
+
+    __slots__ = ()
+
+
+def is_piped(parts: Iterable[Part]) -> bool:
+    """Return True if a part is the output of a program that no filter has read."""
+    return any(isinstance(part, PipedBytes) for part in parts)
+
+
 SizedPart = bytes | FileSegment
 Part = SizedPart | Source
 

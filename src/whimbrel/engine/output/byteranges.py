@@ -6,7 +6,7 @@ import os
 import time
 from typing import Final
 
-from whimbrel.engine.body import FileSegment, Part, size_of, sized
+from whimbrel.engine.body import FileSegment, Part, is_piped, size_of, sized
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.request import Request
 from whimbrel.http.semantics.conditional import range_still_fits
@@ -42,6 +42,8 @@ def apply_ranges(r: Request) -> int:
         tag, seconds = r.headers_out.get("ETag"), _modified(r, old)
         if not range_still_fits(r.headers_in, tag, seconds, int(r.time), version22=old):
             return r.status
+    if is_piped(r.body):
+        return r.status
     core = r.plan.core
     length = sum(map(size_of, r.body))
     ranges = parse_ranges(

@@ -89,11 +89,16 @@ def test_bodies_beyond_the_limit(tmp_path: Path) -> None:
     assert fetch(serving, "/a.cgi", method="POST", body="x" * 10).status == 200
 
 
-def test_a_script_that_does_not_read_its_body(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "lines"), [("2.4", 1), ("2.2", 0)])
+def test_a_script_that_does_not_read_its_body(version: str, lines: int, tmp_path: Path) -> None:
     serving = build_cgi_engine(
-        tmp_path, {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"}
+        tmp_path,
+        {"a.cgi": "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\nx'\n"},
+        version=version,
     )
     assert decoded_body(fetch(serving, "/a.cgi", method="POST", body="y" * 300_000)) == "x"
+    message = f"AH02651: Error writing request body to script {tmp_path}/htdocs/a.cgi"
+    assert error_log(serving).count(message) == lines
 
 
 def test_large_answers(tmp_path: Path) -> None:
@@ -136,6 +141,26 @@ def test_head_has_no_body(tmp_path: Path) -> None:
         tmp_path, {"a.cgi": "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nsleep 0.05\necho x\n"}
     )
     assert fetch(serving, "/a.cgi", method="HEAD").body == ""
+
+
+@pytest.mark.parametrize("waits", ["", "sleep 0.05"])
+def test_output_that_no_filter_reads_has_no_ranges(waits: str, tmp_path: Path) -> None:
+    text = f"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nprintf %0100d 0\n{waits}\n"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": text})
+    for wanted in ("bytes=0-3", "bytes=900-"):
+        reply = fetch(serving, "/a.cgi", f"Range: {wanted}")
+        assert (reply.status, decoded_body(reply)) == (200, "0" * 100)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(10, (206, "bytes 0-3/10")), (100, (200, None))])
+def test_deflate_reads_the_output_of_short_responses(
+    size: int, expected: tuple[int, str | None], tmp_path: Path
+) -> None:
+    text = f"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\nprintf %0{size}d 0\n"
+    conf = "LoadModule deflate_module modules/mod_deflate.so\nSetOutputFilter DEFLATE\n"
+    serving = build_cgi_engine(tmp_path, {"a.cgi": text}, conf)
+    reply = fetch(serving, "/a.cgi", "Range: bytes=0-3")
+    assert (reply.status, reply.get("Content-Range")) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final
 
-from whimbrel.engine.body import JoinedSource, Part, is_complete, size_of
+from whimbrel.engine.body import JoinedSource, Part, PipedBytes, is_complete, size_of
 from whimbrel.engine.output.filter import FilterType, OutputFilter, Transform
 from whimbrel.modules.filters.mod_deflate.settings import DeflateServerConfig
 from whimbrel.modules.support.coded_bodies import Key, RecordedOutput, begin_coded, is_file
@@ -210,6 +210,7 @@ class Deflate(OutputFilter):
             size = sum(map(size_of, r.body))
             if size < MIN_SIZE:
                 trace(r, f"Not compressing very small response of {size} bytes")
+                r.body = [bytes(part) if isinstance(part, PipedBytes) else part for part in r.body]
                 return None
         return begin_compression(r)
 

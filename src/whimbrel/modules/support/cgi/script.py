@@ -15,7 +15,7 @@ from typing import Any, Final
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.config.core_config import OPT_EXECCGI, CoreDirConfig, CoreServerConfig
-from whimbrel.engine.body import Aborted, Source
+from whimbrel.engine.body import Aborted, PipedBytes, Source
 from whimbrel.engine.input.body import level_of
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import FilterType
@@ -114,6 +114,14 @@ class Script(Source):
                 self.noted = (self.noted + data)[: self.log.buffer]
             if reads and self.program is not None:
                 reads = await self.program.write(data)
+                if not reads and not self.r.plan.dialect.wire_22:
+                    self.r.log(
+                        "error",
+                        f"Error writing request body to script {self.r.filename}",
+                        code="AH02651",
+                        module=self.variant.module,
+                        cause="(32)Broken pipe",
+                    )
         if self.program is not None:
             self.program.end_input()
 
@@ -410,7 +418,7 @@ async def _respond(script: Script) -> HookStatus:
     await script.drain_stderr()
     script.stop()
     if body:
-        r.write(body)
+        r.body.append(PipedBytes(body))
     return OK
 
 
