@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
+from whimbrel.base.builds import Build
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,
@@ -44,6 +45,7 @@ class Configuration:
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
+        built_in: source files of the compiled-in modules.
         declared_names: names that directives define, by group.
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
@@ -52,6 +54,8 @@ class Configuration:
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
         self.options, self.dialect, self.available = options, dialect, available
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
+        self.build = Build(options.build, "2.2" if dialect.version < (2, 4) else "2.4")
+        self.built_in: frozenset[str] = frozenset()
         self.root = options.server_root
         self.main = Server()
         self.virtual_hosts: list[Server] = []
@@ -79,6 +83,11 @@ class Configuration:
     def program(self) -> str:
         """Return the program's name in messages, as the recorded servers were called."""
         return self.options.program or ("httpd" if self.version is Versions.V22 else "apache2")
+
+    @property
+    def default_document_root(self) -> str:
+        """Return the directory of a server without DocumentRoot."""
+        return self.build.document_root or f"{self.root}/htdocs"
 
     def set_root(self, path: str) -> None:
         """ServerRoot: what relative paths are taken from, from here on."""
