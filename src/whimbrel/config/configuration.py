@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
-from whimbrel.base.builds import Build
 from whimbrel.config.core_config import (
     OPT_ALL,
     OPT_SYM_LINKS,

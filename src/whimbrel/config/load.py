@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import ConfigError, StartError
 from whimbrel.base.latin1 import to_bytes
-from whimbrel.base.builds import Build
 from whimbrel.catalogue.load import Catalogue, ModuleEntry, catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import CommandContext, root_relative

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.base.builds import ANY
+from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

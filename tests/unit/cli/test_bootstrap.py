@@ -10,7 +10,7 @@ import pytest
 from whimbrel.cli.httpd import run
 
 PREAMBLE = "LoadModule mpm_event_module m/mod_mpm_event.so\nServerName a\n"
-WITHOUT = "LoadModule lua_module m/mod_lua.so\nLuaInherit none\n"
+WITHOUT = "LoadModule lua_module m/mod_lua.so\nLuaHookAccessChecker a b\n"
 
 
 def call(root: Path, text: str, *words: str) -> int:
@@ -24,8 +24,8 @@ def call(root: Path, text: str, *words: str) -> int:
     ("text", "words", "status", "lines"),
     [
         ("", ["-t", "--strict"], 0, ["Syntax OK"]),
-        (WITHOUT, ["-t"], 0, ["Syntax OK", "LuaInherit (mod_lua.c)"]),
-        (WITHOUT, ["-t", "--strict"], 1, ["Syntax OK", "LuaInherit (mod_lua.c)"]),
+        (WITHOUT, ["-t"], 0, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
+        (WITHOUT, ["-t", "--strict"], 1, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
         (WITHOUT, ["-S", "--strict"], 1, []),
     ],
 )
@@ -48,7 +48,7 @@ def test_json(words: list[str], status: int, tmp_path: Path, capfd: pytest.Captu
     assert call(tmp_path, WITHOUT, *words, "--json") == status
     document = json.loads(capfd.readouterr().out)
     assert document["ok"]
-    assert [row["directive"] for row in document["without_behaviour"]] == ["LuaInherit"]
+    assert [row["directive"] for row in document["without_behaviour"]] == ["LuaHookAccessChecker"]
 
 
 def test_the_list_of_directives_is_that_of_the_loaded_modules(

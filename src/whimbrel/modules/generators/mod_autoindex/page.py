@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
 from whimbrel.http.syntax.url import escape_html, escape_path
 from whimbrel.modules.generators.mod_autoindex.entries import Entry, special
 from whimbrel.modules.generators.mod_autoindex.settings import (
@@ -54,7 +55,7 @@ def preamble(style: ListingStyle, title: str) -> str:
 
 def heading(style: ListingStyle, title: str) -> str:
     """Return the <h1>; style sheets of 2.4 select it by its id."""
-    styled = style.new and style.conf.style_sheet is not None
+    styled = _is_styled(style)
     return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
 
 
@@ -210,53 +211,73 @@ def _line(style: ListingStyle, entry: Entry, width: int) -> str:
 
 def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
     """Iterate over the rows of HTMLTable."""
-    options, width = style.options, _widths(style, entries)
+    options, width, styled = style.options, _widths(style, entries), _is_styled(style)
     cells = []
     if not options & IndexOption.SUPPRESS_ICON:
         blank = special(style.conf.icons, "^^BLANKICON^^")
+        plain = ' valign="top"' if style.new else ""
         cells.append(
-            ('<th valign="top">' if style.new else "<th>")
-            + (_image(style, blank, "[ICO]") if blank else "&nbsp;")
-            + "</th>"
+            f"<th{_column(styled, 'icon', plain)}>{_image(style, blank, '[ICO]') if blank else '&nbsp;'}</th>"
         )
     titles = [
-        ("Name", "N", IndexOption.NONE),
-        ("Last modified", "M", IndexOption.SUPPRESS_MODIFIED),
-        ("Size", "S", IndexOption.SUPPRESS_SIZE),
-        ("Description", "D", IndexOption.SUPPRESS_DESCRIPTION),
+        ("Name", "N", IndexOption.NONE, "name"),
+        ("Last modified", "M", IndexOption.SUPPRESS_MODIFIED, "lastmod"),
+        ("Size", "S", IndexOption.SUPPRESS_SIZE, "size"),
+        ("Description", "D", IndexOption.SUPPRESS_DESCRIPTION, "desc"),
     ]
     cells += [
-        f"<th>{_link(style, text, column)}</th>" for text, column, hidden in titles if not options & hidden
+        f"<th{_column(styled, name)}>{_link(style, text, key)}</th>"
+        for text, key, hidden, name in titles
+        if not options & hidden
     ]
     lead = "   " if style.new else ""
+    row = '<tr class="indexbreakrow">' if styled else "<tr>"
     rule = (
         ""
         if options & IndexOption.SUPPRESS_RULES
-        else f'{lead}<tr><th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
+        else f'{lead}{row}<th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
     )
-    head = f"  <table>\n   <tr>{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
+    row = '<tr class="indexhead">' if styled else "<tr>"
+    head = f"  <table>\n   {row}{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
     yield head + rule
-    for entry in entries:
-        yield _row(style, entry, width)
+    for number, entry in enumerate(entries):
+        yield _begin(style, entry, number) + _cells(style, entry, width) + "</tr>\n"
     yield rule + "</table>\n"
 
 
-def _row(style: ListingStyle, entry: Entry, width: int) -> str:
-    options, (address, shown) = style.options, _anchor(entry)
+def _is_styled(style: ListingStyle) -> bool:
+    """Return True if headings, rows and cells have classes: in 2.4, for the style sheet."""
+    return style.new and style.conf.style_sheet is not None
+
+
+def _column(styled: bool, name: str, plain: str = "") -> str:
+    """Return the attribute of a cell: the class of its column, or *plain* without a style sheet."""
+    return f' class="indexcol{name}"' if styled else plain
+
+
+def _begin(style: ListingStyle, entry: Entry, number: int) -> str:
+    """Return the tag of a row; AddAltClass adds the alternative text to its class, unescaped as in httpd."""
+    if not _is_styled(style):
+        return "<tr>"
+    alt = entry.alt if style.options & IndexOption.ALT_CLASS else None
+    return f'   <tr class="{"odd" if number & 1 else "even"}{f"-{lower(alt)}" if alt else ""}">'
+
+
+def _cells(style: ListingStyle, entry: Entry, width: int) -> str:
+    """Return the cells of a row."""
+    options, styled, (address, shown) = style.options, _is_styled(style), _anchor(entry)
     name, pad = _name(shown, width)
     if style.conf.name_width == FIT:
         pad = ""
-    out = (
-        "<tr>"
-        if options & IndexOption.SUPPRESS_ICON
-        else f'<tr><td valign="top">{_icon(style, entry, address, "&nbsp;")}</td>'
-    )
-    out += f'<td><a href="{address}">{name}</a>{pad}</td>'
+    right, top, out = ' align="right"', ' valign="top"', ""
+    if not options & IndexOption.SUPPRESS_ICON:
+        out = f"<td{_column(styled, 'icon', top)}>{_icon(style, entry, address, '&nbsp;')}</td>"
+    out += f'<td{_column(styled, "name")}><a href="{address}">{name}</a>{pad}</td>'
     if not options & IndexOption.SUPPRESS_MODIFIED:
         date = _date(style, entry)
-        out += f'<td align="right">{date}</td>' if date else "<td>&nbsp;</td>"
+        out += f"<td{_column(styled, 'lastmod', right if date else '')}>{date or '&nbsp;'}</td>"
     if not options & IndexOption.SUPPRESS_SIZE:
-        out += f'<td align="right">{size_text(entry.size)}</td>'
+        out += f"<td{_column(styled, 'size', right)}>{size_text(entry.size)}</td>"
     if not options & IndexOption.SUPPRESS_DESCRIPTION:
-        out += f"<td>{_description(style, entry) or '&nbsp;'}</td>"
-    return out + "</tr>\n"
+        out += f"<td{_column(styled, 'desc')}>{_description(style, entry) or '&nbsp;'}</td>"
+    return out
