@@ -191,6 +191,7 @@ def complete(configuration: Configuration) -> Configuration:
     for module in configuration.modules.modules:
         for step in module.check_config:
             step(configuration)
+    configuration.post_config_from = len(configuration.messages)
     if not configuration.options.check_only:
         for module in configuration.modules.modules:
             for step in module.post_config:
