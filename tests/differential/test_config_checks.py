@@ -1,7 +1,7 @@
 """Arguments of directives, judged by `apache2 -t` and by Whimbrel: the same exit code and the same text.
 
-`config_checks.txt` has the configurations, separated by ``----``; ``M:`` names modules. DBDriver depends on the
-libraries of a machine and is no subject here.
+`config_checks.txt` has the configurations, separated by ``----``; ``M:`` names modules. DBDriver depends on
+the libraries of a machine and is no subject here.
 """
 
 from __future__ import annotations

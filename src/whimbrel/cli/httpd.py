@@ -1,9 +1,9 @@
 """whimbrel-httpd: httpd's command line, and options of our own.
 
 ``--dialect 2.2|2.4|guide``: whose answers. ``--builtin debian|upstream|all|any``: the build of httpd that
-decides about compiled-in modules and default paths. ``--envvars FILE``: shell variables. ``--strict``: -t fails
-if a start would be refused because of directives without behaviour. ``--json`` applies to -t, the dumps, -l, -L,
--V and -v. Heavy imports stand behind the options that need them.
+decides about compiled-in modules and default paths. ``--envvars FILE``: shell variables. ``--strict``: -t
+fails if a start would be refused because of directives without behaviour. ``--json`` applies to -t, the
+dumps, -l, -L, -V and -v. Heavy imports stand behind the options that need them.
 """
 
 from __future__ import annotations

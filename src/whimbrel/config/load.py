@@ -129,7 +129,7 @@ def no_library(path: str) -> str:
         return "cannot read file data: Is a directory"
     except OSError as problem:
         return f"cannot open shared object file: {os.strerror(problem.errno or 0)}"
-    return "file too short" if not head else "" if head.startswith(b"\x7fELF") else "invalid ELF header"
+    return "file too short" if len(head) < 64 else "" if head.startswith(b"\x7fELF") else "invalid ELF header"
 
 
 def _built_in(configuration: Configuration, name: str) -> bool:

@@ -122,9 +122,9 @@ class Master:
     def log_config_messages(self) -> None:
         """Repeat the start messages in the error log.
 
-        httpd reads its configuration twice, the second time with standard error redirected to its log, so the
-        log has the messages of the console too. A server in the background has closed standard error before: at
-        its first start, the log has the messages of post_config steps alone.
+        httpd reads its configuration twice, the second time with standard error redirected to its log, so
+        the log has the messages of the console too. A server in the background has closed standard error
+        before: at its first start, the log has the messages of post_config steps alone.
         """
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
