@@ -158,6 +158,9 @@ class StartSite:
         end = time.monotonic() + (START_TIMEOUT if steps["start"] == (0, "", "") else 0.3)
         while not self.pid_file() and time.monotonic() < end and any(self.processes()):
             time.sleep(0.02)
+        end = time.monotonic() + 2
+        while self.pid_file() and "resuming" not in "".join(self.log_lines()) and time.monotonic() < end:
+            time.sleep(0.05)
         steps["pid file"] = self.pid_file()
         steps["answer"] = self.answer()
         steps["log of the start"] = self.log_lines()

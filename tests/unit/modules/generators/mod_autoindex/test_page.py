@@ -183,7 +183,8 @@ STYLED = 'IndexOptions HTMLTable {}\nIndexStyleSheet /a.css\nDefaultIcon /u.gif\
             '<a href="?C=D;O=A">Description</a></th></tr>\n'
             '   <tr class="indexbreakrow"><th colspan="5"><hr></th></tr>\n   <tr class="even"><td '
             'class="indexcolicon"><img src="/u.gif" alt="[PARENTDIR]"></td><td class="indexcolname">'
-            '<a href="/">Parent Directory</a>       </td><td class="indexcollastmod">&nbsp;</td><td class="indexcolsize">'
+            '<a href="/">Parent Directory</a>       </td>'
+            '<td class="indexcollastmod">&nbsp;</td><td class="indexcolsize">'
             '  - </td><td class="indexcoldesc">&nbsp;</td></tr>\n',
         ),
         ("AddAltClass", '   <tr class="even-parentdir"><td class="indexcolicon"><img src="/u.gif"'),
