@@ -38,6 +38,7 @@ _UNSTEADY = re.compile(
 EXPLAINED: tuple[tuple[str, str], ...] = (
     (r"(?mi)^\s*Max(?:ConnectionsPer|RequestsPer)Child -", "httpd's children end at once and answer nothing"),
     (r"AH01243: Couldn't bind", "mod_cgid of httpd has a socket in the run directory; ours needs none"),
+    (r"AH03490: scoreboard is full", "httpd's event MPM needs more processes than ServerLimit; ours do not"),
     (r"AH0215[56]: (?:setgid|getpwuid)", "httpd serves as root if it cannot become the user; Whimbrel ends"),
 )
 _MASKS: tuple[tuple[str, str], ...] = (

@@ -103,6 +103,8 @@ def run_settings(configuration: Configuration) -> str:
     )
     root = configuration.main.config(CoreServerConfig).document_root or configuration.default_document_root
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
+    if conf.scoreboard_file:
+        out += f'ScoreBoardFile: "{os.path.join(configuration.root, conf.scoreboard_file)}"\n'
     runtime_dir = spec.run_directory
     out += f'Mutex default: dir="{runtime_dir}/" mechanism=default \n'
     used = (

@@ -47,7 +47,7 @@ class Configuration:
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
         built_in: source files of the compiled-in modules.
         declared_names: names that directives define, by group.
-        post_config_from: the number of messages before the first post_config step.
+        execution_messages: the indexes of messages after reading and before the first post_config step.
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
     """
@@ -67,7 +67,7 @@ class Configuration:
         self.variables: dict[str, str] = {}
         self.includes: list[Included] = []
         self.messages: list[StartMessage] = []
-        self.post_config_from = 0
+        self.execution_messages = range(0)
         self.spec = ServerSpec(options.server_root)
         self.methods = Methods()
         self.unimplemented: list[tuple[Node, str]] = []

@@ -175,6 +175,7 @@ def _check_mpm(configuration: Configuration) -> None:
 # execution and what follows ----------------------------------------------------------------------
 def complete(configuration: Configuration) -> Configuration:
     """Execute the tree and finish: virtual hosts inherit, sections are put in order, the modules check."""
+    first = len(configuration.messages)
     warn_before(configuration)
     with deep_recursion():
         state = CommandContext(configuration, configuration.main, configuration.main.defaults)
@@ -191,7 +192,7 @@ def complete(configuration: Configuration) -> Configuration:
     for module in configuration.modules.modules:
         for step in module.check_config:
             step(configuration)
-    configuration.post_config_from = len(configuration.messages)
+    configuration.execution_messages = range(first, len(configuration.messages))
     if not configuration.options.check_only:
         for module in configuration.modules.modules:
             for step in module.post_config:

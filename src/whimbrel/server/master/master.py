@@ -124,7 +124,7 @@ class Master:
 
         httpd reads its configuration twice, the second time with standard error redirected to its log, so
         the log has the messages of the console too. A server in the background has closed standard error
-        before: at its first start, the log has the messages of post_config steps alone.
+        before it executes them: at its first start, the log lacks the messages of execution.
         """
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
@@ -132,7 +132,10 @@ class Master:
         stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
         configuration = generation.configuration
         is_unheard = self.options.detached and not self.life.generation
-        for message in configuration.messages[configuration.post_config_from if is_unheard else 0 :]:
+        unheard = configuration.execution_messages if is_unheard else range(0)
+        for number, message in enumerate(configuration.messages):
+            if number in unheard:
+                continue
             if message.logged is not None:
                 generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
                 continue

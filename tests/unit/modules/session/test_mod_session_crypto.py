@@ -118,4 +118,4 @@ def test_a_program_that_prints_nothing_gives_an_empty_passphrase(
     tmp_path: Path, stand_in: None, program: str
 ) -> None:
     """Asked of apache2: the line is accepted; a program without path is not searched."""
-    site_of(tmp_path, f"SessionCryptoPassphrase 'exec:{program}'\n")
+    assert site_of(tmp_path, f"SessionCryptoPassphrase 'exec:{program}'\n") is not None
