@@ -16,13 +16,16 @@ ACCESS ?=
 CRAWL ?=
 # make differential DIFFERENTIAL="--seconds 300 --seed 7 --details differences.jsonl"
 DIFFERENTIAL ?=
+# make starts STARTS="--count 500 --seed 7"
+STARTS ?=
 # make bench BENCH="--seconds 10 --rounds 5 --cases 1k,404"
 BENCH ?=
 # make logs LEVEL=trace4: access and error lines beside apache2's (docs/logs.md)
 LEVEL ?= trace1
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test check conformance upgrade-check upgrade-access bench hostile logs crawl differential lock clean
+.PHONY: help serve test check conformance upgrade-check upgrade-access starts bench hostile logs crawl \
+	differential lock clean
 
 help:
 	@echo "make serve        run the example site of examples/site-2.2 on port 8080"
@@ -31,6 +34,7 @@ help:
 	@echo "make conformance  send every recorded request (FILES=..., VERSION=2.4 or 2.2, MORE=...)"
 	@echo "make upgrade-check  upgrade every recorded 2.2 configuration, compare on a real apache2 (UPGRADES=..., MORE=...)"
 	@echo "make upgrade-access  upgrade random conditional sections, compare both texts on apache2 (ACCESS=...)"
+	@echo "make starts       check, start and stop 200 random configurations beside apache2 (STARTS=...)"
 	@echo "make bench        requests per CPU second beside apache2 and nginx (BENCH=...)"
 	@echo "make hostile      reliability under hostile traffic (HOSTILE=...; figures: docs/reliability.md)"
 	@echo "make logs         compare access and error lines with apache2 (LEVEL=...; differences: docs/logs.md)"
@@ -74,6 +78,9 @@ upgrade-check: .venv/run.stamp
 
 upgrade-access: .venv/dev.stamp
 	$(BIN)/python -m tests.upgrade.conditional_access $(ACCESS)
+
+starts: .venv/dev.stamp
+	$(BIN)/python -m tests.differential.start_runs $(STARTS)
 
 bench: .venv/run.stamp
 	$(BIN)/python -m bench.run $(BENCH)

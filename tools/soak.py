@@ -99,11 +99,7 @@ class Server:
         (self.root / "htdocs/i/.htaccess").write_text("IndexOptions FancyIndexing\n")
         (self.root / "htdocs/i/a.txt").write_text("a\n")
         (self.root / "conf/mime.types").write_text("text/plain txt\ntext/html html\n")
-        user = (
-            "LoadModule unixd_module m/mod_unixd.so\nUser www-data\nGroup www-data"
-            if os.getuid() == 0
-            else ""
-        )
+        user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
         (self.root / "conf/httpd.conf").write_text(
             CONFIGURATION.format(port=self.port, user=user, root=self.root, workers=workers)
         )

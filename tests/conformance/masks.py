@@ -32,6 +32,7 @@ _PROGRAM_TEXTS = (
     (re.compile(r"(Command line: ')\S+(?: --dialect \S+)?"), r"\1=PROGRAM="),
     (re.compile(r"^(Usage: )\S+", re.M), r"\1=PROGRAM="),
     (re.compile(r"^(Server built:).*", re.M), r"\1"),
+    (re.compile(r"^(Syntax OK)\nwhimbrel: .*", re.M), r"\1"),  # directives without behaviour
     (re.compile(r"\b(?:apache2|whimbrel-httpd|httpd\.worker|httpd):(?= )"), "httpd:"),
     (PRODUCT, "=SERVER="),
 )

@@ -106,7 +106,7 @@ def test_a_client_that_leaves_in_the_middle(server: ServerProcess) -> None:
 
     The second response is a cached one.
     """
-    more = 'LoadModule logio_module m/mod_logio.so\nLogFormat "%b %O" sizes\nCustomLog logs/sizes sizes\n'
+    more = 'LogFormat "%b %O" sizes\nCustomLog logs/sizes sizes\n'
     (server.root / "conf/extra.conf").write_text(more)
     server.start()
     end, sizes = time.monotonic() + 30, server.root / "logs/sizes"

@@ -5,11 +5,12 @@ Imports nothing heavy: -v, -V and -l run in a few milliseconds.
 
 from __future__ import annotations
 
+from whimbrel.base.builds import NAMES, Build
 from whimbrel.utilities.usage_error import UsageError
 
 LETTERS = "D:C:c:d:f:e:E:k:vVlLtTSMh?X"
-LONG = ("--dialect", "--envvars")
-JSON = "--json"
+LONG = ("--dialect", "--envvars", "--builtin")
+JSON, STRICT = "--json", "--strict"
 SIGNALS = ("start", "stop", "restart", "graceful", "graceful-stop")
 DUMPS = (
     ("DUMP_VHOSTS", "DUMP_RUN_CFG", "DUMP_MODULES", "DUMP_INCLUDES"),
@@ -39,14 +40,19 @@ class Arguments:
     def __init__(self, program: str) -> None:
         self.program = program
         self.root = self.file = self.show = self.signal = self.level = self.error_file = self.envvars = ""
-        self.dialect = "2.4"
+        self.dialect, self.builtin = "2.4", NAMES[0]
         self.defines: list[str] = []
         self.before: list[str] = []
         self.after: list[str] = []
         self.check_only = self.is_single_process = False
         self.check_roots = True
-        self.json = False
+        self.json = self.is_strict = False
         self.log_words = [program]
+
+    @property
+    def build(self) -> Build:
+        """Return the build that --builtin names."""
+        return Build(self.builtin, "2.2" if self.dialect == "2.2" else "2.4")
 
     @property
     def foreground(self) -> bool:
@@ -96,7 +102,7 @@ _TEXTS = {"d": "root", "f": "file", "E": "error_file"}
 def parse(program: str, words: list[str]) -> Arguments:
     """Parse the arguments after the name of the program; raises UsageError.
 
-    Parsing ends at -v, -V, -l and -L, as in httpd.
+    Parsing ends at -v, -V, -l and 2.2's -L, as in httpd; 2.4's -L reads the configuration.
     """
     arguments = Arguments(program)
     at = 0
@@ -105,6 +111,9 @@ def parse(program: str, words: list[str]) -> Arguments:
         at += 1
         if word == JSON:
             arguments.json = True
+            continue
+        if word == STRICT:
+            arguments.is_strict = True
             continue
         if word in LONG or word.partition("=")[0] in LONG:
             name, equals, value = word.partition("=")
@@ -117,11 +126,13 @@ def parse(program: str, words: list[str]) -> Arguments:
         if word in ("-", "--") or not word.startswith("-"):
             raise UsageError
         at = _take_letters(arguments, word[1:], words, at)
-        if arguments.show:
-            arguments.json = arguments.json or JSON in words[at:]
+        if arguments.show and (arguments.show != "L" or arguments.dialect == "2.2"):
+            _take_rest(arguments, words[at:])
             return arguments
-    arguments.check_only = arguments.check_only or any(
-        name in DUMPS[arguments.dialect == "2.2"] for name in arguments.defines
+    arguments.check_only = (
+        arguments.check_only
+        or arguments.show == "L"
+        or any(name in DUMPS[arguments.dialect == "2.2"] for name in arguments.defines)
     )
     return arguments
 
@@ -129,11 +140,25 @@ def parse(program: str, words: list[str]) -> Arguments:
 def _take_long(arguments: Arguments, name: str, value: str) -> None:
     if name == "--envvars":
         arguments.envvars = value
+    elif name == "--builtin":
+        if value not in NAMES:
+            raise UsageError(f"the build must be {', '.join(NAMES[:-1])} or {NAMES[-1]}")
+        arguments.builtin = value
+        arguments.log_words[0] += f" --builtin {value}"
     elif value not in ("2.2", "2.4", "guide"):
         raise UsageError("the dialect must be 2.2, 2.4 or guide")
     else:
         arguments.dialect = value
-        arguments.log_words[0] = f"{arguments.program} --dialect {value}"
+        arguments.log_words[0] += f" --dialect {value}"
+
+
+def _take_rest(arguments: Arguments, words: list[str]) -> None:
+    """Parse our own options after -v, -V, -l and -L, where httpd reads no further."""
+    arguments.json = arguments.json or JSON in words
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == "--builtin":
+            _take_long(arguments, name, value if equals else "".join(words[at + 1 : at + 2]))
 
 
 def _take_letters(arguments: Arguments, letters: str, words: list[str], at: int) -> int:
@@ -152,6 +177,6 @@ def _take_letters(arguments: Arguments, letters: str, words: list[str], at: int)
             else:
                 raise UsageError(f"option requires an argument -- {letter}")
         arguments.take(letter, value)
-        if arguments.show:
+        if arguments.show and arguments.show != "L":
             break
     return at

@@ -24,8 +24,10 @@ def run(arguments: Arguments) -> int:
         from whimbrel.cli import signals
     try:
         configuration = loader.load()
+        if arguments.show:
+            return _print_directives(loader, configuration)
         if arguments.check_only:
-            return _print_json(loader, None) if arguments.json else _print_check(configuration)
+            return _print_json(loader, None) if arguments.json else _print_check(loader, configuration)
         if arguments.signal or arguments.dialect != "2.2":
             status = signals.signal_running(configuration, arguments.signal)
             if status is not None:
@@ -67,12 +69,32 @@ def _print_json(loader: ConfigLoader, problem: ConfigError | StartError | None) 
     """Print the JSON document of a check, valid or not; return the exit status."""
     from whimbrel.cli import json_output
 
-    json_output.write(json_output.check_document(loader.configuration, problem))
+    configuration = loader.configuration
+    json_output.write(json_output.check_document(configuration, problem))
+    if problem is None and configuration is not None and loader.arguments.is_strict:
+        return int(bool(refusal(configuration)))
     return 0 if problem is None else problem.status if isinstance(problem, StartError) else 1
 
 
-def _print_check(configuration: Configuration) -> int:
-    """Print the requested dumps and "Syntax OK"."""
+def _print_directives(loader: ConfigLoader, configuration: Configuration) -> int:
+    """Print the directives of the loaded modules (-L of 2.4); return the exit status."""
+    sources = [module.source for module in configuration.modules.modules]
+    if loader.arguments.json:
+        from whimbrel.cli import json_output
+
+        json_output.write(json_output.directives_document("2.4", sources))
+    else:
+        from whimbrel.cli import dumps
+
+        sys.stdout.flush()
+        os.write(1, to_bytes(dumps.directives("2.4", sources)))
+    return 0
+
+
+def _print_check(loader: ConfigLoader, configuration: Configuration) -> int:
+    """Print the requested dumps, "Syntax OK", and why a start would be refused; return the exit status: with
+    --strict 1 for such a reason.
+    """
     dumping = any(name.startswith("DUMP_") for name in configuration.options.defines)
     is_silent = False
     if dumping:
@@ -83,4 +105,20 @@ def _print_check(configuration: Configuration) -> int:
         is_silent = dumps.is_syntax_ok_silent(configuration)
     if not is_silent:
         write_stderr("Syntax OK")
-    return 0
+    reason = refusal(configuration)
+    if reason and not is_silent:
+        write_stderr(reason)
+    return int(bool(reason) and loader.arguments.is_strict)
+
+
+def refusal(configuration: Configuration) -> str:
+    """Return the message of a start that is refused because of directives without behaviour; "" for none."""
+    if not configuration.unimplemented and not configuration.handlers:
+        return ""
+    from whimbrel.config.unimplemented import refuse_start
+
+    try:
+        refuse_start(configuration)
+    except StartError as problem:
+        return "\n".join(problem.lines)
+    return ""

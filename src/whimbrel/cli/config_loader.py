@@ -35,7 +35,7 @@ class ConfigLoader:
     def __init__(self, arguments: Arguments, *, is_silent: bool = False) -> None:
         self.arguments, self.is_silent = arguments, is_silent
         self.dialect = DIALECTS[arguments.dialect]
-        self.root = paths.root_of(arguments.root)
+        self.root = paths.root_of(arguments.root, arguments.build)
         self.configuration: Configuration | None = None
         self._messages = 0
 
@@ -47,7 +47,8 @@ class ConfigLoader:
             os.environ.update(paths.read_envvars(envvars, self.root))
         return LoadOptions(
             server_root=from_system(self.root),
-            file=from_system(arguments.file or paths.file_of(self.root)),
+            file=from_system(arguments.file or paths.file_of(self.root, arguments.build)),
+            build=arguments.builtin,
             defines=tuple(map(from_system, arguments.defines)),
             before=tuple(map(from_system, arguments.before)),
             check_roots=arguments.check_roots,

@@ -5,25 +5,21 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+from collections.abc import Sequence
 
 from whimbrel.catalogue.listing import listing
 from whimbrel.catalogue.load import catalogue
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.config.load import catalogue_of
 from whimbrel.config.mpm_config import MpmConfig
 from whimbrel.config.vhost_dump import dump_vhosts
 from whimbrel.directives.node import Node
-from whimbrel.modules import ALL
 from whimbrel.modules.mpm.settings import MUTEX_TYPES
 
 
-def directives(dialect: str) -> str:
-    """Return the text of -L: the directives of all modules, the built-in modules of httpd first."""
-    version_catalogue = catalogue("2.2" if dialect == "2.2" else "2.4")
-    return listing(
-        version_catalogue, [m.source for m in version_catalogue.modules if m.is_static or m.file in ALL]
-    )
+def directives(dialect: str, sources: Sequence[str]) -> str:
+    """Return the text of -L: the directives of the modules with these source files."""
+    return listing(catalogue("2.2" if dialect == "2.2" else "2.4"), sources)
 
 
 def requested_dumps(configuration: Configuration) -> str:
@@ -51,9 +47,9 @@ def is_syntax_ok_silent(configuration: Configuration) -> bool:
 
 def loaded_modules(configuration: Configuration) -> str:
     """Return the text of -M."""
-    static = {m.identifier for m in catalogue_of(configuration.dialect).modules if m.is_static}
+    static = configuration.built_in
     lines = (
-        f" {m.name} ({'static' if m.name in static else 'shared'})\n" for m in configuration.modules.modules
+        f" {m.name} ({'static' if m.source in static else 'shared'})\n" for m in configuration.modules.modules
     )
     return "Loaded Modules:\n" + "".join(lines)
 
@@ -105,9 +101,11 @@ def run_settings(configuration: Configuration) -> str:
         if sink.syslog
         else sink.target
     )
-    root = configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"
+    root = configuration.main.config(CoreServerConfig).document_root or configuration.default_document_root
     out = f'ServerRoot: "{configuration.root}"\nMain DocumentRoot: "{root}"\nMain ErrorLog: "{shown_log}"\n'
-    runtime_dir = conf.run_directory or f"{configuration.root}/logs"
+    if conf.scoreboard_file:
+        out += f'ScoreBoardFile: "{os.path.join(configuration.root, conf.scoreboard_file)}"\n'
+    runtime_dir = spec.run_directory
     out += f'Mutex default: dir="{runtime_dir}/" mechanism=default \n'
     used = (
         name
@@ -117,7 +115,7 @@ def run_settings(configuration: Configuration) -> str:
     out += "".join(f"Mutex {name}: using_defaults\n" for name in sorted(used))
     out += f'PidFile: "{spec.pid_file}"\n'
     out += "".join(f"Define: {_define(configuration, name)}\n" for name in configuration.defines)
-    return out + _user(conf.user, "User") + _user(conf.group, "Group")
+    return out + _user(conf.user or "#-1", "User") + _user(conf.group or "#-1", "Group")
 
 
 def _define(configuration: Configuration, name: str) -> str:

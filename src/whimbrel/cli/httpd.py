@@ -1,6 +1,9 @@
-"""whimbrel-httpd: httpd's command line, and ``--dialect 2.2|2.4|guide``, ``--envvars FILE``, ``--json``.
+"""whimbrel-httpd: httpd's command line, and options of our own.
 
---json applies to -t, the dumps, -l, -L, -V and -v. Heavy imports stand behind the options that need them.
+``--dialect 2.2|2.4|guide``: whose answers. ``--builtin debian|upstream|all|any``: the build of httpd that
+decides about compiled-in modules and default paths. ``--envvars FILE``: shell variables. ``--strict``: -t
+fails if a start would be refused because of directives without behaviour. ``--json`` applies to -t, the
+dumps, -l, -L, -V and -v. Heavy imports stand behind the options that need them.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ def run(argv: list[str]) -> int:
         message = f"{os.path.basename(argv[0])}: {problem.message}\n" if problem.message else ""
         sys.stderr.write(message + version_text.usage(argv[0], _dialect(argv)))
         return 1
-    if arguments.show:
+    if arguments.show and (arguments.show != "L" or arguments.dialect == "2.2"):
         return show(arguments)
     from whimbrel.cli import bootstrap
 
@@ -46,27 +49,28 @@ def run(argv: list[str]) -> int:
 
 
 def show(arguments: Arguments) -> int:
-    """Print the text of -v, -V, -l or -L; return the exit status."""
+    """Print the text of -v, -V, -l or 2.2's -L; return the exit status."""
+    build = arguments.build
     if arguments.json:
         from whimbrel.cli import json_output, paths
 
-        root = paths.root_of(arguments.root)
-        json_output.write(json_output.show_document(arguments, root, paths.file_of(root)))
+        root = paths.root_of("", build)
+        json_output.write(json_output.show_document(arguments, root, paths.file_of(root, build)))
         return 0
     if arguments.show == "v":
         text = version_text.version(arguments.dialect)
     elif arguments.show == "l":
-        text = version_text.modules()
+        text = version_text.modules(build)
     else:
         from whimbrel.cli import paths
 
         if arguments.show == "V":
-            root = paths.root_of(arguments.root)
-            text = version_text.settings(arguments.dialect, root, paths.file_of(root))
+            root = paths.root_of("", build)
+            text = version_text.settings(arguments.dialect, build, root, paths.file_of(root, build))
         else:
             from whimbrel.cli.dumps import directives
 
-            text = directives(arguments.dialect)
+            text = directives(arguments.dialect, version_text.sources(build))
     sys.stdout.write(text)
     return 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from whimbrel.base.errors import ConfigError, SourceLocation, StartError
@@ -20,7 +21,6 @@ from whimbrel.config.configuration import Configuration
 from whimbrel.config.load import catalogue_of
 from whimbrel.config.model import LogSink, Server
 from whimbrel.config.vhosts import AddressChain, VirtualHostTable
-from whimbrel.modules import ALL
 
 Json = dict[str, Any]
 
@@ -43,25 +43,9 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
     """Return the document of -v, -V, -l or -L."""
     version = "2.2" if arguments.dialect == "2.2" else "2.4"
     if arguments.show == "l":
-        return {"compiled_in_modules": [*version_text.CORE_MODULES, *version_text.BUILT_IN]}
+        return {"compiled_in_modules": list(version_text.sources(arguments.build))}
     if arguments.show == "L":
-        version_catalogue = catalogue(version)
-        wanted = {m.source: m for m in version_catalogue.modules if m.is_static or m.file in ALL}
-        return {
-            "directives": [
-                {
-                    "name": row.name,
-                    "module": row.source,
-                    "help": row.help,
-                    "arguments": row.args,
-                    "contexts": contexts(row.where, version),
-                    "override": [name for name, bit in WHERE.items() if row.where & bit],
-                    "default": row.default,
-                }
-                for source in wanted
-                for row in version_catalogue.module_rows(source)
-            ]
-        }
+        return directives_document(version, version_text.sources(arguments.build))
     document: Json = {
         "version": version_text.VERSION,
         "compatible_with": version_text.COMPATIBLE[arguments.dialect],
@@ -72,11 +56,31 @@ def show_document(arguments: Arguments, root: str, file: str) -> Json:
             "mpm": "prefork" if version == "2.2" else "event",
             "server_root": root,
             "config_file": file,
-            "pid_file": "logs/httpd.pid",
-            "error_log": "logs/error_log",
-            "types_config": "conf/mime.types",
+            "pid_file": arguments.build.pid_file,
+            "error_log": arguments.build.error_log,
+            "types_config": arguments.build.types_file,
         }
     return document
+
+
+def directives_document(version: str, sources: Iterable[str]) -> Json:
+    """Return the directives of the modules with these source files."""
+    version_catalogue = catalogue(version)
+    return {
+        "directives": [
+            {
+                "name": row.name,
+                "module": row.source,
+                "help": row.help,
+                "arguments": row.args,
+                "contexts": contexts(row.where, version),
+                "override": [name for name, bit in WHERE.items() if row.where & bit],
+                "default": row.default,
+            }
+            for source in sources
+            for row in version_catalogue.module_rows(source)
+        ]
+    }
 
 
 def check_document(configuration: Configuration | None, problem: ConfigError | StartError | None) -> Json:
@@ -169,7 +173,7 @@ def run_settings(configuration: Configuration) -> Json:
     return {
         "server_root": plain(configuration.root),
         "document_root": plain(
-            configuration.main.config(CoreServerConfig).document_root or f"{configuration.root}/htdocs"
+            configuration.main.config(CoreServerConfig).document_root or configuration.default_document_root
         ),
         "error_log": None if sink is None else _sink(sink),
         "pid_file": plain(spec.pid_file),
@@ -206,7 +210,7 @@ def modules(configuration: Configuration) -> list[Json]:
         {
             "name": m.name,
             "source": m.source,
-            "linkage": "static" if m.name in rows and rows[m.name].is_static else "shared",
+            "linkage": "static" if m.source in configuration.built_in else "shared",
             "has_behaviour": m.name in rows and rows[m.name].file in configuration.available,
         }
         for m in configuration.modules.modules

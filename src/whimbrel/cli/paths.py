@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-DEBIAN = "/etc/apache2"
-DEFAULT_ROOT = "/usr/local/apache2"
+from whimbrel.base.builds import ANY, DEBIAN, Build
+
+DEBIAN_ROOT = Build(DEBIAN, "2.4").root
 
 
 def is_debian(root: str) -> bool:
@@ -15,15 +16,24 @@ def is_debian(root: str) -> bool:
     )
 
 
-def root_of(root_option: str) -> str:
-    """Return the server root: the option without a slash at its end, or the default of this system."""
+def root_of(root_option: str, build: Build | None = None) -> str:
+    """Return the server root: the option without a slash at its end, or that of the build; of any build,
+    that of this system.
+    """
     if root_option:
         return os.path.abspath(root_option)
-    return DEBIAN if is_debian(DEBIAN) else DEFAULT_ROOT
+    build = build or Build(ANY, "2.4")
+    return DEBIAN_ROOT if is_debian(DEBIAN_ROOT) and build.loads_built_in else build.root
 
 
-def file_of(root: str) -> str:
-    """Return the configuration file below *root* if none is named."""
+def file_of(root: str, build: Build | None = None) -> str:
+    """Return the configuration file below *root* if none is named: that of the build; of any build, or if it
+    is missing, the file that exists.
+    """
+    if build and not build.loads_built_in and os.path.isfile(os.path.join(root, build.file)):
+        return build.file
+    if build and build.name == DEBIAN and not os.path.isfile(os.path.join(root, "conf/httpd.conf")):
+        return build.file
     return (
         "apache2.conf"
         if is_debian(root) and not os.path.isfile(os.path.join(root, "conf/httpd.conf"))

@@ -97,6 +97,7 @@ def start(loader: ConfigLoader, configuration: Configuration) -> int:
         loader.reload,
         shown,
         single=arguments.is_single_process or _one_process(arguments.defines),
+        detached=not arguments.foreground,
         built=version_text.built(),
         ready=lambda: _release(starters),
     )

@@ -1,100 +1,11 @@
-"""Texts of -v, -V, -l and -h. No imports: these options must start in milliseconds.
-
-A test compares `BUILT_IN` with the table of modules, which takes time to read.
-"""
+"""Texts of -v, -V, -l and -h. No imports but the builds: these options must start in milliseconds."""
 
 from __future__ import annotations
 
+from whimbrel.base.builds import Build
+
 VERSION = "0.1"
 COMPATIBLE = {"2.2": "2.2.34", "2.4": "2.4.71", "guide": "2.4.71"}
-
-# In the order of -l: what httpd has compiled in, then the rest by name.
-CORE_MODULES = ("core.c", "mod_so.c", "http_core.c", "event.c")
-BUILT_IN = (
-    "mod_access_compat.c",
-    "mod_actions.c",
-    "mod_alias.c",
-    "mod_allowmethods.c",
-    "mod_asis.c",
-    "mod_auth_basic.c",
-    "mod_auth_digest.c",
-    "mod_auth_form.c",
-    "mod_authn_anon.c",
-    "mod_authn_core.c",
-    "mod_authn_dbd.c",
-    "mod_authn_dbm.c",
-    "mod_authn_file.c",
-    "mod_authn_socache.c",
-    "mod_authz_core.c",
-    "mod_authz_dbd.c",
-    "mod_authz_dbm.c",
-    "mod_authz_groupfile.c",
-    "mod_authz_host.c",
-    "mod_authz_owner.c",
-    "mod_authz_user.c",
-    "mod_autoindex.c",
-    "mod_brotli.c",
-    "mod_bucketeer.c",
-    "mod_buffer.c",
-    "mod_case_filter.c",
-    "mod_case_filter_in.c",
-    "mod_cern_meta.c",
-    "mod_cgi.c",
-    "mod_cgid.c",
-    "mod_charset_lite.c",
-    "mod_data.c",
-    "mod_dbd.c",
-    "mod_deflate.c",
-    "mod_dialup.c",
-    "mod_dir.c",
-    "mod_dumpio.c",
-    "mod_echo.c",
-    "mod_env.c",
-    "mod_expires.c",
-    "mod_ext_filter.c",
-    "mod_filter.c",
-    "mod_headers.c",
-    "mod_http2.c",
-    "mod_ident.c",
-    "mod_imagemap.c",
-    "mod_include.c",
-    "mod_info.c",
-    "mod_log_config.c",
-    "mod_log_debug.c",
-    "mod_log_forensic.c",
-    "mod_logio.c",
-    "mod_macro.c",
-    "mod_mime.c",
-    "mod_mime_magic.c",
-    "mod_negotiation.c",
-    "mod_proxy_html.c",
-    "mod_ratelimit.c",
-    "mod_reflector.c",
-    "mod_remoteip.c",
-    "mod_reqtimeout.c",
-    "mod_request.c",
-    "mod_rewrite.c",
-    "mod_sed.c",
-    "mod_session.c",
-    "mod_session_cookie.c",
-    "mod_session_crypto.c",
-    "mod_session_dbd.c",
-    "mod_setenvif.c",
-    "mod_slotmem_plain.c",
-    "mod_speling.c",
-    "mod_status.c",
-    "mod_substitute.c",
-    "mod_suexec.c",
-    "mod_systemd.c",
-    "mod_unique_id.c",
-    "mod_unixd.c",
-    "mod_userdir.c",
-    "mod_usertrack.c",
-    "mod_version.c",
-    "mod_vhost_alias.c",
-    "mod_watchdog.c",
-    "mod_xml2enc.c",
-)
 
 _OPTIONS_HEAD = """\
                          [-C "directive"] [-c "directive"]
@@ -148,9 +59,8 @@ def usage(program: str, dialect: str) -> str:
 
 
 def version(dialect: str) -> str:
-    """Return the text of -v."""
-    name = f"Whimbrel/{VERSION} (Apache/{COMPATIBLE[dialect]} compatible)"
-    return f"Server version: {name}\nServer built:   {built()}\n"
+    """Return the text of -v; programs that run httpd search it for a word that begins with ``Apache/``."""
+    return f"Server version: Apache/{COMPATIBLE[dialect]} (Whimbrel/{VERSION})\nServer built:   {built()}\n"
 
 
 def built() -> str:
@@ -162,7 +72,7 @@ def built() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def settings(dialect: str, root: str, file: str) -> str:
+def settings(dialect: str, build: Build, root: str, file: str) -> str:
     """Return the text of -V."""
     return (
         version(dialect)
@@ -179,14 +89,25 @@ Server compiled with....
  -D AP_HAVE_RELIABLE_PIPED_LOGS
  -D HTTPD_ROOT="{root}"
  -D SUEXEC_BIN="{"/usr/local/apache2/bin" if dialect == "2.2" else "/usr/lib/apache2"}/suexec"
- -D DEFAULT_PIDLOG="logs/httpd.pid"
- -D DEFAULT_ERRORLOG="logs/error_log"
- -D AP_TYPES_CONFIG_FILE="conf/mime.types"
+ -D DEFAULT_PIDLOG="{build.pid_file}"
+ -D DEFAULT_ERRORLOG="{build.error_log}"
+ -D AP_TYPES_CONFIG_FILE="{build.types_file}"
  -D SERVER_CONFIG_FILE="{file}"
 """
     )
 
 
-def modules() -> str:
+def modules(build: Build) -> str:
     """Return the text of -l."""
-    return "Compiled in modules:\n" + "".join(f"  {name}\n" for name in (*CORE_MODULES, *BUILT_IN))
+    return "Compiled in modules:\n" + "".join(f"  {source}\n" for source in sources(build))
+
+
+def sources(build: Build) -> tuple[str, ...]:
+    """Return the source files of the compiled-in modules in the order of -l."""
+    if build.sources:
+        return build.sources
+    from whimbrel.catalogue.load import catalogue
+    from whimbrel.config.load import built_in_modules
+    from whimbrel.modules import ALL
+
+    return tuple(row.source for row in built_in_modules(build, catalogue(build.version), ALL))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from whimbrel.base.builds import Build
 from whimbrel.base.dialect import Dialect
 from whimbrel.base.errors import SourceLocation
 from whimbrel.config.core_config import (
@@ -45,7 +46,9 @@ class Configuration:
         unimplemented: directives of loaded modules without behaviour here, with their module's source.
         handlers: names of handlers, each with the directive that sets it (see handlers.py).
         available: modules by the base name of the module file (``mod_dir``), as LoadModule names it.
+        built_in: source files of the compiled-in modules.
         declared_names: names that directives define, by group.
+        execution_messages: the indexes of messages after reading and before the first post_config step.
         known_directories: document roots that exist.
         keeps_tree: True if a module shows directives of `tree` in responses.
         boundary: the boundary of all multipart responses of 2.4 (ap_multipart_boundary): 64 random bits.
@@ -54,6 +57,8 @@ class Configuration:
     def __init__(self, options: LoadOptions, dialect: Dialect, available: Mapping[str, Module]) -> None:
         self.options, self.dialect, self.available = options, dialect, available
         self.version = Versions.V22 if dialect.version < (2, 4) else Versions.V24
+        self.build = Build(options.build, "2.2" if dialect.version < (2, 4) else "2.4")
+        self.built_in: frozenset[str] = frozenset()
         self.root = options.server_root
         self.main = Server()
         self.virtual_hosts: list[Server] = []
@@ -64,6 +69,7 @@ class Configuration:
         self.variables: dict[str, str] = {}
         self.includes: list[Included] = []
         self.messages: list[StartMessage] = []
+        self.execution_messages = range(0)
         self.spec = ServerSpec(options.server_root)
         self.methods = Methods()
         self.unimplemented: list[tuple[Node, str]] = []
@@ -82,6 +88,11 @@ class Configuration:
     def program(self) -> str:
         """Return the program's name in messages, as the recorded servers were called."""
         return self.options.program or ("httpd" if self.version is Versions.V22 else "apache2")
+
+    @property
+    def default_document_root(self) -> str:
+        """Return the directory of a server without DocumentRoot."""
+        return self.build.document_root or f"{self.root}/htdocs"
 
     def set_root(self, path: str) -> None:
         """ServerRoot: what relative paths are taken from, from here on."""

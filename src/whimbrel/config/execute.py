@@ -10,8 +10,8 @@ from whimbrel.base.errors import ConfigError, SourceLocation, UnknownDirective
 from whimbrel.base.latin1 import to_bytes, to_text
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.regex import Regex, RegexError, compile_regex
+from whimbrel.catalogue.context_rules import DirectiveContext
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.context_rules import not_allowed
 from whimbrel.config.core_config import OPT_ALL, OPT_MULTI, OPT_SYM_OWNER
 from whimbrel.config.loaded import BoundDirective, Rows
 from whimbrel.config.model import Layer, Server
@@ -257,3 +257,27 @@ def state_of(command: Command) -> CommandContext:
     if not isinstance(command, CommandContext):
         raise TypeError("not a command of a configuration")
     return command
+
+
+def not_allowed(name: str, section: str | None) -> str:
+    """Return the message for a directive outside its context; 2.4 names the section around it.
+
+    A directive that is executed on reading has no section yet.
+    """
+    return f"{name} not allowed here" if section is None else f"{name} not allowed in {section}> context"
+
+
+def context_of(command: Command) -> DirectiveContext:
+    """Return the context of *command*.  A directive that is executed on reading has no sections around it
+    yet.
+    """
+    parent = command.node.parent
+    known = parent is not None and command.within(parent.name) is not None
+    sections = command.node.sections() if known else ()
+    return DirectiveContext(
+        sections,
+        command.methods != -1,
+        bool(command.path) or command.in_htaccess,
+        command.in_virtual_host,
+        command.in_htaccess,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from whimbrel.base.builds import ANY
 from whimbrel.base.lazy_dataclasses import dataclass, field
 
 
@@ -17,6 +18,7 @@ class LoadOptions:
         file: absolute, or relative to the server root after the -C lines.
         check_only: ``-t``; `check_roots` is False for ``-T``, which checks no DocumentRoot.
         verbose: ``-e debug``.
+        build: the build of httpd whose compiled-in modules and default paths apply (base/builds.py).
         program: the name in messages (``apache2:``); "" for the dialect's default.
     """
 
@@ -29,4 +31,5 @@ class LoadOptions:
     check_roots: bool = True
     verbose: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    build: str = ANY
     program: str = ""

@@ -16,8 +16,7 @@ from whimbrel.catalogue.context_rules import refusal
 from whimbrel.catalogue.ignorable import ignorable_reason
 from whimbrel.catalogue.load import DirectiveEntry as CatalogueRow
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.context_rules import context_of
-from whimbrel.config.execute import IN_SECTION, CommandContext
+from whimbrel.config.execute import IN_SECTION, CommandContext, context_of
 from whimbrel.config.handlers import is_implemented, lacking_module, unimplemented_words
 from whimbrel.config.model import Layer, SectionKind
 from whimbrel.directives.spec import Context

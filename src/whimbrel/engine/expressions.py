@@ -88,7 +88,7 @@ class RequestView:
         root: str = (
             r.document_root
             or r.server_conf(CoreServerConfig).document_root
-            or f"{r.engine.configuration.root}/htdocs"
+            or r.engine.configuration.default_document_root
         )
         return root
 

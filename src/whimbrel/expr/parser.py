@@ -194,8 +194,7 @@ class Builder:
         try:
             return compile_regex(pattern, ignore_case=ignore_case)
         except RegexError:
-            self._refuse("Failed to compile regular expression")
-            raise _Abort from None
+            raise ExprError("Failed to compile regular expression") from None
 
     def one(self, word: tree.Word) -> tuple[tree.Word, ...]:
         return (word,)

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from whimbrel.base.dialect import DIALECTS
 from whimbrel.catalogue.load import catalogue
 from whimbrel.cli import paths, version_text
 from whimbrel.cli.arguments import parse
 from whimbrel.cli.httpd import run
+from whimbrel.config.load import new_configuration
+from whimbrel.config.options import LoadOptions
 from whimbrel.directives.spec import Versions
 from whimbrel.modules import ALL
 from whimbrel.utilities.usage_error import UsageError
@@ -45,6 +48,7 @@ def test_the_log_shows_the_command_line_as_httpd_does() -> None:
         (["extra"], ""),
         (["-t", "extra"], ""),
         (["--dialect", "2.3"], "the dialect must be 2.2, 2.4 or guide"),
+        (["--builtin", "none"], "the build must be debian, upstream, all or any"),
     ],
 )
 def test_wrong_use(words: list[str], message: str) -> None:
@@ -168,21 +172,46 @@ def test_wrong_use_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["p", "-v"]) == 0
     first, second, rest = capsys.readouterr().out.split("\n")
-    assert first == "Server version: Whimbrel/0.1 (Apache/2.4.71 compatible)"
+    assert first == "Server version: Apache/2.4.71 (Whimbrel/0.1)"
     assert second.startswith("Server built:   20")
     assert rest == ""
 
 
-def test_every_built_in_module_is_listed() -> None:
-    """-l prints a fixed list, for speed; it must equal the table of modules."""
+@pytest.mark.parametrize("build", ["debian", "upstream", "all"])
+@pytest.mark.parametrize("dialect", ["2.2", "2.4"])
+def test_listed_modules_are_active(
+    dialect: str, build: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """-l lists what a configuration has before its first LoadModule."""
+    options = LoadOptions(server_root=str(tmp_path), build=build)
+    active = new_configuration(options, ALL, DIALECTS[dialect]).modules.modules
+    assert run(["p", "--dialect", dialect, "--builtin", build, "-l"]) == 0
+    _title, *lines = capsys.readouterr().out.splitlines()
+    assert [line.strip() for line in lines] == [module.source for module in active]
+
+
+def test_a_build_of_all_modules_has_those_with_behaviour_and_one_mpm(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = {row.file: row for row in catalogue("2.4").modules}
     wanted = {
-        rows[name].source
+        row.source
         for name in ALL
-        if name in rows and rows[name].kind != "mpm" and ALL[name].versions & Versions.V24
+        if (row := rows.get(name)) and row.kind != "mpm" and ALL[name].versions & Versions.V24
     }
-    assert {*version_text.BUILT_IN, *version_text.CORE_MODULES} == wanted | set(version_text.CORE_MODULES)
-    assert list(version_text.BUILT_IN) == sorted(version_text.BUILT_IN)
+    assert run(["p", "-l", "--builtin", "all"]) == 0
+    _title, *lines = capsys.readouterr().out.splitlines()
+    static = {row.source for row in rows.values() if row.is_static}
+    assert {line.strip() for line in lines} == wanted | static | {"event.c"}
+
+
+def test_the_default_build_is_that_of_debian(capsys: pytest.CaptureFixture[str]) -> None:
+    """Recorded: config-dumps-0275."""
+    assert run(["p", "-l"]) == 0
+    assert capsys.readouterr().out.split() == [
+        *("Compiled", "in", "modules:", "core.c", "mod_so.c", "mod_watchdog.c", "http_core.c"),
+        *("mod_log_config.c", "mod_logio.c", "mod_version.c", "mod_unixd.c"),
+    ]
 
 
 @pytest.mark.parametrize("letter", ["-v", "-V", "-l", "-h"])

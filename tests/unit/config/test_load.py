@@ -180,3 +180,24 @@ def test_a_server_lets_go_of_its_lines(tmp_path: Path) -> None:
     configuration.release_tree()
     assert (configuration.tree, outer.children) == ([], ())
     assert [section.pattern for section in configuration.main.directories][-1:] == ["/a/"]
+
+
+@pytest.mark.parametrize("build", ["debian", "upstream", "all"])
+def test_compiled_in_modules_cannot_be_loaded(build: str, tmp_path: Path) -> None:
+    """Asked of apache2: the name mod_NAME.c decides, so mod_so compares no core.c, http_core.c, event.c."""
+    name = {"debian": "log_config_module", "upstream": "so_module", "all": "dir_module"}[build]
+    site = Site(tmp_path, f"LoadModule {name} /m/other.so\n")
+    assert site.check(before=(), build=build) == f"{HEAD}module {name} is built-in and can't be loaded"
+
+
+def test_the_core_is_searched_as_a_file(tmp_path: Path) -> None:
+    site = Site(tmp_path, "LoadModule http_module m/mod_http.so\n")
+    assert site.check(build="debian") == (
+        f"{HEAD}Cannot load m/mod_http.so into server: @/m/mod_http.so: cannot open shared object file: "
+        "No such file or directory"
+    )
+
+
+def test_a_build_without_log_config_loads_it(tmp_path: Path) -> None:
+    site = Site(tmp_path, "LoadModule log_config_module m/mod_log_config.so\n")
+    assert site.check(before=("ServerName a",), build="upstream") == "Syntax OK"

@@ -22,6 +22,7 @@ from whimbrel.catalogue.checks.rules import (
 )
 
 PAIR = "Invalid ProxyPass|ProxyPassMatch parameter. Parameter must be in the form 'key=value'."
+PROXY_PAIR = "Invalid Proxy parameter. Parameter must be in the form 'key=value'"
 BUFFER = "{} must be >= 512 bytes, or 0 for system default."
 CODES = "ProxyErrorOverride: status codes to intercept must be valid HTTP Status Codes >=400 && <600"
 
@@ -139,33 +140,40 @@ def _remote(name: str) -> Rule:
 
 
 def _override(words: list[str], around: CheckContext) -> str | None:
-    """On or Off; after On any number of status codes."""
+    """On or Off, the last of which holds; after On any number of status codes."""
     word = words[0].lower()
+    if word in ("on", "off"):
+        return None
     if not around.earlier:
-        return (
-            None if word in ("on", "off") else "ProxyErrorOverride first parameter must be one of: off | on"
-        )
-    if around.earlier[0].lower() != "on":
-        return "ProxyErrorOverride: status codes must follow a value of 'on'"
-    if not word.isdigit():
+        return "ProxyErrorOverride first parameter must be one of: off | on"
+    if not word[:1].isdigit():
         return "ProxyErrorOverride: status codes to intercept must be numeric"
-    return None if 400 <= int(word) < 600 else CODES
+    switches = [earlier.lower() for earlier in around.earlier if earlier.lower() in ("on", "off")]
+    if switches[-1] != "on":
+        return "ProxyErrorOverride: status codes must follow a value of 'on'"
+    return None if 400 <= atoi(word) < 600 else CODES
 
 
 def _proxy(words: list[str], around: CheckContext) -> str | None:
     """<Proxy>: parameters are allowed for workers and balancers only."""
     url, *rest = split_args(words[0].rpartition(">")[0] or words[0]) or [""]
-    if rest and "://" not in url:
+    if not rest:
+        return None
+    if any(char in url for char in "*?["):
+        return "<Proxy> arguments are not supported for wildchar url."
+    if ":" not in url:
         return "<Proxy> arguments are not supported for non url."
+    if not url.startswith("balancer:") and (wrong := url_error(url, around)):
+        return f"<Proxy {wrong}"
     wrong = next(
         (
-            f"{m} {word}; {url}" if around.version == "2.4" else m
+            PROXY_PAIR if "=" not in word else f"{m} {word}; {url}" if around.version == "2.4" else m
             for word in rest
-            if (m := parameter(url, word, around))
+            if (m := parameter(url, word, around)) or "=" not in word
         ),
         None,
     )
-    return wrong and f"<Proxy {wrong}"
+    return wrong if wrong is None or wrong is PROXY_PAIR else f"<Proxy {wrong}"
 
 
 def _proxy_match(words: list[str], around: CheckContext) -> str | None:

@@ -235,6 +235,13 @@ def _overriding(directive: str) -> Warner:
     return check_overrides
 
 
+def _engine(words: list[str], around: CheckContext) -> CheckWarning | None:
+    """SSLEngine optional (RFC 2817) was removed from 2.4, which starts without TLS."""
+    if around.version == "2.2" or words[0].lower() != "optional":
+        return None
+    return CheckWarning("'SSLEngine optional' is no longer supported", "AH10510", "notice")
+
+
 def _responder_proxy(words: list[str], around: CheckContext) -> str | None:
     """A URL as APR parses it."""
     scheme, colon, rest = words[0].partition(":")
@@ -282,10 +289,9 @@ CHECKS: dict[str, Rule] = {
     "sslcryptodevice": only(
         "2.4",
         one_of(
-            "builtin dynamic",
+            "builtin",
             "SSLCryptoDevice: Invalid argument; must be one of: 'builtin' (none), 'dynamic'"
             " (Dynamic engine loading support)",
-            exact=True,
         ),
     ),
     "sslengine": by_version(
@@ -326,6 +332,7 @@ CHECKS: dict[str, Rule] = {
     "sslvhostsnipolicy": one_of("strict secure authonly insecure", BAD_SNI),
 }
 WARNINGS: dict[str, Warner] = {
+    "sslengine": _engine,
     "sslprotocol": _overriding("SSLProtocol"),
     "sslproxyprotocol": _overriding("SSLProxyProtocol"),
 }

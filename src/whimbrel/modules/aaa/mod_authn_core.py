@@ -92,15 +92,21 @@ def alias(cmd: Command, _record: Any, words: list[str]) -> None:
     name, rest = getword(rest)
     if not base or not name:
         raise ConfigError(f"{cmd.name}> directive requires additional arguments")
-    layer = Layer(SectionKind.DIRECTORY, cmd.place)
-    state_of(cmd).execute_in(layer, "", int(Context.OR_AUTHCFG | Context.ACCESS_CONF))
     if base.lower() == name.lower():
         raise ConfigError("The alias provider name must be different from the base provider name.")
-    provider = find_provider(cmd, base)
     server = cmd.main_server(AuthnCoreServerConfig)
+    aliases = {} if server.aliases is UNSET else server.aliases
+    if name in aliases or cmd.provider("authn", name) is not None:
+        raise ConfigError(
+            f"The alias provider {name} has already be registered previously as either a base provider or an "
+            "alias provider."
+        )
+    layer = Layer(SectionKind.DIRECTORY, cmd.place)
+    state_of(cmd).execute_in(layer, "", int(Context.OR_AUTHCFG | Context.ACCESS_CONF))
+    provider = find_provider(cmd, base)
     state_of(cmd).configuration.declare("authn", name)
     provider_alias = AuthnProvider(lambda scope: provider.make(with_layer(scope, layer)), provider.realms)
-    server.aliases = {**({} if server.aliases is UNSET else server.aliases), name: provider_alias}
+    server.aliases = {**aliases, name: provider_alias}
 
 
 def make_no_user(scope: Scope) -> CompiledHook:

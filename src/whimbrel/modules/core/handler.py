@@ -71,7 +71,7 @@ def make_translate(scope: Scope) -> CompiledHook:
         ):
             r.filename = r.canonical_filename = within + uri
             return OK
-        base = root or f"{r.engine.configuration.root}/htdocs"
+        base = root or r.engine.configuration.default_document_root
         path = _below(uri, r.server.path)
         long = len(base) + len(path.lstrip("/")) + SPARE > PATH_MAX
         name = None if long else joined(base, path)

@@ -82,9 +82,9 @@ def set_driver(cmd: Command, record: DbdServerConfig, words: list[str]) -> None:
     name = words[0]
     lacking = missing_package(name) if name in DRIVERS else ""
     if name not in DRIVERS or lacking:
-        advice = f": install Whimbrel with the extra {lacking}" if lacking else ""
         raise ConfigError(
-            f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so{advice}"
+            f"{'DBD: ' if cmd.dialect.access_in_core else ''}Can't load driver file apr_dbd_{name}.so",
+            hint=f"install Whimbrel with the extra {lacking}" if lacking else "",
         )
     record.driver = name
 

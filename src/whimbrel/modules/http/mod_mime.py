@@ -125,7 +125,9 @@ def read_types(data: str) -> dict[str, str]:
 def load_types(finished: Any) -> None:
     """Read the main server's TypesConfig once for all servers; an unreadable file ends the start."""
     servers = list(finished.servers())
-    path = servers[0].config(MimeServerConfig).types_config or os.path.join(finished.root, "conf/mime.types")
+    path = servers[0].config(MimeServerConfig).types_config or os.path.join(
+        finished.root, finished.build.types_file
+    )
     try:
         with open(to_bytes(path), encoding="latin-1", newline="\n") as file:
             types = read_types(file.read())

@@ -44,6 +44,8 @@ def add_action(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
 
 def add_script(cmd: Command, conf: ActionsDirConfig, words: list[str]) -> None:
     """Set Script METHOD SCRIPT; unknown methods share one slot."""
+    if words[0] == "TRACE":
+        raise ConfigError("TRACE not allowed for Script")
     number = state_of(cmd).configuration.methods.number(words[0])
     conf.methods = {**own(conf, "methods", dict), number: words[1]}
 

@@ -120,19 +120,19 @@ def add_passphrase(cmd: Command, record: SessionCryptoDirConfig, words: list[str
     word = words[0]
     if len(word) > 5 and word.lower().startswith("exec:"):
         word = _printed(word[5:])
-        if not word:
-            raise ConfigError(f"Unable to get a passphrase from '{words[0][5:]}'")
     _add(cmd, record, [word])
 
 
 def _printed(line: str) -> str:
-    """Return the first line that a program prints; "" if it cannot be run."""
+    """Return the first line that a program prints; "" if it cannot be run, or has no path."""
     argv = [to_bytes(word) for word in split_words(line)]
+    if not argv or b"/" not in argv[0]:
+        return ""
     try:
         completed = subprocess.run(
             argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=_PROGRAM_TIMEOUT, check=False
         )
-    except (OSError, subprocess.SubprocessError, IndexError):
+    except (OSError, subprocess.SubprocessError):
         return ""
     return to_text(completed.stdout).partition("\n")[0].rstrip("\r")
 

@@ -16,7 +16,7 @@ from whimbrel.base.lazy_dataclasses import fields
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, strtol
 from whimbrel.catalogue.context_rules import CONTEXT_GROUPS, message, violated
-from whimbrel.config.context_rules import context_of
+from whimbrel.config.execute import context_of
 from whimbrel.directives.command import Command
 from whimbrel.registry.settings import UNSET
 

@@ -51,6 +51,7 @@ class StartOptions:
         load: reads the configuration
         command_line: command line as the log shows it
         single: -X, one process
+        detached: the server runs in the background, without the streams of the starting process
         built: build date
         ready: called when the server serves
     """
@@ -58,6 +59,7 @@ class StartOptions:
     load: Callable[[], Configuration]
     command_line: str
     single: bool = False
+    detached: bool = False
     built: str = ""
     ready: Callable[[], None] = lambda: None
 
@@ -125,14 +127,20 @@ class Master:
     def log_config_messages(self) -> None:
         """Repeat the start messages in the error log.
 
-        httpd reads its configuration twice, the second time with its log open, so the log has the messages of
-        the console too.
+        httpd reads its configuration twice, the second time with standard error redirected to its log, so
+        the log has the messages of the console too. A server in the background has closed standard error
+        before it executes them: at its first start, the log lacks the messages of execution.
         """
         generation = self.generation
         dialect, runtime = generation.dialect, generation.runtime
         levels = generation.configuration.main.config(CoreServerConfig).log_level
         stamp = error_log_time(runtime.now(), microseconds=dialect.messages_24)[1:-1]
-        for message in generation.configuration.messages:
+        configuration = generation.configuration
+        is_unheard = self.options.detached and not self.life.generation
+        unheard = configuration.execution_messages if is_unheard else range(0)
+        for number, message in enumerate(configuration.messages):
+            if number in unheard:
+                continue
             if message.logged is not None:
                 generation.log("warn", message.logged[1], code=message.logged[0], module=message.module)
                 continue

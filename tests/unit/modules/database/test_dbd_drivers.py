@@ -197,9 +197,11 @@ def test_packages_that_are_missing(
     if extra:
         with pytest.raises(
             ConfigError,
-            match=f"Can't load driver file apr_dbd_{driver}.so: install Whimbrel with the extra {extra}",
-        ):
+            match=f"Can't load driver file apr_dbd_{driver}.so",
+        ) as caught:
             AccessSite(tmp_path, f"DBDriver {driver}\n", "2.4", MODULES["2.4"] + " dbd")
+        assert caught.value.reason.endswith(".so")  # as httpd says it
+        assert caught.value.hint == f"install Whimbrel with the extra {extra}"
 
 
 def test_a_driver_that_nobody_knows(tmp_path: Path) -> None:

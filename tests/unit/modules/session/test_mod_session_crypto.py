@@ -86,7 +86,6 @@ def test_an_unknown_cipher_saves_nothing(tmp_path: Path, stand_in: None) -> None
             "SessionCryptoPassphraseFile /none/here\n",
             "SessionCryptoPassphraseFile: Could not open file /none/here: No such file or directory",
         ),
-        ("SessionCryptoPassphrase exec:/none/here\n", "Unable to get a passphrase from '/none/here'"),
         ("<Directory />\nSessionCryptoDriver openssl\n</Directory>\n", "SessionCryptoDriver not allowed"),
     ],
 )
@@ -112,3 +111,11 @@ def test_no_start_without_ciphers(
     monkeypatch.setattr(mod_session_crypto, "library", (lambda: Reversed) if library else none)
     with pytest.raises(StartError, match="AH01845"):
         site_of(tmp_path, conf)
+
+
+@pytest.mark.parametrize("program", ["/none/here", "/bin/false", "echo x"])
+def test_a_program_that_prints_nothing_gives_an_empty_passphrase(
+    tmp_path: Path, stand_in: None, program: str
+) -> None:
+    """Asked of apache2: the line is accepted; a program without path is not searched."""
+    assert site_of(tmp_path, f"SessionCryptoPassphrase 'exec:{program}'\n") is not None

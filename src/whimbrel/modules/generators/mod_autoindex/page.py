@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.numbers import lower
 from whimbrel.http.syntax.url import escape_html, escape_path
 from whimbrel.modules.generators.mod_autoindex.entries import Entry, special
 from whimbrel.modules.generators.mod_autoindex.settings import (
@@ -19,8 +20,6 @@ from whimbrel.modules.generators.mod_autoindex.settings import (
 DOCTYPE_24 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/html4/strict.dtd">\n'
 DOCTYPE_22 = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN">\n'
 DOCTYPE_XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"\n"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">\n'
-TOP = ' valign="top"'
-RIGHT = ' align="right"'
 NO_DATE = " " * 19
 
 
@@ -34,11 +33,6 @@ class ListingStyle:
     descending: bool
     carried: str
     new: bool
-
-    @property
-    def is_styled(self) -> bool:
-        """Return True if the elements have the classes that style sheets of 2.4 select."""
-        return self.new and self.conf.style_sheet is not None
 
     @property
     def end(self) -> str:
@@ -61,11 +55,8 @@ def preamble(style: ListingStyle, title: str) -> str:
 
 def heading(style: ListingStyle, title: str) -> str:
     """Return the <h1>; style sheets of 2.4 select it by its id."""
-    return (
-        f'  <h1 id="indextitle">Index of {title}</h1>\n'
-        if style.is_styled
-        else f"<h1>Index of {title}</h1>\n"
-    )
+    styled = _is_styled(style)
+    return f'  <h1 id="indextitle">Index of {title}</h1>\n' if styled else f"<h1>Index of {title}</h1>\n"
 
 
 def size_text(size: int) -> str:
@@ -222,66 +213,73 @@ def _line(style: ListingStyle, entry: Entry, width: int) -> str:
 
 def table(style: ListingStyle, entries: list[Entry]) -> Iterator[str]:
     """Iterate over the rows of HTMLTable."""
-    options, width = style.options, _widths(style, entries)
+    options, width, styled = style.options, _widths(style, entries), _is_styled(style)
     cells = []
     if not options & IndexOption.SUPPRESS_ICON:
         blank = special(style.conf.icons, "^^BLANKICON^^")
+        plain = ' valign="top"' if style.new else ""
         cells.append(
-            _cell(style, "th", "icon", TOP if style.new else "")
-            + (_image(style, blank, "[ICO]") if blank else "&nbsp;")
-            + "</th>"
+            f"<th{_column(styled, 'icon', plain)}>{_image(style, blank, '[ICO]') if blank else '&nbsp;'}</th>"
         )
     titles = [
-        ("Name", "N", "name", IndexOption.NONE),
-        ("Last modified", "M", "lastmod", IndexOption.SUPPRESS_MODIFIED),
-        ("Size", "S", "size", IndexOption.SUPPRESS_SIZE),
-        ("Description", "D", "desc", IndexOption.SUPPRESS_DESCRIPTION),
+        ("Name", "N", IndexOption.NONE, "name"),
+        ("Last modified", "M", IndexOption.SUPPRESS_MODIFIED, "lastmod"),
+        ("Size", "S", IndexOption.SUPPRESS_SIZE, "size"),
+        ("Description", "D", IndexOption.SUPPRESS_DESCRIPTION, "desc"),
     ]
     cells += [
-        f"{_cell(style, 'th', name)}{_link(style, text, column)}</th>"
-        for text, column, name, hidden in titles
+        f"<th{_column(styled, name)}>{_link(style, text, key)}</th>"
+        for text, key, hidden, name in titles
         if not options & hidden
     ]
+    lead = "   " if style.new else ""
+    row = '<tr class="indexbreakrow">' if styled else "<tr>"
     rule = (
         ""
         if options & IndexOption.SUPPRESS_RULES
-        else f'{_row_start(style, "indexbreakrow")}<th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
+        else f'{lead}{row}<th colspan="{len(cells)}"><hr{style.end}</th></tr>\n'
     )
-    if not style.new:
-        head = f"<table><tr>{''.join(cells)}</tr>"
-    else:
-        identifier = ' id="indexlist"' if style.is_styled else ""
-        head = f"  <table{identifier}>\n{_row_start(style, 'indexhead')}{''.join(cells)}</tr>\n"
+    row = '<tr class="indexhead">' if styled else "<tr>"
+    head = f"  <table>\n   {row}{''.join(cells)}</tr>\n" if style.new else f"<table><tr>{''.join(cells)}</tr>"
     yield head + rule
     for number, entry in enumerate(entries):
-        yield _row(style, entry, width, "odd" if number % 2 else "even")
+        yield _begin(style, entry, number) + _cells(style, entry, width) + "</tr>\n"
     yield rule + "</table>\n"
 
 
-def _row_start(style: ListingStyle, name: str) -> str:
-    """Return the start tag of a row that is no entry."""
-    return f'   <tr class="{name}">' if style.is_styled else "   <tr>" if style.new else "<tr>"
+def _is_styled(style: ListingStyle) -> bool:
+    """Return True if headings, rows and cells have classes: in 2.4, for the style sheet."""
+    return style.new and style.conf.style_sheet is not None
 
 
-def _cell(style: ListingStyle, tag: str, column: str, plain: str = "") -> str:
-    """Return the start tag of a cell: with the class of its column, or with the attributes *plain*."""
-    return f'<{tag} class="indexcol{column}">' if style.is_styled else f"<{tag}{plain}>"
+def _column(styled: bool, name: str, plain: str = "") -> str:
+    """Return the attribute of a cell: the class of its column, or *plain* without a style sheet."""
+    return f' class="indexcol{name}"' if styled else plain
 
 
-def _row(style: ListingStyle, entry: Entry, width: int, parity: str) -> str:
-    options, (address, shown) = style.options, _anchor(entry)
+def _begin(style: ListingStyle, entry: Entry, number: int) -> str:
+    """Return the tag of a row; AddAltClass adds the alternative text to its class, unescaped as in httpd."""
+    if not _is_styled(style):
+        return "<tr>"
+    alt = entry.alt if style.options & IndexOption.ALT_CLASS else None
+    return f'   <tr class="{"odd" if number & 1 else "even"}{f"-{lower(alt)}" if alt else ""}">'
+
+
+def _cells(style: ListingStyle, entry: Entry, width: int) -> str:
+    """Return the cells of a row."""
+    options, styled, (address, shown) = style.options, _is_styled(style), _anchor(entry)
     name, pad = _name(shown, width)
     if style.conf.name_width == FIT:
         pad = ""
-    out = f'   <tr class="{parity}">' if style.is_styled else "<tr>"
+    right, top, out = ' align="right"', ' valign="top"', ""
     if not options & IndexOption.SUPPRESS_ICON:
-        out += f"{_cell(style, 'td', 'icon', TOP)}{_icon(style, entry, address, '&nbsp;')}</td>"
-    out += f'{_cell(style, "td", "name")}<a href="{address}">{name}</a>{pad}</td>'
+        out = f"<td{_column(styled, 'icon', top)}>{_icon(style, entry, address, '&nbsp;')}</td>"
+    out += f'<td{_column(styled, "name")}><a href="{address}">{name}</a>{pad}</td>'
     if not options & IndexOption.SUPPRESS_MODIFIED:
         date = _date(style, entry)
-        out += f"{_cell(style, 'td', 'lastmod', RIGHT if date else '')}{date or '&nbsp;'}</td>"
+        out += f"<td{_column(styled, 'lastmod', right if date else '')}>{date or '&nbsp;'}</td>"
     if not options & IndexOption.SUPPRESS_SIZE:
-        out += f"{_cell(style, 'td', 'size', RIGHT)}{size_text(entry.size)}</td>"
+        out += f"<td{_column(styled, 'size', right)}>{size_text(entry.size)}</td>"
     if not options & IndexOption.SUPPRESS_DESCRIPTION:
-        out += f"{_cell(style, 'td', 'desc')}{_description(style, entry) or '&nbsp;'}</td>"
-    return out + "</tr>\n"
+        out += f"<td{_column(styled, 'desc')}>{_description(style, entry) or '&nbsp;'}</td>"
+    return out

@@ -35,6 +35,7 @@ class IndexOption(Flag):
     XHTML = auto()
     SHOW_FORBIDDEN = auto()
     OLD_DATE = auto()
+    ALT_CLASS = auto()
 
 
 WORDS: Final = {
@@ -57,7 +58,11 @@ WORDS: Final = {
     "xhtml": IndexOption.XHTML,
     "showforbidden": IndexOption.SHOW_FORBIDDEN,
 }
-WORDS_24: Final = {**WORDS, "useolddateformat": IndexOption.OLD_DATE}
+WORDS_24: Final = {
+    **WORDS,
+    "addaltclass": IndexOption.ALT_CLASS,
+    "useolddateformat": IndexOption.OLD_DATE,
+}
 
 FIT: Final = -1  # NameWidth=* and DescriptionWidth=*: as wide as the longest
 NAME_WIDTH: Final = 23

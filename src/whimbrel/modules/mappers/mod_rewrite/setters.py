@@ -325,10 +325,11 @@ def add_map(cmd: Command, _server_record: RewriteServerConfig, words: list[str])
 
 def _map(cmd: Command, name: str, source: str) -> RewriteMap:
     kind, colon, rest = source.partition(":")
+    kind = kind if _old(cmd) else kind.lower()
     if colon and kind in ("txt", "rnd"):
         path = _existing(cmd, name, cmd.server_path(rest))
         return FileMap(name, "txt", path) if kind == "txt" else RandomMap(name, path)
-    if kind.startswith("dbm") and (colon or kind.startswith("dbm=")) and kind[3:4] in ("", "="):
+    if kind.startswith("dbm"):
         return _dbm(cmd, name, source, kind, rest if colon else None)
     if colon and kind == "prg":
         command, *arguments = split_words(rest) or [""]
@@ -347,7 +348,7 @@ def _map(cmd: Command, name: str, source: str) -> RewriteMap:
 
 
 def _dbm(cmd: Command, name: str, source: str, kind: str, path: str | None) -> RewriteMap:
-    if path is None:
+    if path is None or kind[3:4] not in ("", "="):
         raise ConfigError(f"RewriteMap: bad map:{source}")
     flavour = kind[4:] if kind != "dbm" else "default"
     if flavour not in _DBM:

@@ -160,7 +160,9 @@ def _server_name(r: Any) -> str:
 def document_root(r: Any) -> str:
     """Return the document root in force for *r*."""
     root: str | None = r.document_root
-    return root or r.server_conf(CoreServerConfig).document_root or f"{r.engine.configuration.root}/htdocs"
+    return (
+        root or r.server_conf(CoreServerConfig).document_root or r.engine.configuration.default_document_root
+    )
 
 
 def context(r: Any) -> tuple[str, str]:

@@ -164,6 +164,8 @@ def _line(cmd: Command, action: str, text: str, for_answer: bool) -> Line:
         raise ConfigError(
             "first argument must be " + ", ".join(f"'{a}'" for a in known[:-1]) + f", or '{known[-1]}'."
         )
+    if action == "note" and not for_answer:
+        raise ConfigError(f"{cmd.name} does not support the 'note' action")
     value, replacement, clause = _sorted_words(action, words, for_answer)
     regex = None
     if action in ("edit", "edit*"):

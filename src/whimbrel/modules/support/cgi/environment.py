@@ -170,7 +170,7 @@ def document_root(r: Any) -> str:
     root: str = (
         r.document_root
         or r.server_conf(CoreServerConfig).document_root
-        or f"{r.engine.configuration.root}/htdocs"
+        or r.engine.configuration.default_document_root
     )
     return root.rstrip("/") or "/"
 

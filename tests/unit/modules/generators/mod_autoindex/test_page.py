@@ -168,6 +168,33 @@ def test_options(tmp_path: Path, options: str, line: str) -> None:
     )
 
 
+STYLED = 'IndexOptions HTMLTable {}\nIndexStyleSheet /a.css\nDefaultIcon /u.gif\nAddAlt "TXT & <x>" b.txt'
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            "",
+            '  <table>\n   <tr class="indexhead"><th class="indexcolicon">&nbsp;</th>'
+            '<th class="indexcolname"><a href="?C=N;O=D">Name</a></th>'
+            '<th class="indexcollastmod"><a href="?C=M;O=A">Last modified</a></th>'
+            '<th class="indexcolsize"><a href="?C=S;O=A">Size</a></th><th class="indexcoldesc">'
+            '<a href="?C=D;O=A">Description</a></th></tr>\n'
+            '   <tr class="indexbreakrow"><th colspan="5"><hr></th></tr>\n   <tr class="even"><td '
+            'class="indexcolicon"><img src="/u.gif" alt="[PARENTDIR]"></td><td class="indexcolname">'
+            '<a href="/">Parent Directory</a>       </td>'
+            '<td class="indexcollastmod">&nbsp;</td><td class="indexcolsize">'
+            '  - </td><td class="indexcoldesc">&nbsp;</td></tr>\n',
+        ),
+        ("AddAltClass", '   <tr class="even-parentdir"><td class="indexcolicon"><img src="/u.gif"'),
+        ("AddAltClass", '-txt & <x>"><td class="indexcolicon"><img src="/u.gif" alt="[TXT & <x>]"></td>'),
+    ],
+)
+def test_table_with_a_style_sheet(tmp_path: Path, options: str, line: str) -> None:
+    assert line in listed(tmp_path, STYLED.format(options)).body
+
+
 def test_style_sheet(tmp_path: Path) -> None:
     conf = (
         "IndexOptions FancyIndexing XHTML TrackModified Charset=utf-8 Type=text/foo\nIndexStyleSheet "

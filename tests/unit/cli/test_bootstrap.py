@@ -1,0 +1,65 @@
+"""-t, --strict and -L of a configuration. Expected: "Syntax OK" and -L are httpd's, on its streams."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from whimbrel.cli.httpd import run
+
+PREAMBLE = "LoadModule mpm_event_module m/mod_mpm_event.so\nServerName a\n"
+WITHOUT = "LoadModule lua_module m/mod_lua.so\nLuaHookAccessChecker a b\n"
+
+
+def call(root: Path, text: str, *words: str) -> int:
+    """Run whimbrel-httpd with *words* on a server root with this configuration."""
+    (root / "logs").mkdir(exist_ok=True)
+    (root / "httpd.conf").write_text(PREAMBLE + text)
+    return run(["whimbrel-httpd", "-d", str(root), "-f", "httpd.conf", *words])
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "status", "lines"),
+    [
+        ("", ["-t", "--strict"], 0, ["Syntax OK"]),
+        (WITHOUT, ["-t"], 0, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
+        (WITHOUT, ["-t", "--strict"], 1, ["Syntax OK", "LuaHookAccessChecker (mod_lua.c)"]),
+        (WITHOUT, ["-S", "--strict"], 1, []),
+    ],
+)
+def test_directives_without_behaviour(
+    text: str,
+    words: list[str],
+    status: int,
+    lines: list[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert call(tmp_path, text, *words) == status
+    printed = capfd.readouterr().err.splitlines()
+    assert len(printed) == len(lines)
+    assert all(part in line for part, line in zip(lines, printed, strict=True))
+
+
+@pytest.mark.parametrize(("words", "status"), [(["-t"], 0), (["-t", "--strict"], 1)])
+def test_json(words: list[str], status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(tmp_path, WITHOUT, *words, "--json") == status
+    document = json.loads(capfd.readouterr().out)
+    assert document["ok"]
+    assert [row["directive"] for row in document["without_behaviour"]] == ["LuaHookAccessChecker"]
+
+
+def test_the_list_of_directives_is_that_of_the_loaded_modules(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Asked of apache2: -L reads the whole configuration, and fails where -t does."""
+    assert call(tmp_path, "LoadModule env_module m/mod_env.so\n", "-L") == 0
+    out, err = capfd.readouterr()
+    sources = {line.rpartition("(")[2][:-1] for line in out.splitlines() if line.endswith(".c)")}
+    assert {"core.c", "mod_so.c", "mod_log_config.c", "mod_env.c"} <= sources
+    assert "mod_alias.c" not in sources
+    assert err == ""
+    assert call(tmp_path, "Nosuch\n", "-L") == 1
+    assert capfd.readouterr().out == ""
