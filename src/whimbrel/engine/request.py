@@ -169,6 +169,7 @@ class Request:
         "main",
         "method",
         "method_number",
+        "merges",
         "mtime",
         "next",
         "no_cache",
@@ -269,6 +270,7 @@ class Request:
         self.log_lines = []
         self.log_id = ""  # given by the first of the log lines
         self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
+        self.merges: Any = None  # identity of the merged settings (walk.merges.Merges), where it matters
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
     # The query and the values that contain it are tracked: reading one makes the response depend on the

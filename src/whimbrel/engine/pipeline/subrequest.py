@@ -11,6 +11,7 @@ from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.redirect import derive_request, is_too_deep, set_target
 from whimbrel.engine.request import Request
+from whimbrel.engine.walk.merges import Merges, adopt
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.registry.phases import DONE, OK, HookStatus
 
@@ -60,6 +61,7 @@ async def lookup_file(r: Request, path: str) -> Request:
     (ap_sub_req_lookup_file).
     """
     new = _subrequest(r)
+    new.merges = Merges(by_file=True)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
     new.filename = path if path.startswith("/") else directory + path
     name = new.filename[len(directory) :]
@@ -75,6 +77,7 @@ async def lookup_dirent(r: Request, name: str) -> Request:
     (ap_sub_req_lookup_dirent).
     """
     new = _subrequest(r)
+    new.merges = Merges(by_file=True)
     directory = r.filename or "/"
     new.filename = (directory if directory.endswith("/") else directory.rpartition("/")[0] + "/") + name
     below = r.path_info or ""
@@ -110,6 +113,7 @@ def fast_redirect(sub: Request, r: Request) -> None:
     """Copy the results of a sub-request to *r*, without another run of the phases
     (ap_internal_fast_redirect).
     """
+    adopt(sub, r)
     r.uri, r.untracked_target = sub.uri, sub.untracked_target
     r.filename, r.canonical_filename, r.path_info, r.untracked_args = (
         sub.filename,
