@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.cache_site import cached_entry, exchange
@@ -17,7 +18,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.env import LazyEnv
+from whimbrel.engine.env import LazyEnv, append, uncover
 from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
@@ -73,10 +74,13 @@ def test_whoever_looks_at_all_sees_it() -> None:
         assert files.is_per_request
 
 
-def test_beneath_and_away() -> None:
-    files = Dependencies()
-    table = variables(files).over({"A": "x", "Z": "y"})
-    assert list(table.items()) == [("A", "b"), ("Z", "y"), ("UNIQUE_ID", "one 7 ::1")]
+def test_appended_and_away() -> None:
+    r = SimpleNamespace(env=variables(Dependencies()), hidden_env=None)
+    append(r, {"a": "x", "Z": "y"})
+    assert list(r.env.items()) == [("A", "b"), ("UNIQUE_ID", "one 7 ::1"), ("Z", "y")]
+    uncover(r)
+    assert list(r.env.items()) == [("A", "x"), ("UNIQUE_ID", "one 7 ::1"), ("Z", "y")]
+    table = r.env
     table.pop("UNIQUE_ID", None)
     assert ("UNIQUE_ID" in table, table.get("UNIQUE_ID"), len(table)) == (False, None, 2)
 

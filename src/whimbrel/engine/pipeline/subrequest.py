@@ -5,6 +5,7 @@ request.c).
 from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
+from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv, append
 from whimbrel.engine.output.filter import FilterError
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
@@ -23,6 +24,7 @@ def _subrequest(r: Request, method: str = "GET") -> Request:
     new.header_only, new.no_local_copy = False, True
     new.env = r.env.copy()
     new.env.pop("PATH_INFO", None)
+    new.hidden_env = r.hidden_env
     new.protocol = "INCLUDED"
     return new
 
@@ -129,5 +131,19 @@ def fast_redirect(sub: Request, r: Request) -> None:
         r.headers_out.set(name, value)
     for name, value in sub.err_headers_out.items():
         r.err_headers_out.set(name, value)
-    r.env.update(dict.items(sub.env))
+    _adopt_env(sub, r)
     r.notes = {**r.notes, **sub.notes}
+
+
+def _adopt_env(sub: Request, r: Request) -> None:
+    """Set the variables of a sub-request before those of *r*, which it hides."""
+    own, hidden = r.env, r.hidden_env or {}
+    values = {**dict(dict.items(own)), **{name: entry.value for name, entry in hidden.items()}}
+    found = dict(dict.items(sub.env))
+    if isinstance(own, LazyEnv):
+        r.env = own.with_values(found)
+        values.pop(UNIQUE_ID_NAME, None)
+    else:
+        r.env = found
+    r.hidden_env = sub.hidden_env
+    append(r, values)

@@ -20,6 +20,7 @@ from whimbrel.modules.filters.mod_include.document import Element, Piece
 from whimbrel.modules.filters.mod_include.formatting import formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
+from whimbrel.engine.env import uncover
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Page:
         """
         r = self.r
         if NESTED in r.notes and r.main is not None:
-            r.env, r.finfo = r.main.env, r.main.finfo
+            r.env, r.finfo, r.hidden_env = r.main.env, r.main.finfo, None
             if r.args is not None and not self.old:
                 overlap(
                     r.env,
@@ -115,6 +116,7 @@ class Page:
         if r.path_info and r.path_info.startswith("/"):
             await self._with_path(r)
         else:
+            uncover(r)
             r.env = Variables(r, r.env, self._provided)
 
     async def _with_path(self, r: Any) -> None:
