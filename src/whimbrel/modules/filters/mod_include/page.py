@@ -160,9 +160,14 @@ class Page:
             return self._group(int(name))
         value = entry(self.r.env, name)
         if value is LAZY:
-            value = self.lazy(name)
+            value = self.compute(name)
             if type(value) is Clock:
                 self.r.set_uncacheable()
+        return value
+
+    def compute(self, name: str) -> str:
+        """Return the value of a variable that is computed on access, and keep it for programs."""
+        value = self.r.env[name] = self.lazy(name)
         return value
 
     def lazy(self, name: str) -> str:
