@@ -125,3 +125,16 @@ def test_an_answer_that_tells_its_id_is_not_kept(root: Path) -> None:
         found = re.search(r"\r\nX-Id: (\S+)\r\n", answer)
         assert found is not None and lines == [f"{found[1]} 200\n"]
     assert cached_entry(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is None
+
+
+def test_the_last_value_of_a_name_reaches_programs_and_redirects() -> None:
+    """A lookup finds the first value, a program the last one at the position of the first; a value that was
+    set meanwhile stays.
+    """
+    r = SimpleNamespace(env={"A": "setenvif", "B": "setenvif"}, hidden_env=None)
+    append(r, {"C": "setenv", "a": "setenv", "B": "setenv"})
+    assert r.env == {"A": "setenvif", "B": "setenvif", "C": "setenv"}
+    r.env["B"] = "later"
+    uncover(r)
+    assert list(r.env.items()) == [("A", "setenv"), ("B", "later"), ("C", "setenv")]
+    assert r.hidden_env is None

@@ -13,7 +13,7 @@ from whimbrel.registry.settings import UNSET
 
 
 def if_walk(r: Request) -> None:
-    """Merge the <If>, <ElseIf> and <Else> sections that apply into the settings, then those nested in them."""
+    """Merge the <If>, <ElseIf> and <Else> sections that apply into the settings, then nested ones."""
     sections = r.plan.core.ifs
     merges = merges_of(r)
     while sections:

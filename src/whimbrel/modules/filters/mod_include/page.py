@@ -14,13 +14,13 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.env import uncover
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import escape_shell, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element, Piece
 from whimbrel.modules.filters.mod_include.formatting import formatted_time
 from whimbrel.modules.filters.mod_include.settings import IncludeDirConfig
 from whimbrel.modules.filters.mod_include.variables import LATER, LAZY, Clock, Variables
-from whimbrel.engine.env import uncover
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, overlap
 
 if TYPE_CHECKING:
