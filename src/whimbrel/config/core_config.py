@@ -85,7 +85,7 @@ class EtagBits:
         return EtagBits(_without_none((base.bits & ~removed) | added), added, removed)
 
 
-def settle(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> None:
+def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> None:
     """Apply + and - of FileETag in *records*, of which *over* was merged last, even if it has no FileETag.
 
     httpd treats the result of a merge as plain arguments, which replace those of outer sections.

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from whimbrel.base.numbers import upper
+
 if TYPE_CHECKING:
     from whimbrel.engine.deps.files import Dependencies
 
@@ -30,9 +32,9 @@ def append(r: Any, values: Mapping[str, str]) -> None:
         r.env = {**values}
         return
     names = env.names() if isinstance(env, LazyEnv) else env.keys()
-    spelled = {name.upper(): name for name in names}
+    spelled = {upper(name): name for name in names}
     for name, value in values.items():
-        before = spelled.setdefault(name.upper(), name)
+        before = spelled.setdefault(upper(name), name)
         if dict.__contains__(env, before):
             r.hidden_env = {**(r.hidden_env or {}), before: Hidden(value, env[before])}
         else:

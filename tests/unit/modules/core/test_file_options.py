@@ -19,7 +19,7 @@ from whimbrel.config.core_config import (
     ETAG_SIZE,
     CoreDirConfig,
     EtagBits,
-    settle,
+    apply_signs,
 )
 from whimbrel.registry.settings import merge
 
@@ -37,7 +37,7 @@ def bits(tmp_path: Path, *settings: str) -> int:
             Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreDirConfig),
         )
     records = {CoreDirConfig: now}
-    settle(records, {})  # a last section without FileETag
+    apply_signs(records, {})  # a last section without FileETag
     now = records[CoreDirConfig]
     return now.etag.value if isinstance(now.etag, EtagBits) else DEFAULT
 
@@ -136,7 +136,7 @@ def test_folders_are_merged_before_they_are_laid_over_the_server(
     assert (found[1] if found else None) == tag
 
 
-ETAG_CASES = {  # setting of the server, of two directories and a location, and the parts of the ETag in 2.4.71
+ETAG_CASES = {  # of the server, two directories and a location; parts of the ETag in 2.4.71
     "signed replaces after a merge": ("FileETag Size", "", "FileETag +INode", "", "I"),
     "signed changes the server's": ("FileETag Size", None, "FileETag +MTime", "", "SM"),
     "none with a sign": ("", "", "", "FileETag None +Size", ""),
