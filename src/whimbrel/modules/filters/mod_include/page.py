@@ -167,7 +167,11 @@ class Page:
 
     def compute(self, name: str) -> str:
         """Return the value of a variable that is computed on access, and keep it for programs."""
-        value = self.r.env[name] = self.lazy(name)
+        value, table = self.lazy(name), self.r.env
+        if isinstance(table, Variables):
+            table.keep(name, value)
+        else:
+            table[name] = value
         return value
 
     def lazy(self, name: str) -> str:
