@@ -5,9 +5,10 @@ The directives that set them are in modules/core/.  Manual: mod/core.html.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
-from whimbrel.base.lazy_dataclasses import dataclass, replace
+from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.registry.settings import appended, overlaid, setting
 
 # Options, httpd's bits.
@@ -62,42 +63,47 @@ def _options(base: Options, over: Options) -> Options:
 class EtagBits:
     """FileETag as httpd stores it: plain arguments, and what +/- arguments added and removed (bits of
     ETAG_...).
-
-    *inner* is the kind of its lines: 0 server, 1 directories, 2 files, 3 locations. httpd merges the lines of
-    each kind with each other before it merges the result on the kinds before; *below* is their result.
     """
 
     bits: int = 0
     added: int = 0
     removed: int = 0
-    inner: int = 0
-    below: EtagBits | None = None
 
     @property
     def value(self) -> int:
-        """Return the result of the setting; 0 means the dialect's default."""
-        bits = self.bits if self.bits or self.below is None else self.below.value
-        bits = (bits & ~self.removed) | self.added
-        return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
+        """Return the result of the setting; 0 means the dialect's default, and ETAG_NONE no ETag."""
+        return (self.bits & ~self.removed) | self.added
 
     def over(self, base: EtagBits) -> EtagBits:
         """Return this setting merged on *base*: plain arguments replace, signed ones change it
         (core_merge_dir_configs).
         """
-        if not base or not self:
-            return self or base
-        if self.inner != base.inner:
-            return replace(self, below=base)
         if self.bits:
-            return replace(self, below=base.below)
-        added, removed = (
-            (base.added & ~self.removed) | self.added,
-            (base.removed & ~self.added) | self.removed,
-        )
-        return EtagBits((base.bits & ~removed) | added, added, removed, self.inner, base.below)
+            return self
+        added = (base.added & ~self.removed) | self.added
+        removed = (base.removed & ~self.added) | self.removed
+        return EtagBits(_without_none((base.bits & ~removed) | added), added, removed)
 
-    def __bool__(self) -> bool:
-        return bool(self.bits or self.added or self.removed)
+
+def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> None:
+    """Apply + and - of FileETag in *records*, of which *over* was merged last, even if it has no FileETag.
+
+    httpd treats the result of a merge as plain arguments, which replace those of outer sections.
+    """
+    core, last = records.get(CoreDirConfig), over.get(CoreDirConfig)
+    if last is not None and isinstance(last.etag, EtagBits) and last.etag.bits:
+        return
+    if core is not None and isinstance(core.etag, EtagBits):
+        etag = core.etag
+        bits = _without_none(etag.value)
+        if bits != etag.bits:
+            core = records[CoreDirConfig] = copy(core)
+            core.etag = EtagBits(bits, etag.added, etag.removed)
+
+
+def _without_none(bits: int) -> int:
+    """Return *bits* without ETAG_NONE, unless it stands alone."""
+    return bits & ~ETAG_NONE if bits != ETAG_NONE else bits
 
 
 def _etag(base: EtagBits, over: EtagBits) -> EtagBits:

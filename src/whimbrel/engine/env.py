@@ -1,17 +1,55 @@
-"""Environment variables of a request, with one whose value is unique to the request and built at its first
-read (UNIQUE_ID).
+"""Environment variables of a request: SetEnv behind earlier variables of the same name, and a variable whose
+value is unique to the request and built at its first read (UNIQUE_ID).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from whimbrel.base.numbers import upper
 
 if TYPE_CHECKING:
     from whimbrel.engine.deps.files import Dependencies
 
 UNIQUE_ID_NAME: Final = "UNIQUE_ID"
 IdFactory = Callable[[int, str], str]  # the value of a request by its second and the address that it came to
+
+
+class Hidden(NamedTuple):
+    """A value behind an earlier one of the same name, *seen*.  httpd's table then holds both: a lookup finds
+    the first, a program gets the last.
+    """
+
+    value: str
+    seen: str
+
+
+def append(r: Any, values: Mapping[str, str]) -> None:
+    """Append *values* to the variables of *r*; those of names that are set are hidden (apr_table_overlay)."""
+    env = r.env
+    if not env:
+        r.env = {**values}
+        return
+    names = env.names() if isinstance(env, LazyEnv) else env.keys()
+    spelled = {upper(name): name for name in names}
+    for name, value in values.items():
+        before = spelled.setdefault(upper(name), name)
+        if dict.__contains__(env, before):
+            r.hidden_env = {**(r.hidden_env or {}), before: Hidden(value, env[before])}
+        else:
+            env[name] = value
+
+
+def uncover(r: Any) -> None:
+    """Replace variables by the hidden values of their names, unless they have changed since
+    (apr_table_overlap).
+    """
+    hidden, r.hidden_env = r.hidden_env, None
+    if hidden:
+        for name, (value, seen) in hidden.items():
+            if r.env.get(name) == seen:
+                r.env[name] = value
 
 
 class LazyEnv(dict[str, str]):
@@ -34,8 +72,10 @@ class LazyEnv(dict[str, str]):
         *,
         known: bool = False,
     ) -> None:
-        """*known*: the variable is there, or has been taken away."""
+        """*known*: the variable is there, or has been taken away; else a placeholder keeps its position."""
         dict.update(self, found)
+        if not known:
+            dict.setdefault(self, UNIQUE_ID_NAME, "")
         self._files, self._give, self._second, self._address, self._known = (
             files,
             give,
@@ -49,7 +89,7 @@ class LazyEnv(dict[str, str]):
         self._files.is_per_request = True
         if not self._known:
             self._known = True
-            dict.setdefault(self, UNIQUE_ID_NAME, self._give(self._second, self._address))
+            dict.__setitem__(self, UNIQUE_ID_NAME, self._give(self._second, self._address))
         return self
 
     def _own(self) -> str:
@@ -58,44 +98,45 @@ class LazyEnv(dict[str, str]):
     def for_request(self, files: Dependencies, second: int) -> LazyEnv:
         """Return these variables for another request that gets the same response."""
         return LazyEnv(
-            {name: value for name, value in dict.items(self) if name != UNIQUE_ID_NAME},
+            dict(dict.items(self)),
             files,
             self._give,
             second,
             self._address,
         )
 
-    def over(self, beneath: Mapping[str, str]) -> LazyEnv:
-        """Return *beneath*, overridden by these variables."""
+    def with_values(self, values: Mapping[str, str]) -> LazyEnv:
+        """Return *values* with the unique value of this table, at its position in *values*."""
+        known = self._known and dict.__contains__(self, UNIQUE_ID_NAME)
+        own = {UNIQUE_ID_NAME: dict.__getitem__(self, UNIQUE_ID_NAME)} if known else {}
         return LazyEnv(
-            {**beneath, **dict(dict.items(self))},
-            self._files,
-            self._give,
-            self._second,
-            self._address,
-            known=self._known,
+            {**values, **own}, self._files, self._give, self._second, self._address, known=self._known
         )
+
+    def names(self) -> KeysView[str]:
+        """Return the names, without a read of any value."""
+        return dict.keys(self)
 
     # as a dict ------------------------------------------------------------------------------------
     def get(self, name: str, default: Any = None) -> Any:
+        low = name.lower()
+        if low == UNIQUE_ID_NAME.lower() and not self._known:
+            return self._own()
         found = dict.get(self, name)
         if found is not None:
             if name == UNIQUE_ID_NAME:
                 self._files.is_per_request = True
             return found
-        low = name.lower()
-        if low == UNIQUE_ID_NAME.lower() and not self._known:
-            return self._own()
         return next((value for key, value in dict.items(self) if key.lower() == low), default)
 
     def __getitem__(self, name: str) -> str:
         return self._own() if name == UNIQUE_ID_NAME else dict.__getitem__(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return dict.__contains__(self, name) or (name == UNIQUE_ID_NAME and not self._known)
+        return dict.__contains__(self, name)
 
     def __len__(self) -> int:
-        return dict.__len__(self) + (not self._known)
+        return dict.__len__(self)
 
     def __setitem__(self, name: str, value: str) -> None:
         if name == UNIQUE_ID_NAME:

@@ -105,8 +105,13 @@ class RequestView:
         return value
 
     def subrequest_status(self, target: str, *, by_file: bool) -> tuple[int, bool]:
-        """Return the status of a sub-request for a URL path or a file, and True if a file exists."""
+        """Return the status of a sub-request for a URL path or a file, and True if a file exists.
+
+        A sub-request with the URL of its main request looks up no URL: httpd ends recursions so.
+        """
         r, engine = self.request, self.request.engine
+        if not by_file and r.main is not None and r.main.uri == r.uri:
+            return 500, False
         lookup = engine.lookup_file if by_file else engine.lookup_uri
         sub: Request = _run_sync(lambda: lookup(r, target))
         return sub.status, sub.finfo is not None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whimbrel.config.model import Section, Server
     from whimbrel.engine.cache.line_cache import LineCache
     from whimbrel.engine.deps.files import FileCache, TickStatCache
+    from whimbrel.engine.env import Hidden
     from whimbrel.engine.input.filter import InputFilter
     from whimbrel.engine.log.error_log import ErrorLog
     from whimbrel.engine.output.filter import OutputFilter
@@ -160,6 +161,7 @@ class Request:
         "header_only",
         "headers_in",
         "headers_out",
+        "hidden_env",
         "hostname",
         "finfo",
         "input_filters",
@@ -169,6 +171,7 @@ class Request:
         "main",
         "method",
         "method_number",
+        "merges",
         "mtime",
         "next",
         "no_cache",
@@ -240,6 +243,7 @@ class Request:
         self.headers_out = Headers()
         self.err_headers_out = Headers()
         self.env: dict[str, str] = {}  # subprocess_env: SetEnv, SetEnvIf ...
+        self.hidden_env: dict[str, Hidden] | None = None  # values behind earlier ones (engine/env.py)
         self.notes: dict[str, str] = {}
         self.body_in: RequestBody = EMPTY_BODY
         self.expecting_100 = False
@@ -269,6 +273,7 @@ class Request:
         self.log_lines = []
         self.log_id = ""  # given by the first of the log lines
         self.directory_walk: Any = None  # result of the directory walk (walk.cache.WalkResult)
+        self.merges: Any = None  # identity of the merged settings (walk.merges.Merges), where it matters
         self.location_walk_uri: str | None = None  # the path that no <Location> can be about
 
     # The query and the values that contain it are tracked: reading one makes the response depend on the

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Predicate = Callable[[Evaluation], bool]
 Word = str | Callable[[Evaluation], str]
 SPECIAL: Final = frozenset("\\%$\n\0")  # a string without any of these is constant
+MAX_STRING: Final = 8191  # bytes of one piece of a string, and of a pattern (MAX_STRING_LEN)
 
 
 class CompiledCondition:
@@ -76,7 +77,7 @@ def compile_string(
     text: str, *, restricted: bool = False, lookup: Lookup | None = None, place: str = ""
 ) -> StringExpr:
     """Compile the string expression *text*; raises ExprError."""
-    if SPECIAL.isdisjoint(text):
+    if SPECIAL.isdisjoint(text) and len(text) <= MAX_STRING:
         return StringExpr(text, text, frozenset(), place)
     from whimbrel.expr import (
         compiler,

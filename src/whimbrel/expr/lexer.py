@@ -10,6 +10,8 @@ import re
 from enum import Enum, auto
 from typing import Final
 
+from whimbrel.expr.api import MAX_STRING
+
 Token = tuple[str, str]
 
 END: Final = "$end"
@@ -146,6 +148,8 @@ class Lexer:
     def _regex(self, delimiter: str) -> Token:
         """Return the text up to *delimiter*, which cannot be escaped; without one, the rest of the text."""
         end = self.text.find(delimiter, self._at)
+        if (len(self.text) if end < 0 else end) - self._at > MAX_STRING:
+            return self._failed("Regexp too long")
         if end < 0:
             self._at = len(self.text)
             return (END, "")
@@ -176,7 +180,11 @@ class Lexer:
     def _piece(self, state: _State) -> Token:
         """Return the text up to a delimiter or a substitution, or the substitution itself."""
         out: list[str] = []
+        length = 0
         while True:
+            length += len(out[-1]) if out else 0
+            if length > MAX_STRING:
+                return self._failed("String too long")
             match = _PIECE.match(self.text, self._at)
             if match is None:
                 c = self.text[self._at : self._at + 1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.cache_site import cached_entry, exchange
@@ -17,7 +18,7 @@ from whimbrel.config.load import load
 from whimbrel.config.options import LoadOptions
 from whimbrel.engine.deps.files import Dependencies
 from whimbrel.engine.engine import Engine
-from whimbrel.engine.env import LazyEnv
+from whimbrel.engine.env import LazyEnv, append, uncover
 from whimbrel.engine.request import Connection
 from whimbrel.modules import ALL
 from whimbrel.testing.fake_runtime import FakeRuntime
@@ -73,10 +74,13 @@ def test_whoever_looks_at_all_sees_it() -> None:
         assert files.is_per_request
 
 
-def test_beneath_and_away() -> None:
-    files = Dependencies()
-    table = variables(files).over({"A": "x", "Z": "y"})
-    assert list(table.items()) == [("A", "b"), ("Z", "y"), ("UNIQUE_ID", "one 7 ::1")]
+def test_appended_and_away() -> None:
+    r = SimpleNamespace(env=variables(Dependencies()), hidden_env=None)
+    append(r, {"a": "x", "Z": "y"})
+    assert list(r.env.items()) == [("A", "b"), ("UNIQUE_ID", "one 7 ::1"), ("Z", "y")]
+    uncover(r)
+    assert list(r.env.items()) == [("A", "x"), ("UNIQUE_ID", "one 7 ::1"), ("Z", "y")]
+    table = r.env
     table.pop("UNIQUE_ID", None)
     assert ("UNIQUE_ID" in table, table.get("UNIQUE_ID"), len(table)) == (False, None, 2)
 
@@ -121,3 +125,16 @@ def test_an_answer_that_tells_its_id_is_not_kept(root: Path) -> None:
         found = re.search(r"\r\nX-Id: (\S+)\r\n", answer)
         assert found is not None and lines == [f"{found[1]} 200\n"]
     assert cached_entry(serving, Connection("127.0.0.1", 5000, "127.0.0.1", 8080), HEAD) is None
+
+
+def test_the_last_value_of_a_name_reaches_programs_and_redirects() -> None:
+    """A lookup finds the first value, a program the last one at the position of the first; a value that was
+    set meanwhile stays.
+    """
+    r = SimpleNamespace(env={"A": "setenvif", "B": "setenvif"}, hidden_env=None)
+    append(r, {"C": "setenv", "a": "setenv", "B": "setenv"})
+    assert r.env == {"A": "setenvif", "B": "setenvif", "C": "setenv"}
+    r.env["B"] = "later"
+    uncover(r)
+    assert list(r.env.items()) == [("A", "setenv"), ("B", "later"), ("C", "setenv")]
+    assert r.hidden_env is None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from whimbrel.expr.api import compile_condition
+from whimbrel.expr.errors import ExprError
 from whimbrel.expr.lexer import Lexer, Token
 
 
@@ -64,3 +66,22 @@ def test_problems(text: str, problem: str) -> None:
     while lexer.next()[0] != "T_ERROR":
         pass
     assert lexer.problem == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("'{}' == 'b'", "String too long"),
+        ("'x' == '{}%{{REQUEST_URI}}'", "String too long"),
+        (
+            "'x' =~ /{}/",
+            "syntax error, unexpected T_ERROR, expecting T_REGEX or T_REGEX_I: Regexp too long",
+        ),
+    ],
+)
+def test_a_string_has_8191_bytes_at_most(text: str, problem: str) -> None:
+    """Messages of apache2 2.4.71."""
+    compile_condition(text.format("a" * 8191))
+    with pytest.raises(ExprError) as refused:
+        compile_condition(text.format("a" * 8192))
+    assert refused.value.reason == problem

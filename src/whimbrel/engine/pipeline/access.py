@@ -8,6 +8,7 @@ from whimbrel.config.model import SectionKind
 from whimbrel.engine.pipeline.hooks import config_error, run_phase
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
+from whimbrel.engine.walk.merges import shares_settings
 from whimbrel.registry.phases import (
     ACCESS_CHECKER,
     ACCESS_CHECKER_EX,
@@ -22,14 +23,10 @@ from whimbrel.registry.phases import (
 async def check_access(r: Request) -> HookStatus:
     """Run the access phases: host access, authentication, authorization, combined by Satisfy.
 
-    A request with the plan of the request that it comes from was checked there.
+    A request with the settings of the request that it comes from was checked there.
     """
     for earlier in (r.prev, r.main):
-        if (
-            earlier is not None
-            and earlier.plan is r.plan
-            and not (r.plan.dialect.access_in_core and _has_location(r.plan))
-        ):
+        if earlier is not None and _was_checked(r, earlier):
             r.user, r.auth_type = earlier.user, earlier.auth_type
             return OK
     if r.plan.dialect.access_in_core:
@@ -53,10 +50,17 @@ async def check_access(r: Request) -> HookStatus:
     return config_error(r, status, "check access")
 
 
-def _has_location(plan: Plan) -> bool:
-    """Return True if a <Location> applies: 2.2 merges these for every request, so a sub-request never shares
-    its parent's settings.
+def _was_checked(r: Request, earlier: Request) -> bool:
+    """Return True if *r* has the settings of *earlier*.
+
+    2.2 merges <Location> sections for every request, so a request with one shares no settings.
     """
+    if r.plan.dialect.access_in_core:
+        return r.plan is earlier.plan and not _has_location(r.plan)
+    return shares_settings(r, earlier)
+
+
+def _has_location(plan: Plan) -> bool:
     return any(layer.kind in (SectionKind.LOCATION, SectionKind.LOCATION_MATCH) for layer in plan.layers)
 
 

@@ -31,6 +31,9 @@ async def process(r: Request) -> HookStatus:
         plan = r.plan
         if plan.locations.sections or plan.core.ifs:
             walk_location_and_if(r)
+            if r.plan.core.ifs:  # httpd walks before the hooks of pre_translate_name, too
+                r.plan = plan
+                walk_location_and_if(r)
             plan = r.plan
         outcome = plan.translate_name.run(r)
         status = outcome if type(outcome) is int else await outcome

@@ -60,7 +60,8 @@ def redirected(r: Request, target: str) -> Request:
     if "redirect-keeps-vary" in r.notes:
         for vary in r.headers_out.get_all("Vary"):
             new.headers_out.merge("Vary", vary)
-    new.env = {"REDIRECT_" + name: value for name, value in r.env.items()}
+    hidden = {"REDIRECT_" + name: entry.value for name, entry in (r.hidden_env or {}).items()}
+    new.env = {**{"REDIRECT_" + name: value for name, value in r.env.items()}, **hidden}
     new.env["REDIRECT_STATUS"] = str(r.status)
     return new
 

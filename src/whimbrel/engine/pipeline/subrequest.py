@@ -5,12 +5,14 @@ request.c).
 from __future__ import annotations
 
 from whimbrel.engine.deps.files import is_directory
+from whimbrel.engine.env import UNIQUE_ID_NAME, LazyEnv, append
 from whimbrel.engine.output.filter import FilterError
 from whimbrel.engine.output.filters import run_output_filters
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.pipeline.redirect import derive_request, is_too_deep, set_target
 from whimbrel.engine.request import Request
+from whimbrel.engine.walk.merges import Merges, adopt
 from whimbrel.http.syntax.url import escape_uri
 from whimbrel.registry.phases import DONE, OK, HookStatus
 
@@ -22,6 +24,7 @@ def _subrequest(r: Request, method: str = "GET") -> Request:
     new.header_only, new.no_local_copy = False, True
     new.env = r.env.copy()
     new.env.pop("PATH_INFO", None)
+    new.hidden_env = r.hidden_env
     new.protocol = "INCLUDED"
     return new
 
@@ -60,6 +63,7 @@ async def lookup_file(r: Request, path: str) -> Request:
     (ap_sub_req_lookup_file).
     """
     new = _subrequest(r)
+    new.merges = Merges(by_file=True)
     directory = (r.filename or "/").rpartition("/")[0] + "/"
     new.filename = path if path.startswith("/") else directory + path
     name = new.filename[len(directory) :]
@@ -75,6 +79,7 @@ async def lookup_dirent(r: Request, name: str) -> Request:
     (ap_sub_req_lookup_dirent).
     """
     new = _subrequest(r)
+    new.merges = Merges(by_file=True)
     directory = r.filename or "/"
     new.filename = (directory if directory.endswith("/") else directory.rpartition("/")[0] + "/") + name
     below = r.path_info or ""
@@ -110,6 +115,7 @@ def fast_redirect(sub: Request, r: Request) -> None:
     """Copy the results of a sub-request to *r*, without another run of the phases
     (ap_internal_fast_redirect).
     """
+    adopt(sub, r)
     r.uri, r.untracked_target = sub.uri, sub.untracked_target
     r.filename, r.canonical_filename, r.path_info, r.untracked_args = (
         sub.filename,
@@ -125,5 +131,19 @@ def fast_redirect(sub: Request, r: Request) -> None:
         r.headers_out.set(name, value)
     for name, value in sub.err_headers_out.items():
         r.err_headers_out.set(name, value)
-    r.env.update(dict.items(sub.env))
+    _adopt_env(sub, r)
     r.notes = {**r.notes, **sub.notes}
+
+
+def _adopt_env(sub: Request, r: Request) -> None:
+    """Set the variables of a sub-request before those of *r*, which it hides."""
+    own, hidden = r.env, r.hidden_env or {}
+    values = {**dict(dict.items(own)), **{name: entry.value for name, entry in hidden.items()}}
+    found = dict(dict.items(sub.env))
+    if isinstance(own, LazyEnv):
+        r.env = own.with_values(found)
+        values.pop(UNIQUE_ID_NAME, None)
+    else:
+        r.env = found
+    r.hidden_env = sub.hidden_env
+    append(r, values)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.base.dialect import Dialect
 from whimbrel.config.configuration import Configuration
-from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, merge_levels
+from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig, apply_signs, merge_levels
 from whimbrel.config.model import Layer, Server
 from whimbrel.engine.log.error_log_line import enabled
 from whimbrel.engine.plan.compiled_phase import CompiledPhase
@@ -153,6 +153,7 @@ class Plan:
             for kind, over in layer.records.items():
                 base = records.get(kind)
                 records[kind] = over if base is None else merge(base, over)
+            apply_signs(records, layer.records)
             plan = self._with_layer[layer] = self.cache.plan(self.server_rec, (*self.layers, layer), records)
         return plan
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from whimbrel.base.bounded_dict import BoundedDict
 from whimbrel.config.configuration import Configuration
+from whimbrel.config.core_config import apply_signs
 from whimbrel.config.model import Layer, Server
 from whimbrel.engine.plan.compiled_phase import ordered
 from whimbrel.engine.plan.locations import Locations
@@ -56,6 +57,7 @@ class PlanCache:
             for kind, record in over.records.items():
                 below = records.get(kind)
                 records[kind] = record if below is None else merge(below, record)
+            apply_signs(records, over.records)
             layer = self._merged_layers[base, over] = Layer(over.kind, over.place, records)
         return layer
 

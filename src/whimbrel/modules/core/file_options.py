@@ -7,7 +7,6 @@ file. Manual: mod/core.html#fileetag and neighbours.
 from __future__ import annotations
 
 from whimbrel.base.errors import ConfigError
-from whimbrel.base.lazy_dataclasses import replace
 from whimbrel.config.core_config import (
     ETAG_DIGEST,
     ETAG_INODE,
@@ -24,40 +23,23 @@ from whimbrel.modules.support.setters import Setter, not_in_limit22, set_choice,
 
 ON_OFF = {"on": True, "off": False}
 _WORDS = {"mtime": ETAG_MTIME, "inode": ETAG_INODE, "size": ETAG_SIZE, "digest": ETAG_DIGEST}
-_KINDS = {
-    "<directory": 1,
-    "<directorymatch": 1,
-    "<files": 2,
-    "<filesmatch": 2,
-    "<location": 3,
-    "<locationmatch": 3,
-    "<if": 4,
-}
 _ALL = ETAG_MTIME | ETAG_INODE | ETAG_SIZE
 
 
 def set_file_etag(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Set FileETag: unsigned keywords replace the outer setting, signed ones change it."""
-    now = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits()
+    now, is_first = conf.etag if isinstance(conf.etag, EtagBits) else EtagBits(), True
     for word in split_words(words[0]):
         sign, keyword = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
+        if is_first and not sign:
+            now, is_first = EtagBits(), False
         if keyword.lower() in ("all", "none"):
             if sign:
                 raise ConfigError(f"FileETag keyword '{keyword}' cannot be used with '+' or '-'")
             now = EtagBits(_ALL if keyword.lower() == "all" else ETAG_NONE)
         else:
             now = _with_bit(now, sign, _bit(cmd, keyword))
-    conf.etag = replace(now, inner=_kind(cmd))
-
-
-def _kind(cmd: Command) -> int:
-    """Return the merge class of a line: httpd merges lines of the server, of directories, files and locations
-    apart.
-    """
-    return next(
-        (_KINDS[node.name.lower()] for node in cmd.node.enclosing() if node.name.lower() in _KINDS),
-        1 if cmd.in_htaccess else 0,
-    )
+    conf.etag = now
 
 
 def _bit(cmd: Command, keyword: str) -> int:

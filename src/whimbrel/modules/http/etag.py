@@ -32,7 +32,7 @@ def make_etag(r: Request, read: Callable[[], bytes] | None = None) -> str | None
     response is not cached.
     """
     bits = r.dir_config(CoreDirConfig).etag.value or default_bits(r.plan.dialect)
-    if bits == ETAG_NONE or "no-etag" in r.notes:
+    if bits & ETAG_NONE or "no-etag" in r.notes:
         return None
     if bits & ETAG_DIGEST and read is not None:
         import base64  # slow imports that few sites need

@@ -12,7 +12,7 @@ from whimbrel.base.latin1 import from_system, to_system
 from whimbrel.base.lazy_dataclasses import dataclass, field
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import Args, Context, Directive
-from whimbrel.engine.env import LazyEnv
+from whimbrel.engine.env import append
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Reads, Scope
 from whimbrel.registry.phases import FIXUPS, OK, HookStatus
 
@@ -58,17 +58,13 @@ def unset_env(_cmd: Command, conf: EnvDirConfig, words: list[str]) -> None:
 
 
 def make_fixup(scope: Scope) -> CompiledHook | None:
-    """Set the variables that no earlier phase has set.
-
-    A variable set by SetEnvIf stays: httpd's table then holds both, the earlier one first.
-    """
+    """Append the variables to those of earlier phases, which lookups find first."""
     values = scope.dir_config(EnvDirConfig).values
     if not values:
         return None
 
     def fixup(r: Any) -> HookStatus:
-        env = r.env
-        r.env = env.over(values) if isinstance(env, LazyEnv) else {**values, **env}
+        append(r, values)
         return OK
 
     return CompiledHook(fixup, Reads.NOTHING)

@@ -63,5 +63,5 @@ def make_id(scope: Scope) -> CompiledHook:
 MODULE = Module(
     name="unique_id_module",
     source="mod_unique_id.c",
-    hooks=(Hook(POST_READ_REQUEST, make_id, Order.REALLY_FIRST),),
+    hooks=(Hook(POST_READ_REQUEST, make_id, Order.MIDDLE),),
 )

@@ -19,6 +19,7 @@ from whimbrel.config.core_config import (
     ETAG_SIZE,
     CoreDirConfig,
     EtagBits,
+    apply_signs,
 )
 from whimbrel.registry.settings import merge
 
@@ -35,6 +36,9 @@ def bits(tmp_path: Path, *settings: str) -> int:
             now,
             Site(tmp_path, f"FileETag {words}\n" if words else "").load().main.defaults.record(CoreDirConfig),
         )
+    records = {CoreDirConfig: now}
+    apply_signs(records, {})  # a last section without FileETag
+    now = records[CoreDirConfig]
     return now.etag.value if isinstance(now.etag, EtagBits) else DEFAULT
 
 
@@ -130,3 +134,28 @@ def test_folders_are_merged_before_they_are_laid_over_the_server(
     os.utime(path / "f", (1600000000, 1600000000))
     found = re.search(r'ETag: "(.*)"', site.fetch(f"/{folder}f"))
     assert (found[1] if found else None) == tag
+
+
+ETAG_CASES = {  # of the server, two directories and a location; parts of the ETag in 2.4.71
+    "signed replaces after a merge": ("FileETag Size", "", "FileETag +INode", "", "I"),
+    "signed changes the server's": ("FileETag Size", None, "FileETag +MTime", "", "SM"),
+    "none with a sign": ("", "", "", "FileETag None +Size", ""),
+    "none with a sign, merged": ("FileETag None +Size", "", "", "", "S"),
+    "first plain word resets": ("", "", "FileETag Size\nFileETag MTime", "", "M"),
+}
+
+
+@pytest.mark.parametrize("case", ETAG_CASES)
+def test_merged_file_etags(tmp_path: Path, case: str) -> None:
+    server, outer, inner, location, parts = ETAG_CASES[case]
+    conf = f"{server}\n"
+    if outer is not None:
+        conf += f'<Directory "@DOCROOT@">\nRequire all granted\nOptions None\n{outer}\n</Directory>\n'
+    conf += f'<Directory "@DOCROOT@/in">\nOptions None\n{inner}\n</Directory>\n'
+    conf += f"<Location /in>\nOptions None\n{location}\n</Location>\n"
+    site = AccessSite(tmp_path, conf)
+    response = site.fetch("/in/f.html")
+    info = (tmp_path / "htdocs/in/f.html").stat()
+    texts = {"I": info.st_ino, "S": info.st_size, "M": info.st_mtime_ns // 1000}
+    tag = "-".join(f"{texts[part]:x}" for part in parts)
+    assert re.findall(r'ETag: (?:W/)?"([^"]*)"', response) == ([tag] if tag else [])

@@ -184,7 +184,7 @@ def print_environment(page: Page, element: Element) -> None:
         return
     escape = entities_22 if page.old else escape_html
     for name, value in list(page.r.env.items()):
-        shown = page.lazy(name) if value is LAZY else value
+        shown = page.compute(name) if value is LAZY else value
         page.write(f"{escape(name)}={escape(shown)}\n")
     page.r.set_uncacheable()
 

@@ -14,6 +14,7 @@ from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import is_digits, upper
 from whimbrel.config.core_config import OPT_INC_WITH_EXEC, CoreDirConfig
 from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.env import uncover
 from whimbrel.expr.functions import entry
 from whimbrel.http.syntax.url import escape_shell, unescape_loose
 from whimbrel.modules.filters.mod_include.document import Element, Piece
@@ -105,7 +106,7 @@ class Page:
         """
         r = self.r
         if NESTED in r.notes and r.main is not None:
-            r.env, r.finfo = r.main.env, r.main.finfo
+            r.env, r.finfo, r.hidden_env = r.main.env, r.main.finfo, None
             if r.args is not None and not self.old:
                 overlap(
                     r.env,
@@ -115,6 +116,7 @@ class Page:
         if r.path_info and r.path_info.startswith("/"):
             await self._with_path(r)
         else:
+            uncover(r)
             r.env = Variables(r, r.env, self._provided)
 
     async def _with_path(self, r: Any) -> None:
@@ -158,9 +160,18 @@ class Page:
             return self._group(int(name))
         value = entry(self.r.env, name)
         if value is LAZY:
-            value = self.lazy(name)
+            value = self.compute(name)
             if type(value) is Clock:
                 self.r.set_uncacheable()
+        return value
+
+    def compute(self, name: str) -> str:
+        """Return the value of a variable that is computed on access, and keep it for programs."""
+        value, table = self.lazy(name), self.r.env
+        if isinstance(table, Variables):
+            table.keep(name, value)
+        else:
+            table[name] = value
         return value
 
     def lazy(self, name: str) -> str:

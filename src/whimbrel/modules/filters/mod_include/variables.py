@@ -135,6 +135,13 @@ class Variables(dict[str, str]):
         if self._fill is not None:
             self._changes.append((spelled, value))
 
+    def keep(self, name: str, value: str) -> None:
+        """Set a variable that was computed on access, without filling the table."""
+        if self._fill is None:
+            self[name] = value
+        else:
+            self._changes.append((name, value))
+
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)

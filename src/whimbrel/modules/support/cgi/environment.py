@@ -15,6 +15,7 @@ from whimbrel.base.numbers import is_alphanumeric, is_digits, upper
 from whimbrel.config.core_config import CoreDirConfig, CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
+from whimbrel.engine.env import uncover
 from whimbrel.http.syntax.url import escape_html, escape_uri
 from whimbrel.modules.support.reverse_dns import NAME_NOTE, client_address
 
@@ -24,6 +25,7 @@ DEFAULT_PATH: Final = "/bin:/usr/bin:/usr/local/bin"
 
 def add_common_vars(r: Any) -> None:
     """Add the variables common to all programs: fields of the request, client, server."""
+    uncover(r)
     variables = _header_vars(r)
     variables.update(_system_vars(r))
     variables.update(_server_vars(r))

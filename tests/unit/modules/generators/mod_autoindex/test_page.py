@@ -330,20 +330,3 @@ def test_size(size: int, text: str) -> None:
 
 def test_the_signature_stands_there_without_its_rule(tmp_path: Path) -> None:
     assert "</ul>\n<address>" in listed(tmp_path, "ServerSignature On").body
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '  <table id="indexlist">\n   <tr class="indexhead"><th class="indexcolicon">&nbsp;</th>'
-        '<th class="indexcolname"><a href="?C=N;O=D;F=2">Name</a></th><th class="indexcollastmod">',
-        '   <tr class="indexbreakrow"><th colspan="5"><hr></th></tr>\n   <tr class="even">',
-        '<a href="/">Parent Directory</a>       </td><td class="indexcollastmod">&nbsp;</td>'
-        '<td class="indexcolsize">  - </td><td class="indexcoldesc">&nbsp;</td></tr>\n   <tr class="odd">',
-        '</td></tr>\n   <tr class="indexbreakrow"><th colspan="5"><hr></th></tr>\n</table>\n',
-    ],
-)
-def test_table_with_a_style_sheet(tmp_path: Path, line: str) -> None:
-    assert (
-        line in listed(tmp_path, "IndexOptions FancyIndexing\nIndexStyleSheet /style.css", query="?F=2").body
-    )
