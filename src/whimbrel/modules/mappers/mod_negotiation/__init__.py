@@ -257,7 +257,7 @@ def make_map_handler(scope: Scope) -> CompiledHook:
 
     Without CacheNegotiatedDocs the response to HTTP/1.0 is one that caches do not keep.
     """
-    is_kept = scope.server_config(NegotiationServerConfig).cache
+    is_cacheable = scope.server_config(NegotiationServerConfig).cache
 
     async def handler(r: Any) -> HookStatus:
         if r.handler not in (MAP_TYPE, MAP_HANDLER):
@@ -269,7 +269,7 @@ def make_map_handler(scope: Scope) -> CompiledHook:
         status, best = await _decide(r, n, False)
         if best is None:
             return status
-        r.no_cache = r.no_cache or (not is_kept and r.proto < (1, 1))
+        r.no_cache = r.no_cache or (not is_cacheable and r.proto < (1, 1))
         if best.body is not None:
             return await _send_body(r, best)
         uri = r.uri[: path_info_start(r.uri, r.path_info)] if r.path_info else r.uri
