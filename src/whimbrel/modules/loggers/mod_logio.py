@@ -1,4 +1,4 @@
-"""mod_logio: the bytes of whole messages, %I, %O and %S.
+"""mod_logio: the bytes of whole messages, %I, %O and %S, and the time to the first byte, %^FB.
 
 They include heads: `Request.head` or `Connection.head_received` holds the size of the request's,
 ``head_bytes`` that of the response's.
@@ -14,7 +14,8 @@ from whimbrel.directives.spec import Args, Context, Directive, Versions
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
 from whimbrel.modules.loggers.mod_log_config.writer import first_request
 from whimbrel.modules.support.setters import set_flag
-from whimbrel.registry.module import Module, Provider
+from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
+from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus
 from whimbrel.registry.settings import setting
 
 
@@ -23,6 +24,26 @@ class LogIoDirConfig:
     """Per-directory settings: LogIOTrackTTFB."""
 
     track: bool = setting(False)
+
+
+def make_insert(scope: Scope) -> CompiledHook | None:
+    """Make the hook of LogIOTrackTTFB, which adds the filter; None if it is Off."""
+    if not scope.dir_config(LogIoDirConfig).track:
+        return None
+    from whimbrel.engine.output.filter import add_output_filter
+    from whimbrel.modules.loggers.first_byte import FIRST_BYTE
+
+    def insert(r: Any) -> HookStatus:
+        add_output_filter(r, FIRST_BYTE)
+        return OK
+
+    return CompiledHook(insert, Reads.HEAD)
+
+
+def first_byte(r: Any) -> str | None:
+    """Return the microseconds to the first byte; None without LogIOTrackTTFB."""
+    found: str | None = first_request(r).notes.get("logio-ttfb")
+    return found
 
 
 def bytes_in(r: Any) -> int:
@@ -63,7 +84,9 @@ MODULE = Module(
             help="Set to 'ON' to enable tracking time to first byte",
         ),
     ),
+    hooks=(Hook(INSERT_FILTER, make_insert, Order.LAST),),
     providers=(
+        Provider("log_item", "^FB", ItemKind(lambda r, _a: first_byte(r), dynamic=True), Versions.V24),
         Provider("log_item", "I", ItemKind(lambda r, _a: str(bytes_in(r)), dynamic=True)),
         Provider(
             "log_item",

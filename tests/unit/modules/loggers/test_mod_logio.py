@@ -29,8 +29,8 @@ FORM = "LogFormat '%I %O %S %k %X' f\nCustomLog logs/log f\n"
 class Accounts(WorkerHarness):
     """A worker whose access log has the sizes of each request."""
 
-    def __init__(self, root: Path, conf: str = "") -> None:
-        super().__init__(build_engine(root, f"{conf}\n{CONF}{FORM}", FILES))
+    def __init__(self, root: Path, conf: str = "", form: str = FORM) -> None:
+        super().__init__(build_engine(root, f"{conf}\n{CONF}{form}", FILES))
         self.at = self.connect(("127.0.0.1", 4000), ("127.0.0.1", 80))
 
     def rows(self, data: bytes) -> tuple[int, list[list[str]]]:
@@ -94,3 +94,13 @@ def test_peeked_bytes_count_twice(tmp_path: Path) -> None:
         str(len(data) + 1),
         str(len(data) + 1),
     ]
+
+
+@pytest.mark.parametrize("target", ["/a.txt", "/p.shtml", "/none"])
+def test_first_byte(target: str, tmp_path: Path) -> None:
+    """As in httpd the time is that of the content; the page of an error has none."""
+    worker = Accounts(tmp_path, "LogIOTrackTTFB On\n", "LogFormat '%^FB %D' f\nCustomLog logs/log f\n")
+    for _ in range(3):
+        _, [row] = worker.rows((GET % target).encode())
+        assert (row[0] == "-") is (target == "/none")
+        assert row[0] == "-" or 0 < int(row[0]) <= int(row[1])

@@ -247,7 +247,7 @@ def url_path(r: Any, _argument: str) -> str | None:
 
 
 def nothing(_r: Any, _argument: str) -> str | None:
-    """%^FB without LogIOTrackTTFB, and %^to: responses have no trailers."""
+    """%^to: responses have no trailers."""
     return None
 
 
@@ -302,5 +302,4 @@ KINDS: Final[dict[str, ItemKind]] = {
     "L": _Q(log_id, original=True, dynamic=True, versions=_24),
     "^ti": _Q(trailer_in),
     "^to": _Q(nothing),
-    "^FB": _Q(nothing, versions=_24),
 }
