@@ -36,6 +36,7 @@ class ConfigLoader:
         self.arguments, self.is_silent = arguments, is_silent
         self.dialect = DIALECTS[arguments.dialect]
         self.root = paths.root_of(arguments.root, arguments.build)
+        self.file = arguments.file or paths.file_of(self.root, arguments.build)  # at a restart, too
         self.configuration: Configuration | None = None
         self._messages = 0
 
@@ -47,7 +48,7 @@ class ConfigLoader:
             os.environ.update(paths.read_envvars(envvars, self.root))
         return LoadOptions(
             server_root=from_system(self.root),
-            file=from_system(arguments.file or paths.file_of(self.root, arguments.build)),
+            file=from_system(self.file),
             build=arguments.builtin,
             defines=tuple(map(from_system, arguments.defines)),
             before=tuple(map(from_system, arguments.before)),

@@ -5,10 +5,9 @@ The directives that set them are in modules/core/.  Manual: mod/core.html.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
-from whimbrel.base.lazy_dataclasses import dataclass
+from whimbrel.base.lazy_dataclasses import dataclass, replace
 from whimbrel.registry.settings import appended, overlaid, setting
 
 # Options, httpd's bits.
@@ -97,7 +96,7 @@ def apply_signs(records: dict[type[Any], Any], over: dict[type[Any], Any]) -> No
         etag = core.etag
         bits = _without_none(etag.value)
         if bits != etag.bits:
-            core = records[CoreDirConfig] = copy(core)
+            core = records[CoreDirConfig] = replace(core)
             core.etag = EtagBits(bits, etag.added, etag.removed)
 
 

@@ -314,8 +314,9 @@ class HttpProtocol(FastPath):
 
     def _start_request(self, head: Head) -> None:
         self._body_bytes = 0
-        if self.connection.peeked[0] > len(self._buffer):
-            self.connection.peeked = len(self._buffer), self.connection.peeked[1]
+        peeked = self.connection.peeked
+        if peeked[0] and peeked[0] > len(self._buffer):
+            self.connection.peeked = len(self._buffer), peeked[1]
         self._read_deadline = self._reader = None
         rest = self._buffer[head.end :]
         self._buffer = rest if rest.__class__ is bytes else bytes(rest)

@@ -132,13 +132,17 @@ class ResponseWriter(asyncio.Protocol, TimedConnection):
                 if self.transport.is_closing():
                     cancel(self._task, service.loop)
         else:
-            data = (chunk(body) + LAST_CHUNK) if response.framing is Framing.CHUNKED else body
+            data, size = body, len(body)
+            sent = size
+            if response.framing is Framing.CHUNKED:
+                data = chunk(body) + LAST_CHUNK
+                sent = len(data)
             if not self.transport.is_closing():
-                if len(data) < LARGE_THRESHOLD:
+                if sent < LARGE_THRESHOLD:
                     self.transport.write(head + data)
                 else:
                     self.transport.writelines((head, data))
-            self._on_sent(response, len(body), len(data) - len(body))
+            self._on_sent(response, size, sent - size)
 
     def _send_rest(self, response: Response, head: bytes, already: int = 0) -> None:
         """Send a response with files, of which *already* bytes were sent, when the transport's buffer is

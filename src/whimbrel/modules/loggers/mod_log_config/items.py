@@ -68,7 +68,8 @@ def remote_address(r: Any, argument: str) -> str | None:
 
 def remote_logname(r: Any, _argument: str) -> str | None:
     """%l: the user's name that the client's host gave; with mod_ident, whose connections are not cached."""
-    return _escaped(r.connection.notes.get(REMOTE_IDENT_NOTE))
+    notes = r.connection.notes
+    return _escaped(notes.get(REMOTE_IDENT_NOTE)) if notes else None
 
 
 def remote_user(r: Any, _argument: str) -> str | None:
@@ -236,9 +237,12 @@ def _is_persistent(r: Any) -> bool:
 
 
 def keep_alives(r: Any, _argument: str) -> str | None:
-    """%k: the number of earlier responses after which the connection stayed open, less one on the last."""
+    """%k: the number of earlier responses after which the connection stayed open, less one on the last.
+
+    The connection of a stream of HTTP/2 counts its one request.
+    """
     served: int = r.connection.served
-    return str(served if _is_persistent(r) else max(served - 1, 0))
+    return str(served if r.connection.is_http2 or _is_persistent(r) else max(served - 1, 0))
 
 
 def url_path(r: Any, _argument: str) -> str | None:
