@@ -242,7 +242,7 @@ def keep_alives(r: Any, _argument: str) -> str | None:
     The connection of a stream of HTTP/2 counts its one request.
     """
     served: int = r.connection.served
-    return str(served if r.connection.is_http2 or _is_persistent(r) else max(served - 1, 0))
+    return str(served if r.proto >= (2, 0) or _is_persistent(r) else max(served - 1, 0))
 
 
 def url_path(r: Any, _argument: str) -> str | None:
