@@ -27,14 +27,17 @@ from typing import Any, Final
 from tests.differential.exchange import Request, exchange
 from tests.differential.module_pools import MODULES
 from tests.differential.module_sites import random_site, write_documents
-from tests.differential.site import APACHE, WHIMBREL, GeneratedSite, Program, ServerProcess
+from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import MODULES as COMMON
+from tests.differential.site import GeneratedSite, ServerProcess
 
 EXCEPTIONS: Final = Path(__file__).with_name("DIFFERENCES.tsv")
 LOADS: Final = "".join(
     f"LoadModule {name}_module %MODULES%/mod_{name}.so\n" for name in MODULES if name not in COMMON
 )
-ACCESS_LOG: Final = 'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%q|%{Content-Type}o|%{set}e|%X"\n'
+ACCESS_LOG: Final = (
+    'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%U|%q|%f|%R|%{Content-Type}o|%{set}e|%X"\n'
+)
 CODE: Final = re.compile(r"\b(AH\d{5})\b")
 RANDOM_VALUES: Final = (
     (re.compile(r"(UNIQUE_ID|REMOTE_PORT|SERVER_SOFTWARE|DATE_LOCAL|DATE_GMT)=.*"), r"\1=@"),
