@@ -8,6 +8,9 @@ import pytest
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 
+from whimbrel.engine.connection import Connection
+from whimbrel.testing.client import TestClient
+
 MODULES = ("filter", "case_filter", "include", "expires", "headers")
 LOAD = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in MODULES)
 FILES = {"htdocs/a.txt": "words", "htdocs/a.html": "<b>", "htdocs/err.html": "error"}
@@ -66,3 +69,15 @@ def test_options_has_no_length_before_its_filters(tmp_path: Path) -> None:
 def test_last_modified_of_a_document_without_any(tmp_path: Path) -> None:
     conf = "<Directory />\nOptions +Includes\nSetOutputFilter INCLUDES\nSSILastModified On\n</Directory>"
     assert ask(tmp_path, conf, "/a.txt", method="OPTIONS").get("Last-Modified") is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "expect", "closes"),
+    [("1.0", "100-continue", True), ("1.0", "", False), ("1.1", "100-continue", True)],
+)
+def test_a_connection_whose_client_awaits_100_ends(
+    version: str, expect: str, closes: bool, tmp_path: Path
+) -> None:
+    client = TestClient(build_engine(tmp_path, "", FILES), Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    head = f"GET /a.txt HTTP/{version}\r\nHost: h\r\nConnection: keep-alive\r\nExpect: {expect}\r\n\r\n"
+    assert (b"Connection: close" in client.send(head.encode())) is closes
