@@ -37,6 +37,8 @@ ENVIRONMENT: Final = (
     "CONTEXT_PREFIX SCRIPT_FILENAME; do\n"
     'eval "echo $n=\\"\\$$n\\""\ndone\ncat\n'
 )
+# A program that ends before it has read its input may lose its output: all of them read it.
+READ: Final = b"#!/bin/sh\ncat >/dev/null\n"
 DOCUMENTS: Final[Mapping[str, bytes]] = {
     "index.html": b"front a\n",
     "a.txt": b"plain a\n",
@@ -55,11 +57,11 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "list/v10.txt": b"10",
     "list/v9.txt": b"9" * 3000,
     "cgi/env.cgi": ENVIRONMENT.encode(),
-    "cgi/status.cgi": b"#!/bin/sh\nprintf 'Status: 404 Not Here\\nContent-Type: text/plain\\n\\nnone\\n'\n",
-    "cgi/redirect.cgi": b"#!/bin/sh\nprintf 'Location: /a.txt\\n\\n'\n",
-    "cgi/broken.cgi": b"#!/bin/sh\necho no header\n",
-    "cgi/long.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\nseq 1 4000\n",
-    "cgi/nph-x.cgi": b"#!/bin/sh\nprintf 'HTTP/1.0 203 Raw\\r\\nX-N: 1\\r\\n\\r\\nraw'\n",
+    "cgi/status.cgi": READ + b"printf 'Status: 404 Not Here\\nContent-Type: text/plain\\n\\nnone\\n'\n",
+    "cgi/redirect.cgi": READ + b"printf 'Location: /a.txt\\n\\n'\n",
+    "cgi/broken.cgi": READ + b"echo no header\n",
+    "cgi/long.cgi": READ + b"printf 'Content-Type: text/html\\n\\n'\nseq 1 4000\n",
+    "cgi/nph-x.cgi": READ + b"printf 'HTTP/1.0 203 Raw\\r\\nX-N: 1\\r\\n\\r\\nraw'\n",
     "neg/doc.html.de": b"deutsch\n",
     "neg/doc.html.en": b"english\n",
     "neg/doc.html.en.gz": gzip.compress(b"english\n", mtime=1),
@@ -78,7 +80,7 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "users/user/x.txt": b"home\n",
     "hosts/localhost/a.txt": b"host\n",
     "e/404.shtml": b'<!--#echo var="REDIRECT_URL" --> <!--#echo var="REDIRECT_STATUS" --> a\n',
-    "e/err.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n"
+    "e/err.cgi": READ + b"printf 'Content-Type: text/plain\\n\\n'\n"
     b"echo $REDIRECT_STATUS $REDIRECT_ERROR_NOTES\n",
 }
 UNSIGNED: Final = tuple(line for line in FILEINFO if "ServerSignature" not in line)  # its length is logged
