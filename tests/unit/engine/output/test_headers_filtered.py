@@ -81,3 +81,11 @@ def test_a_connection_whose_client_awaits_100_ends(
     client = TestClient(build_engine(tmp_path, "", FILES), Connection("127.0.0.1", 50000, "127.0.0.1", 80))
     head = f"GET /a.txt HTTP/{version}\r\nHost: h\r\nConnection: keep-alive\r\nExpect: {expect}\r\n\r\n"
     assert (b"Connection: close" in client.send(head.encode())) is closes
+
+
+def test_force_no_vary_takes_effect_before_the_first_element(tmp_path: Path) -> None:
+    conf = f"{LOAD}LoadModule env_module m/mod_env.so\nSetEnv force-no-vary 1\nOptions +Includes\n"
+    page = '<!--#echo var="force-response-1.0" --> <!--#include virtual="/b.html" -->'
+    files = {"htdocs/a.html": page, "htdocs/b.html": '<!--#echo var="force-response-1.0" -->'}
+    serving = build_engine(tmp_path, f"{conf}SetOutputFilter INCLUDES", files)
+    assert fetch(serving, "/a.html").body == "1 1"
