@@ -17,8 +17,13 @@ DIGEST = {"www-authenticate", "authentication-info"}
 
 @dataclass(frozen=True)
 class Request:
-    """One request on a new connection; *user* is NAME:PASSWORD, *source* the client's address; *digest*:
-    respond to a Digest challenge.
+    """One request on a new connection, of which it is the last if *then* is empty.
+
+    Attributes:
+        user: NAME:PASSWORD of Basic or, if *digest* is set, of the response to a Digest challenge.
+        source: the client's address.
+        body: a character for each byte; its framing fields are in *headers*.
+        then: requests that are sent at once behind this one on the same connection.
     """
 
     path: str
@@ -28,14 +33,17 @@ class Request:
     source: str = "127.0.0.1"
     version: str = "HTTP/1.1"
     digest: bool = False
+    body: str = ""
+    then: tuple[Request, ...] = ()
 
     def octets(self) -> bytes:
         """The bytes on the wire."""
-        fields = {"Host": "localhost", "Connection": "close", **self.headers}
+        fields = {"Host": "localhost", "Connection": "keep-alive" if self.then else "close", **self.headers}
         if self.user:
             fields["Authorization"] = "Basic " + base64.b64encode(self.user.encode()).decode()
         head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-        return f"{self.method} {self.path} {self.version}\r\n{head}\r\n".encode("latin-1")
+        text = f"{self.method} {self.path} {self.version}\r\n{head}\r\n{self.body}"
+        return b"".join((text.encode("latin-1"), *(request.octets() for request in self.then)))
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,9 @@ class ReceivedBytes(io.BytesIO):
 
     def makefile(self, *_: Any) -> ReceivedBytes:
         return self
+
+    def close(self) -> None:
+        """Remain open: http.client closes its file after each response."""
 
 
 def fetch(port: int, request: Request) -> bytes:
@@ -104,10 +115,22 @@ def answered(port: int, request: Request) -> Request:
 
 def exchange(port: int, request: Request) -> Answer:
     """Return the response to one request, with port and random boundary masked."""
+    return exchange_all(port, request)[0]
+
+
+def exchange_all(port: int, request: Request) -> list[Answer]:
+    """Return the responses to a request and those behind it, until the server closes."""
     if request.digest:
         request = answered(port, request)
-    data = fetch(port, request).replace(str(port).encode(), b"%PORT")
-    response = http.client.HTTPResponse(cast(socket.socket, ReceivedBytes(data)), method=request.method)
+    received = ReceivedBytes(fetch(port, request).replace(str(port).encode(), b"%PORT"))
+    answers = [_read(received, request)]
+    size = len(received.getvalue())
+    answers += [_read(received, behind) for behind in request.then if received.tell() < size]
+    return answers
+
+
+def _read(received: ReceivedBytes, request: Request) -> Answer:
+    response = http.client.HTTPResponse(cast(socket.socket, received), method=request.method)
     response.begin()
     headers = sorted(comparable(n, v) for n, v in response.getheaders() if n.lower() not in IGNORED)
     try:

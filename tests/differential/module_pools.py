@@ -13,8 +13,8 @@ authz_groupfile authz_owner authz_dbm auth_basic auth_digest auth_form access_co
 allowmethods asis autoindex brotli buffer case_filter cern_meta cgid charset_lite data deflate dir
 dumpio env expires ext_filter filter headers imagemap include info log_debug log_forensic macro mime
 mime_magic negotiation ratelimit reflector remoteip reqtimeout request rewrite sed session
-session_cookie setenvif speling status substitute unique_id userdir usertrack vhost_alias xml2enc
-proxy_html
+session_cookie dialup case_filter_in setenvif speling status substitute unique_id userdir usertrack
+vhost_alias xml2enc proxy_html
 """.split()
 )
 
@@ -113,7 +113,8 @@ SetHandler type-map
 SetHandler imap-file
 SetHandler reflector
 SetHandler none
-SetHandler "expr=%{REQUEST_URI} =~ /b/ ? 'cgi-script' : 'none'"
+SetHandler "%{req:X-Key}"
+SetHandler expr=%{reqenv:set}
 AddHandler send-as-is .asis
 AddHandler cgi-script .cgi
 AddHandler type-map .var

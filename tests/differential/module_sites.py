@@ -6,14 +6,19 @@ import gzip
 import os
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from tests.differential import module_blocks, module_pools
 from tests.differential.exchange import Request
-from tests.differential.module_pools import DIRECTORY, PATHS, SECTIONS, SERVER
-from tests.differential.pools import ACCESS, AUTH, CONTAINERS, FILEINFO, INDEXES, OPTIONS, OVERRIDE, REQUIRE
+from tests.differential.module_blocks import AREAS, BLOCKS, BODIES, COOKIES, HOSTS, MORE
+from tests.differential.module_pools import DIRECTORY, SECTIONS, SERVER
+from tests.differential.pools import ACCESS, CONTAINERS, FILEINFO, INDEXES, OPTIONS, OVERRIDE
+from tests.differential.pools import REQUIRE as COMMON_REQUIRE
 from tests.differential.pools import SERVER as COMMON_SERVER
-from tests.differential.site import MTIME, GeneratedSite
+from tests.differential.site import DIGESTS, GROUPS, MTIME, PASSWORDS, SECOND, GeneratedSite
+from tests.support.dbm_samples import write_sdbm
 
 SSI: Final = (
     '<html><!--#set var="v" value="x$HTTP_X_KEY" --><!--#echo var="v" -->\n<!--#echo var="set" -->\n'
@@ -32,6 +37,8 @@ ENVIRONMENT: Final = (
     "CONTEXT_PREFIX SCRIPT_FILENAME; do\n"
     'eval "echo $n=\\"\\$$n\\""\ndone\ncat\n'
 )
+# A program that ends before it has read its input may lose its output: all of them read it.
+READ: Final = b"#!/bin/sh\ncat >/dev/null\n"
 DOCUMENTS: Final[Mapping[str, bytes]] = {
     "index.html": b"front a\n",
     "a.txt": b"plain a\n",
@@ -50,11 +57,11 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "list/v10.txt": b"10",
     "list/v9.txt": b"9" * 3000,
     "cgi/env.cgi": ENVIRONMENT.encode(),
-    "cgi/status.cgi": b"#!/bin/sh\nprintf 'Status: 404 Not Here\\nContent-Type: text/plain\\n\\nnone\\n'\n",
-    "cgi/redirect.cgi": b"#!/bin/sh\nprintf 'Location: /a.txt\\n\\n'\n",
-    "cgi/broken.cgi": b"#!/bin/sh\necho no header\n",
-    "cgi/long.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/html\\n\\n'\nseq 1 4000\n",
-    "cgi/nph-x.cgi": b"#!/bin/sh\nprintf 'HTTP/1.0 203 Raw\\r\\nX-N: 1\\r\\n\\r\\nraw'\n",
+    "cgi/status.cgi": READ + b"printf 'Status: 404 Not Here\\nContent-Type: text/plain\\n\\nnone\\n'\n",
+    "cgi/redirect.cgi": READ + b"printf 'Location: /a.txt\\n\\n'\n",
+    "cgi/broken.cgi": READ + b"echo no header\n",
+    "cgi/long.cgi": READ + b"printf 'Content-Type: text/html\\n\\n'\nseq 1 4000\n",
+    "cgi/nph-x.cgi": READ + b"printf 'HTTP/1.0 203 Raw\\r\\nX-N: 1\\r\\n\\r\\nraw'\n",
     "neg/doc.html.de": b"deutsch\n",
     "neg/doc.html.en": b"english\n",
     "neg/doc.html.en.gz": gzip.compress(b"english\n", mtime=1),
@@ -73,11 +80,13 @@ DOCUMENTS: Final[Mapping[str, bytes]] = {
     "users/user/x.txt": b"home\n",
     "hosts/localhost/a.txt": b"host\n",
     "e/404.shtml": b'<!--#echo var="REDIRECT_URL" --> <!--#echo var="REDIRECT_STATUS" --> a\n',
-    "e/err.cgi": b"#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\n"
+    "e/err.cgi": READ + b"printf 'Content-Type: text/plain\\n\\n'\n"
     b"echo $REDIRECT_STATUS $REDIRECT_ERROR_NOTES\n",
 }
 UNSIGNED: Final = tuple(line for line in FILEINFO if "ServerSignature" not in line)  # its length is logged
 EXECUTABLE: Final = (".cgi", "a.html")
+REQUIRE: Final = COMMON_REQUIRE + module_blocks.REQUIRE
+PATHS: Final = module_pools.PATHS + module_blocks.PATHS
 PLACES: Final = (".htaccess", "dir/.htaccess", "list/.htaccess", "cgi/.htaccess", "neg/.htaccess")
 MAGIC: Final = "0 string GIF image/gif\n0 string \\x89PNG image/png\n0 string # text/x-script\n"
 
@@ -88,10 +97,14 @@ def write_documents(root: Path, htaccess: Mapping[str, str]) -> None:
     files |= {f"htdocs/{name}": text.encode("latin-1") for name, text in htaccess.items()}
     files["magic"] = MAGIC.encode()
     files["mime.types"] = b"text/html html htm shtml\ntext/plain txt\nimage/gif gif\nimage/png png\n"
+    texts = {"passwd": PASSWORDS, "passwd2": SECOND, "digests": DIGESTS, "groups": GROUPS, **MORE}
+    files |= {name: text.encode() for name, text in texts.items()}
     for name, data in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+    hashes = dict(line.encode().split(b":") for line in PASSWORDS.split())
+    write_sdbm(root / "users", *((name, value + b":wardens,both") for name, value in hashes.items()))
     for path in (root, *root.rglob("*")):
         path.chmod(0o755 if path.is_dir() or path.name.endswith(EXECUTABLE) else 0o644)
         os.utime(path, (MTIME, MTIME))
@@ -109,7 +122,7 @@ def _body(dice: random.Random, most: int) -> str:
         lines.append(f"<{name}>\n" + "\n".join(dice.sample(REQUIRE, 2)) + f"\n</{name}>")
     text = "\n".join(lines)
     if "AuthType" not in text and ("user" in text or "group" in text):
-        text = f"{AUTH}\n{text}"
+        text = f"{dice.choice(AREAS)}\n{text}"
     return text + "\n"
 
 
@@ -124,20 +137,29 @@ def random_site(seed: int) -> tuple[GeneratedSite, list[Request]]:
     conf += "<Location /status>\nSetHandler server-status\n</Location>\n" if dice.random() < 0.2 else ""
     lines = dice.sample(SERVER, dice.randint(0, 6)) + dice.sample(COMMON_SERVER, dice.randint(0, 2))
     conf += "".join(f"{line}\n" for line in lines)
-    for _ in range(dice.randint(1, 5)):
+    conf += "".join(dice.sample(BLOCKS, dice.choice((0, 1, 1, 2))))
+    for _ in range(dice.randint(1, 4)):
         opening = dice.choice(SECTIONS)
         conf += f"<{opening}>\n{_body(dice, 4)}</{opening.split()[0]}>\n"
     if dice.random() < 0.2:
         conf += "<VirtualHost *:%PORT%>\nServerName other.example\nDocumentRoot %ROOT%/dir\n"
         conf += f"{_body(dice, 3)}</VirtualHost>\n"
     files = {name: _body(dice, 4) for name in dice.sample(PLACES, dice.choice((0, 0, 1, 2)))}
-    return GeneratedSite(conf, files), [_request(dice) for _ in range(dice.randint(25, 40))]
+    return GeneratedSite(conf, files), [_requests(dice) for _ in range(dice.randint(40, 60))]
+
+
+def _requests(dice: random.Random) -> Request:
+    """Return one request, or two or three that share a connection."""
+    first, *behind = (_request(dice) for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 3))))
+    return replace(first, then=tuple(replace(request, digest=False) for request in behind))
 
 
 def _request(dice: random.Random) -> Request:
     path = dice.choice(PATHS)
-    if dice.random() < 0.35:
+    if dice.random() < 0.3:
         return Request(path)
+    if dice.random() < 0.2:
+        return _with_body(dice, path)
     fields = {
         "User-Agent": ("Good", "Other"),
         "Referer": ("http://Example.org/",),
@@ -153,8 +175,8 @@ def _request(dice: random.Random) -> Request:
         "Accept": ("text/html", "image/png, image/*;q=0.5", "*/*"),
         "Accept-Charset": ("utf-8", "iso-8859-1;q=0.3"),
         "X-Forwarded-For": ("10.1.2.3", "10.1.2.3, 127.0.0.1", "junk"),
-        "Cookie": ("s=expiry=9999999999999999&k=v", "Apache=1.2", "tracked=x"),
-        "Host": ("other.example", "LOCALHOST", "www.localhost:1", ""),
+        "Cookie": ("s=expiry=9999999999999999&k=v", "Apache=1.2", "tracked=x", *COOKIES),
+        "Host": (*HOSTS, "other.example", "LOCALHOST", "www.localhost:1", ""),
         "Expect": ("100-continue",),
         "TE": ("trailers",),
     }
@@ -167,4 +189,20 @@ def _request(dice: random.Random) -> Request:
         dice.choice(("", "", "alice:curlew", "bob:dunlin", "alice:wrong", "eve:x")),
         dice.choice(("127.0.0.1", "127.0.0.2")),
         dice.choice(("HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0")),
+        digest=dice.random() < 0.1,
     )
+
+
+def _with_body(dice: random.Random, path: str) -> Request:
+    """Return a request with a body: a form, text or bytes."""
+    kind, body = dice.choice(BODIES)
+    fields = {"Content-Type": kind, "X-Key": "k1"}
+    if dice.random() < 0.3:
+        at = dice.randint(0, len(body))
+        fields["Transfer-Encoding"] = "chunked"
+        body = "".join(f"{len(p):x}\r\n{p}\r\n" for p in (body[:at], body[at:]) if p) + "0\r\n\r\n"
+    else:
+        fields["Content-Length"] = str(len(body))
+    if dice.random() < 0.3:
+        fields["Cookie"] = dice.choice(COOKIES)
+    return Request(path, dice.choice(("POST", "POST", "PUT", "GET")), fields, body=body)

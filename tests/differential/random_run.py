@@ -17,25 +17,29 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from tests.differential.exchange import Request, exchange
+from tests.differential.exchange import Answer, Request, exchange_all
 from tests.differential.module_pools import MODULES
 from tests.differential.module_sites import random_site, write_documents
-from tests.differential.site import APACHE, WHIMBREL, GeneratedSite, Program, ServerProcess
+from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import MODULES as COMMON
+from tests.differential.site import GeneratedSite, ServerProcess
 
 EXCEPTIONS: Final = Path(__file__).with_name("DIFFERENCES.tsv")
 LOADS: Final = "".join(
     f"LoadModule {name}_module %MODULES%/mod_{name}.so\n" for name in MODULES if name not in COMMON
 )
-ACCESS_LOG: Final = 'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%q|%{Content-Type}o|%{set}e|%X"\n'
-CODE: Final = re.compile(r"\b(AH\d{5})\b")
+ACCESS_LOG: Final = (
+    'CustomLog %LOGS%/access_log "%r|%>s|%s|%b|%u|%m|%U|%q|%f|%R|%{Content-Type}o|%{set}e|%X"\n'
+)
+CODE: Final = re.compile(r"\b(?!AH02651)(AH\d{5})\b")  # AH02651: a document that cannot be run
 RANDOM_VALUES: Final = (
     (re.compile(r"(UNIQUE_ID|REMOTE_PORT|SERVER_SOFTWARE|DATE_LOCAL|DATE_GMT)=.*"), r"\1=@"),
     (re.compile(r"Apache=[\d.a-f]+|tracked=[\d.a-f]+"), "@COOKIE@"),
@@ -46,7 +50,10 @@ UNSTABLE: Final = re.compile(
     r"Server (Status|Information)|Apache Status|ServerUptime|Scoreboard|\A\.+\Z"
 )  # pages about the process itself; other tests compare them
 PROCESS_PAGES: Final = re.compile(r"(?m)^(\w+ [^ ]*(?:inner\.shtml|status)[^|]*\|\d+\|\d+)\|\d+")
-MOST_STEPS: Final = 60  # of one reduction
+RANGES: Final = re.compile(
+    r"(?m)^(.*\|206\|206\|)\d+(\|.*multipart/byteranges)"
+)  # a boundary has 13 to 16 digits
+MOST_STEPS: Final = 40  # of one reduction
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,10 @@ class Difference:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
+Item = TypeVar("Item")
+Probe = Callable[[int, GeneratedSite, list[Request]], Difference | None]
+
+
 class _Server(ServerProcess):
     def __init__(self, program: Program, site: GeneratedSite, root: Path) -> None:
         super().__init__(program, site, root)
@@ -78,7 +89,8 @@ class _Server(ServerProcess):
         """Return the lines of the access log, without port and random values."""
         path = self.logs / "access_log"
         text = path.read_text("latin-1") if path.exists() else ""
-        return PROCESS_PAGES.sub(r"\1|@", _masked(text.replace(str(self.port), "%PORT%"))).splitlines()
+        text = PROCESS_PAGES.sub(r"\1|@", _masked(text.replace(str(self.port), "%PORT%")))
+        return RANGES.sub(r"\1@\2", text).splitlines()
 
     def error_codes(self) -> dict[str, int]:
         """Return the codes of the error log and their numbers."""
@@ -116,7 +128,9 @@ def first_difference(seed: int, site: GeneratedSite, requests: list[Request]) ->
         lines = one.access_lines(), other.access_lines()
         if lines[0] != lines[1]:
             at = next((i for i, pair in enumerate(zip(*lines, strict=False)) if pair[0] != pair[1]), -1)
-            return difference("access", lines[0][at:][:1], lines[1][at:][:1], requests[: at + 1])
+            counts = accumulate(1 + len(request.then) for request in requests)
+            asked = next((i for i, count in enumerate(counts) if count > at), len(requests) - 1)
+            return difference("access", lines[0][at:][:1], lines[1][at:][:1], requests[: asked + 1])
         codes = one.error_codes(), other.error_codes()
         if codes[0] != codes[1]:
             changed = {c: (codes[0].get(c, 0), codes[1].get(c, 0)) for c in codes[0] | codes[1]}
@@ -132,9 +146,15 @@ def first_difference(seed: int, site: GeneratedSite, requests: list[Request]) ->
 
 def _answer(port: int, request: Request) -> Any:
     try:
-        answer = exchange(port, request)
+        answers = exchange_all(port, request)
     except Exception as failure:  # a response that http.client cannot read is compared by its error
         return repr(failure)
+    asked = (request, *request.then)
+    parts = [_comparable(one, answer) for one, answer in zip(asked, answers, strict=False)]
+    return parts if request.then else parts[0]
+
+
+def _comparable(request: Request, answer: Answer) -> dict[str, Any]:
     headers = {name: _masked(value) for name, value in answer.headers}
     body = _masked(answer.body)
     if ".cgi" in request.path or request.path.startswith("/status"):
@@ -147,43 +167,75 @@ def _answer(port: int, request: Request) -> Any:
     return {"status": answer.status, "reason": answer.reason, "headers": headers, "body": body}
 
 
-def reduced(found: Difference) -> Difference:
-    """Return *found* with few requests and few lines that still differ in the same place."""
-    steps = 0
+def reduced(found: Difference, probe: Probe = first_difference) -> Difference:
+    """Return *found* with few requests and few lines that still differ in the same place.
 
-    def attempt(conf: str, htaccess: dict[str, str], requests: list[Request]) -> Difference | None:
-        nonlocal steps
+    *probe* is `first_difference`, which serves a site with both programs.
+    """
+    best, steps = found, 0
+
+    def still(conf: str, htaccess: dict[str, str], requests: Sequence[Request]) -> bool:
+        nonlocal best, steps
         steps += 1
-        other = (
-            first_difference(found.seed, GeneratedSite(conf, htaccess), requests)
-            if steps < MOST_STEPS
-            else None
-        )
-        return other if other is not None and other.where == found.where else None
+        if steps > MOST_STEPS:
+            return False
+        other = probe(found.seed, GeneratedSite(conf, htaccess), list(requests))
+        if other is None or other.where != found.where:
+            return False
+        best = other
+        return True
 
-    best = attempt(found.conf, found.htaccess, list(found.requests[-1:])) or found
-    if len(best.requests) > 4:
-        for request in best.requests:
-            best = attempt(best.conf, best.htaccess, [request]) or best
-            if len(best.requests) == 1:
+    def has_less(parts: Sequence[str]) -> bool:
+        return still("".join(parts), best.htaccess, best.requests)
+
+    if not still(best.conf, best.htaccess, best.requests[-1:]):
+        shrunk(best.requests, lambda rest: still(best.conf, best.htaccess, rest))
+    if len(best.requests) == 1 and best.requests[0].then:
+        first, *behind = (best.requests[0], *best.requests[0].then)
+        for one in (replace(first, then=()), *behind):
+            if still(best.conf, best.htaccess, (one,)):
                 break
-    for name in list(best.htaccess):
-        rest = {n: text for n, text in best.htaccess.items() if n != name}
-        best = attempt(best.conf, rest, list(best.requests)) or best
-    for at in reversed(range(len(blocks(best.conf)))):
-        parts = blocks(best.conf)
-        best = attempt("".join(parts[:at] + parts[at + 1 :]), best.htaccess, list(best.requests)) or best
-    for at in reversed(range(best.conf.count("\n"))):
-        lines = best.conf.splitlines(keepends=True)
-        if at < len(lines) and not lines[at].startswith("<"):
-            best = attempt("".join(lines[:at] + lines[at + 1 :]), best.htaccess, list(best.requests)) or best
-    for name in best.htaccess:
-        for at in reversed(range(best.htaccess[name].count("\n"))):
-            lines = best.htaccess[name].splitlines(keepends=True)
-            if at < len(lines):
-                shorter = best.htaccess | {name: "".join(lines[:at] + lines[at + 1 :])}
-                best = attempt(best.conf, shorter, list(best.requests)) or best
+    if not (best.htaccess and still(best.conf, {}, best.requests)):
+        for name in list(best.htaccess):
+            still(best.conf, {n: text for n, text in best.htaccess.items() if n != name}, best.requests)
+    shrunk(blocks(best.conf), has_less)
+    lines = best.conf.splitlines(keepends=True)
+    shrunk([line for line in lines if not line.startswith("<")], lambda rest: has_less(_subset(lines, rest)))
+    for name, text in list(best.htaccess.items()):
+        shrunk(
+            text.splitlines(keepends=True),
+            lambda rest, name=name: still(  # type: ignore[misc]
+                best.conf, best.htaccess | {name: "".join(rest)}, best.requests
+            ),
+        )
     return best
+
+
+def shrunk(items: Sequence[Item], test: Callable[[Sequence[Item]], bool]) -> Sequence[Item]:
+    """Return what is left of *items* when every run of them that *test* does without is dropped."""
+    size = len(items) - 1
+    while size > 0:
+        at = 0
+        while at < len(items):
+            rest = [*items[:at], *items[at + size :]]
+            if test(rest):
+                items = rest
+            else:
+                at += size
+        size //= 2
+    return items
+
+
+def _subset(lines: Sequence[str], rest: Sequence[str]) -> list[str]:
+    """Return the lines of sections in *lines*, with the *rest* of the others, in their order."""
+    left = list(reversed(rest))
+    out = []
+    for line in lines:
+        if line.startswith("<"):
+            out.append(line)
+        elif left and left[-1] == line:
+            out.append(left.pop())
+    return out
 
 
 def blocks(conf: str) -> list[str]:

@@ -40,6 +40,7 @@ from whimbrel.engine.time_slices import Turns
 from whimbrel.engine.walk.htaccess import HtaccessResolver
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.http.semantics.dates import format_http
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.semantics.tracked_headers import TrackedHeaders
 from whimbrel.http.syntax.head import Head
 from whimbrel.registry.phases import DECLINED, DONE, OK, HookStatus
@@ -151,6 +152,8 @@ class Engine:
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""
         r.body_in.refused(problem)
+        if not self.configuration.dialect.wire_22:
+            r.err_headers_out = Headers()  # httpd begins the error response twice
         reason = problem.reason
         level = level_of(reason, version22=self.configuration.dialect.wire_22)
         if level:

@@ -96,7 +96,7 @@ def test_ways_to_name_a_handler(line: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        'SetHandler "expr=%{env:H}"',
+        'SetHandler "%{env:H}"',
         "RewriteRule \\.php$ - [H=%{ENV:H}]",
     ],
 )

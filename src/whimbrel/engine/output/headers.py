@@ -267,10 +267,8 @@ def build_response(
     env = r.env
     if "no-etag" in r.notes:
         r.headers_out.unset("ETag")
-    if "force-no-vary" in env:  # for clients that cannot read it: httpd takes them for clients of HTTP/1.0
-        r.headers_out.unset("Vary")
-        env["force-response-1.0"] = "1"
-        r.proto = HTTP_1_0
+    if "force-no-vary" in env:
+        forgo_vary(r)
     elif "vary" in r.headers_out.entries():
         _vary(r)
     if "downgrade-1.0" in env and r.proto > HTTP_1_0:
@@ -390,6 +388,13 @@ def _waits(r: Request) -> bool:
     while r.head is None and r.prev is not None:
         r = r.prev
     return r.head is None or r.head.expect_continue
+
+
+def forgo_vary(r: Request) -> None:
+    """Remove Vary for a client that cannot read it (force-no-vary), which httpd takes for one of HTTP/1.0."""
+    r.headers_out.unset("Vary")
+    r.env["force-response-1.0"] = "1"
+    r.proto = HTTP_1_0
 
 
 def _vary(r: Request) -> None:

@@ -26,11 +26,13 @@ async def invoke_handler(r: Request) -> HookStatus:
         r.handler, phase = phase.for_type(r.content_type)
     else:
         phase = phase.named(named)
-    outcome = phase.run(r)
-    status = outcome if type(outcome) is int else await outcome
+    try:
+        outcome = phase.run(r)
+        status = outcome if type(outcome) is int else await outcome
+    finally:
+        r.handler = named  # also of a request whose body cannot be read
     if status == DECLINED and named is not None and r.filename is not None:
         r.log("warn", f'handler "{named}" not found for: {r.filename}', code="AH01577")
-    r.handler = named
     if status == DECLINED:
         return 500
     if status not in (OK, DONE) and not 100 <= status < 600:

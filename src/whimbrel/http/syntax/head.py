@@ -160,7 +160,7 @@ _PLAIN_HOST = re.compile(
     r"(?:(?:[a-z][a-z0-9\-]*+\.)*+[a-z][a-z0-9\-]*+|(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2}))(?::(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}))?"
 )
 _PROTOCOLS = {"1": ("HTTP/1.1", (1, 1)), "0": ("HTTP/1.0", (1, 0))}
-_VERSION_1_1 = (1, 1)
+HTTP_1_1 = (1, 1)
 
 
 def read_head(
@@ -426,8 +426,8 @@ def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
                 f"Replacing host header '{field_value}' with host '{fresh}' given in the request uri",
             ),
         )
-    if (head.hostname is None and head.version >= _VERSION_1_1) or (
-        head.version == _VERSION_1_1 and field_value is None
+    if (head.hostname is None and head.version >= HTTP_1_1) or (
+        head.version == HTTP_1_1 and field_value is None
     ):
         text = f"client sent HTTP/1.1 request without hostname (see RFC2616 section 14.23): {head.uri}"
         return _refused(400, rules, LogMessage("debug", "AH00569", text), hooks=True)
@@ -437,7 +437,7 @@ def _host_error(head: Head, rules: ParserOptions) -> HeadError | None:
 def _expectation(head: Head, rules: ParserOptions) -> HeadError | None:
     value = head.headers.get("Expect") or ""
     if value.lower() == "100-continue":
-        head.expect_continue = head.version >= _VERSION_1_1
+        head.expect_continue = True
     elif value:
         reason = LogMessage(
             "info", "AH00570", f"client sent an unrecognized expectation value of Expect: {value}"

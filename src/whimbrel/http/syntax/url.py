@@ -73,7 +73,6 @@ def unescape(path: str, slashes: Slashes = Slashes.OFF) -> tuple[str, int]:
             return match[0]
         if char == "\0" or (char == "/" and slashes is Slashes.OFF):
             status = status or NOT_FOUND
-            return char if slashes is Slashes.OFF else match[0]
         return char
 
     return _ESCAPE.sub(one, path), status

@@ -63,17 +63,13 @@ def set_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
 
 
 def set_handler(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
-    """Set SetHandler: a lower-case name, or in 2.4 an expression, marked by ``expr=`` or ``%{``."""
+    """Set SetHandler: a lower-case name, or in 2.4 an expression, marked by ``%{`` (``expr=`` is text)."""
     word = words[0]
-    note_handler(state_of(cmd), word.removeprefix("expr=") if cmd.dialect.expressions else word)
-    if not cmd.dialect.expressions:
+    note_handler(state_of(cmd), word)
+    if not cmd.dialect.expressions or "%{" not in word:
         conf.handler, conf.handler_expr = word.lower(), None
         return
-    text = word[5:] if word.startswith("expr=") else word if "%{" in word else None
-    if text is None:
-        conf.handler, conf.handler_expr = word.lower(), None
-        return
-    conf.handler, conf.handler_expr = None, read_string(cmd, text, "Can't parse expression ")
+    conf.handler, conf.handler_expr = None, read_string(cmd, word, "Can't parse expression ")
 
 
 def set_filters(name: str) -> Setter:

@@ -11,6 +11,7 @@ from stat import S_IFDIR, S_ISCHR, S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final
 
 from whimbrel.base.latin1 import to_bytes
+from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import ETAG_DIGEST, CoreDirConfig, CoreServerConfig
 from whimbrel.config.handlers import version_text
 from whimbrel.engine.body import FileSegment
@@ -166,8 +167,8 @@ def make_override_type(scope: Scope) -> CompiledHook | None:
 
 
 def _expanded(template: StringExpression, r: Request) -> str | None:
-    text = template.text(r)
-    return text if text and text != "none" else None
+    text = lower(template.text(r))
+    return text if text != "none" else None
 
 
 # handler ----------------------------------------------------------------------------------------

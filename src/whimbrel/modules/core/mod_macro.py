@@ -19,6 +19,7 @@ from whimbrel.directives.tokens import words as split_words
 from whimbrel.registry.module import Module
 
 PREFIXES = "$%@"
+QUOTING = "@"  # prefix of arguments whose values are inserted in quotes
 
 
 @dataclass(slots=True)
@@ -191,7 +192,10 @@ def _check_contents(configuration: Configuration, macro: Macro) -> None:
 
 
 def substituted(line: str, names: list[str], values: list[str], used: set[int] | None = None) -> str:
-    """Replace each name in *line*, leftmost and then longest first; values are not expanded again."""
+    """Replace each name in *line*, leftmost and then longest first; values are not expanded again.
+
+    The value of a name with the prefix @ is put into quotes.
+    """
     out, at = "", 0
     while True:
         hits = [
@@ -204,8 +208,14 @@ def substituted(line: str, names: list[str], values: list[str], used: set[int] |
         position, length, index = min(hits)
         if used is not None:
             used.add(index)
-        out += line[at:position] + values[index]
+        value = values[index]
+        out += line[at:position] + (_quoted(value) if names[index].startswith(QUOTING) else value)
         at = position - length
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 # use ---------------------------------------------------------------------------------------------

@@ -196,6 +196,7 @@ class Xml2Enc(OutputFilter):
         if iconv is None:
             r.chunked = r.chunked and size > MAX_HELD
             return None
+        r.chunked = False  # the conversion gathers its output: see `Transform.early`
         r.headers_out.unset("Content-Length")
         return Utf8Conversion(r, iconv, size, (sniffer.meta or 0) and meta - skipped)
 

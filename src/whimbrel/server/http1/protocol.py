@@ -27,7 +27,7 @@ from whimbrel.http.http1.chunked import BodyError, ChunkedBody, LengthBody
 from whimbrel.http.http1.response import interim_bytes
 from whimbrel.http.http2.protocol import PREFACE
 from whimbrel.http.semantics.headers import Pair
-from whimbrel.http.syntax.head import Head, HeadReader, InputState, read_complete
+from whimbrel.http.syntax.head import HTTP_1_1, Head, HeadReader, InputState, read_complete
 from whimbrel.http.syntax.line_reader import LogMessage
 from whimbrel.server.http1.fast_path import FastPath
 from whimbrel.server.http1.writer import WRITE_AHEAD, ConnectionState
@@ -391,6 +391,8 @@ class HttpProtocol(FastPath):
         head = self._head
         if head is None or self._has_final_head or self._state is not ConnectionState.BUSY:
             return
+        if head.version < HTTP_1_1:
+            return  # its client keeps the mark of one that waits: the connection ends
         if status == 100:
             self._expects = head.expect_continue = False
         if not self.transport.is_closing():

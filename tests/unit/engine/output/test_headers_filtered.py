@@ -8,6 +8,9 @@ import pytest
 from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 
+from whimbrel.engine.connection import Connection
+from whimbrel.testing.client import TestClient
+
 MODULES = ("filter", "case_filter", "include", "expires", "headers")
 LOAD = "".join(f"LoadModule {name}_module m/mod_{name}.so\n" for name in MODULES)
 FILES = {"htdocs/a.txt": "words", "htdocs/a.html": "<b>", "htdocs/err.html": "error"}
@@ -66,3 +69,23 @@ def test_options_has_no_length_before_its_filters(tmp_path: Path) -> None:
 def test_last_modified_of_a_document_without_any(tmp_path: Path) -> None:
     conf = "<Directory />\nOptions +Includes\nSetOutputFilter INCLUDES\nSSILastModified On\n</Directory>"
     assert ask(tmp_path, conf, "/a.txt", method="OPTIONS").get("Last-Modified") is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "expect", "closes"),
+    [("1.0", "100-continue", True), ("1.0", "", False), ("1.1", "100-continue", True)],
+)
+def test_a_connection_whose_client_awaits_100_ends(
+    version: str, expect: str, closes: bool, tmp_path: Path
+) -> None:
+    client = TestClient(build_engine(tmp_path, "", FILES), Connection("127.0.0.1", 50000, "127.0.0.1", 80))
+    head = f"GET /a.txt HTTP/{version}\r\nHost: h\r\nConnection: keep-alive\r\nExpect: {expect}\r\n\r\n"
+    assert (b"Connection: close" in client.send(head.encode())) is closes
+
+
+def test_force_no_vary_takes_effect_before_the_first_element(tmp_path: Path) -> None:
+    conf = f"{LOAD}LoadModule env_module m/mod_env.so\nSetEnv force-no-vary 1\nOptions +Includes\n"
+    page = '<!--#echo var="force-response-1.0" --> <!--#include virtual="/b.html" -->'
+    files = {"htdocs/a.html": page, "htdocs/b.html": '<!--#echo var="force-response-1.0" -->'}
+    serving = build_engine(tmp_path, f"{conf}SetOutputFilter INCLUDES", files)
+    assert fetch(serving, "/a.html").body == "1 1"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.access_site import AccessSite
+from tests.support.client import fetch
+from tests.support.engine import build_engine
 
 # configuration, request target, status
 PATHS = {
@@ -35,6 +37,15 @@ def test_a_target_has_httpds_status(tmp_path: Path, case: str) -> None:
 def test_a_directory_without_slash_is_redirected(tmp_path: Path) -> None:
     answer = AccessSite(tmp_path, "").fetch("/in")
     assert answer.startswith("HTTP/1.1 301 ") and "\r\nLocation: http://localhost/in/\r\n" in answer
+
+
+@pytest.mark.parametrize("slashes", ["Off", "On", "NoDecode"])
+def test_a_nul_ends_the_path(slashes: str, tmp_path: Path) -> None:
+    conf = f"AllowEncodedSlashes {slashes}\nLogFormat %U f\nCustomLog log f"
+    serving = build_engine(tmp_path, conf, {})
+    assert fetch(serving, "/a%00b%41").status == 404
+    logs = serving.runtime.logs  # type: ignore[attr-defined]
+    assert [b"".join(lines) for name, lines in logs.items() if "log" in str(name)] == [b"/a\n"]
 
 
 # method, status; 405 has an Allow field

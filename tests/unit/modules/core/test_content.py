@@ -19,7 +19,7 @@ UNTERMINATED = "syntax error, unexpected T_ERROR, expecting T_VAR_END or ':': Un
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("SetHandler expr=%{x", f"Can't parse expression : {UNTERMINATED}"),
+        ("SetHandler %{x", f"Can't parse expression : {UNTERMINATED}"),
         ('SetHandler "%{x"', f"Can't parse expression : {UNTERMINATED}"),
         ("CGIVar FOO x", 'Unrecognized CGI variable: "FOO"'),
         ("CGIVar REQUEST_URI x", "Valid rules for REQUEST_URI are 'current-uri' and 'original-uri'"),
@@ -78,8 +78,20 @@ def test_unknown_filters_are_logged(tmp_path: Path) -> None:
     ]
 
 
-def test_a_handler_that_depends_on_the_request(tmp_path: Path) -> None:
-    serving = build_engine(
-        tmp_path, 'SetHandler "expr=%{req:X-Handler}"\nLogFormat "%R" f', {"htdocs/f.txt": "x"}
-    )
-    assert fetch(serving, "/f.txt", "X-Handler: nosuch").body == "x"
+@pytest.mark.parametrize(
+    ("handler", "want"),
+    [
+        ("%{req:X-Handler}", "nosuch"),
+        ("expr=CGI-x", "expr=cgi-x"),
+        ("expr=%{REQUEST_METHOD}", "expr=get"),
+        ("x%{sha1:ABC}", "x3c01bdbb26f358bab27f267924aa2c9a03fcfdb8"),
+        ("%{toupper:none}", "-"),
+        ("%{req:X-None}", ""),
+    ],
+)  # apache2's values
+def test_a_handler_that_depends_on_the_request(handler: str, want: str, tmp_path: Path) -> None:
+    conf = f'SetHandler "{handler}"\nLogFormat %R f\nCustomLog log f'
+    serving = build_engine(tmp_path, conf, {"htdocs/f.txt": "x"})
+    assert fetch(serving, "/f.txt", "X-Handler: NoSuch").body == "x"
+    logs = serving.runtime.logs  # type: ignore[attr-defined]
+    assert [b"".join(lines) for name, lines in logs.items() if "log" in str(name)] == [f"{want}\n".encode()]

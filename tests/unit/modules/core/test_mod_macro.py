@@ -87,8 +87,10 @@ def test_nested_use_names_the_chain(tmp_path: Path) -> None:
         ("$a$ab", ["$a", "$ab"], ["x", "y"], "xy"),
         ("$a", ["$a", "$b"], ["$b", "z"], "$b"),
         ("no", ["$a"], ["x"], "no"),
+        ("a@a@bc", ["@a", "@b"], ["x y", ""], 'a"x y"""c'),
+        ("@a%a", ["@a", "%a"], ['q"\\', 'q"\\'], '"q\\"\\\\"q"\\'),
     ],
 )
 def test_substitution(line: str, names: list[str], values: list[str], result: str) -> None:
-    """The longest name wins, and values are not expanded again."""
+    """The longest name wins, values are not expanded again, and those of @ are quoted."""
     assert substituted(line, names, values) == result

@@ -52,6 +52,13 @@ def test_8000_bytes_of_a_page_in_pieces_are_passed_on_whole(count: int, framing:
     assert reply.get(framing) is not None
 
 
+@pytest.mark.parametrize(("count", "framing"), [(100, "Content-Length"), (8100, "Transfer-Encoding")])
+def test_converted_pieces_of_a_page_are_gathered(count: int, framing: str, tmp_path: Path) -> None:
+    conf = f"{LOAD}{INCLUDE}Options +Includes\nSetOutputFilter INCLUDES;xml2enc\nAddType text/html .html\n"
+    page = '<!--#echo var="A" -->' + "x" * count
+    assert fetch(build_engine(tmp_path, conf, {"htdocs/p.html": page}), "/p.html").get(framing) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "conf", "lines"),
     [

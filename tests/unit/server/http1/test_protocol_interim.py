@@ -80,6 +80,19 @@ def test_100_continue_is_sent_once(loop: asyncio.AbstractEventLoop) -> None:
     assert hinting.wire.out == b"HTTP/1.1 100 Continue\r\n\r\n[head]ab"
 
 
+def test_an_expectation_of_http_1_0_stays_unmet(loop: asyncio.AbstractEventLoop) -> None:
+    async def handler(_send_interim: Any, body: RequestBody) -> FakeResponse:
+        return FakeResponse(await body.read_all())
+
+    hinting = Hinting(loop, handler)
+    hinting.protocol.data_received(
+        b"POST / HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab"
+    )
+    for _ in range(5):
+        loop.run_until_complete(asyncio.sleep(0))
+    assert hinting.wire.out == b"[head]ab"
+
+
 def test_a_closed_connection_gets_none(loop: asyncio.AbstractEventLoop) -> None:
     hinting = Hinting(loop, lambda _send, _body: FakeResponse(b""))
     hinting.protocol.connection_lost(None)

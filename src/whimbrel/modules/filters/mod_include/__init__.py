@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
+from whimbrel.engine.output.headers import forgo_vary
 from whimbrel.modules.filters.mod_include.settings import (
     DIRECTIVES,
     FULL,
@@ -70,6 +71,8 @@ class Includes(OutputFilter):
         page.take(pieces_of(r, first) if ended else document.pieces_of(first), None if ended else document)
         if page.has_elements:
             r.chunked = True
+            if r.main is None and "force-no-vary" in r.env:
+                forgo_vary(r)  # httpd passes the head on before the first element
         if await render(page):
             r.body = page.out
         else:

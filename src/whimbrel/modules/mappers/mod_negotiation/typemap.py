@@ -55,13 +55,13 @@ class MapReader:
     def _line(self) -> str | None:
         """Return the next field with its continuation lines, "" for an empty line, None at the end.
 
-        Lines with # are comments.
+        Lines with # are comments.  A NUL ends the C text that httpd makes of the lines.
         """
         while self.data.startswith(b"#", self.at):
             self._skip_line()
         if self.at >= len(self.data):
             return None
-        line = self._skip_line()
+        line = self._skip_line().partition("\0")[0]
         if not strip(line) or lower(line[:5]) == "body:":
             return line
         while self.at < len(self.data):
@@ -73,7 +73,7 @@ class MapReader:
                 self.at = start
                 break
             line += following.lstrip(BLANKS).rstrip("\n") + "\n"
-        return line
+        return line.partition("\0")[0]
 
     def _skip_line(self) -> str:
         """Return the line at the current position, with its end, and go behind it."""

@@ -35,6 +35,12 @@ def test_bodies() -> None:
     assert second.body == b"\na\n"
 
 
+def test_a_nul_ends_a_line() -> None:
+    with pytest.raises(MapError, match=r"no ':' in /x/m.var for header ab$"):
+        reader("AB\0URI: x\n\0: y\n")
+    assert reader("\0bad\nURI: a\0b\nContent-Type: text/plain\n").variants[0].name == "a"
+
+
 @pytest.mark.parametrize(
     ("tag", "text", "body"),
     [
