@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.differential.logged_site import CONF, FORMAT, MODULES, Talk, run_talk
-from tests.differential.site import GeneratedSite, Program, ServerProcess
+from tests.differential.servers import Program
+from tests.differential.site import GeneratedSite, ServerProcess
 
 _CLIENT = re.compile(r"\[(?:client|remote) [\d.]+:(\d+)\]")
 

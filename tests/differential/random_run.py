@@ -27,8 +27,9 @@ from typing import Any, Final
 from tests.differential.exchange import Request, exchange
 from tests.differential.module_pools import MODULES
 from tests.differential.module_sites import random_site, write_documents
-from tests.differential.site import APACHE, WHIMBREL, GeneratedSite, Program, ServerProcess
+from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.site import MODULES as COMMON
+from tests.differential.site import GeneratedSite, ServerProcess
 
 EXCEPTIONS: Final = Path(__file__).with_name("DIFFERENCES.tsv")
 LOADS: Final = "".join(

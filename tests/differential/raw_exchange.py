@@ -14,16 +14,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.differential.site import (
-    APACHE,
-    MTIME,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import MTIME, GeneratedSite, ServerProcess, documents, htaccess
 
 SCRIPT = 0o755  # mode of documents that are scripts
 CONNECTIONS = 8  # at the same time, to each server

@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.differential.site import APACHE, WHIMBREL, Program
+from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.start_grammar import StartCase, generate
 from whimbrel.testing.ports import free_port
 

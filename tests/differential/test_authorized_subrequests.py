@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.differential.exchange import Request, exchange
-from tests.differential.site import APACHE, WHIMBREL, GeneratedSite, ServerProcess, documents
+from tests.differential.servers import APACHE, WHIMBREL
+from tests.differential.site import GeneratedSite, ServerProcess, documents
 
 OPERANDS = ("/dir/b.txt", "/dir/missing", "/dir/sub/c.txt", "b.txt", "/a.txt", "/list/")
 USES = (

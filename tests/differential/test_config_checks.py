@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.site import APACHE
+from tests.differential.servers import APACHE
 from whimbrel.base.dialect import V24
 from whimbrel.config.check import check
 from whimbrel.config.options import LoadOptions

@@ -14,15 +14,8 @@ import pytest
 pytest.importorskip("hpack", reason="the optional package hpack is not installed")
 
 from tests.differential.http2_client import Exchange, Http2Exchange, Report
-from tests.differential.site import (
-    APACHE,
-    WHIMBREL,
-    GeneratedSite,
-    Program,
-    ServerProcess,
-    documents,
-    htaccess,
-)
+from tests.differential.servers import APACHE, WHIMBREL, Program
+from tests.differential.site import GeneratedSite, ServerProcess, documents, htaccess
 
 SCRIPTS: Final = {
     "link": "printf 'Content-Type: text/plain\\nLink: </a.txt>;rel=preload, </b>;rel=preload;nopush\\n"

@@ -18,7 +18,7 @@ import pytest
 from tests.differential.log_table import listed_fields, listed_lines, unlisted
 from tests.differential.logged_server import LoggedServer
 from tests.differential.logged_site import ITEMS, get, run_talk, talks, write_site
-from tests.differential.site import APACHE, WHIMBREL, Program
+from tests.differential.servers import APACHE, WHIMBREL, Program
 
 pytestmark = pytest.mark.skipif(not APACHE.present, reason="needs apache2")
 LEVEL = os.environ.get("WHIMBREL_LOG_LEVEL", "trace1")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.site import APACHE, WHIMBREL, Program
+from tests.differential.servers import APACHE, WHIMBREL, Program
 from tests.differential.stock_site import STOCK, StockServer, write_documents
 from whimbrel.modules import ALL
 

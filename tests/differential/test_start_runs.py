@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.site import APACHE
+from tests.differential.servers import APACHE
 from tests.differential.start_grammar import generate
 from tests.differential.start_runs import compare, reason
 
