@@ -147,6 +147,12 @@ def test_a_bad_body_where_it_matters(
     assert (int(answer.split(" ")[1]), "\r\nContent-Length: " in answer) == (status, measured)
 
 
+def test_a_body_that_the_error_document_cannot_read(tmp_path: Path) -> None:
+    conf = "LoadModule alias_module m/mod_alias.so\nRedirect 500 /r\nErrorDocument 500 /f.html\n"
+    answer = sent(AccessSite(tmp_path, conf), f"POST /r HTTP/1.1\r\n{CHUNKED}\r\n-1\r\n")
+    assert answer.startswith("HTTP/1.1 500 ") and "a 400 Bad Request\nerror was encountered" in answer
+
+
 @pytest.mark.parametrize(("said", "status"), [("bytes=100-", 416), ("bytes=0-1", 200)])
 def test_max_ranges_none_still_tells_of_ranges_that_cannot_be_met(
     tmp_path: Path, said: str, status: int
