@@ -321,7 +321,7 @@ def send_file(r: Request) -> HookStatus:
         os.close(handle)
         r.status = status
         return OK
-    if info.st_size > (IN_MEMORY if r.proto < (2, 0) else IN_FRAMES):
+    if info.st_size > (IN_FRAMES if r.connection.is_http2 else IN_MEMORY):
         r.body.append(part)
         return OK
     data = part.read()
