@@ -93,8 +93,8 @@ def test_an_error_document_finds_a_body_empty_for_which_the_client_awaits_100(
     """httpd's HTTP_IN filter sends no 100 Continue after a failure."""
 
     async def handler(_send_interim: Any, body: RequestBody) -> FakeResponse:
-        first: Any = SimpleNamespace(status=200)
-        first.next = SimpleNamespace(status=403, next=None)
+        first: Any = SimpleNamespace(status=200, is_committed=False)
+        first.next = SimpleNamespace(status=403, next=None, is_committed=False)
         hinting.protocol.connection.request = first
         return FakeResponse(b"<" + await body.read_all() + b">")
 
