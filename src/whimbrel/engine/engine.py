@@ -147,7 +147,13 @@ class Engine:
         else:
             waiting = die(r, status)
             if waiting is not None:
-                await waiting
+                try:
+                    await waiting
+                except BodyError as problem:  # read for the ErrorDocument
+                    last = final_request(r)
+                    self._log_unreadable_body(last, problem)
+                    last.status = status
+                    send_error(last, problem.status)
 
     def _log_unreadable_body(self, r: Request, problem: BodyError) -> HookStatus:
         """Log why the body of *r* could not be read; return the status of the response."""

@@ -49,7 +49,6 @@ MAX_LISTS: Final = (
     64  # lists of addresses, and sets of values of one field; who depends on more depends on all of it
 )
 NOTHING: Final = (None, None)
-HTTP_2: Final = (2, 0)
 
 
 class WeightBudget:
@@ -172,7 +171,7 @@ class ResponseCache:
         cached, connection = CachedResponse(response, head, body, writers, file), r.connection
         if cached.weight <= MAX_WEIGHT and raw_head.has_plain_form(head.raw):
             bare, index = RawHead(head.raw), self.index(connection.local_ip, connection.local_port)
-            (index.http2 if head.version >= HTTP_2 else index).put(cached, head, bare, r.headers_in, logged)
+            (index.http2 if connection.is_http2 else index).put(cached, head, bare, r.headers_in, logged)
             cached.release_request(bare)
 
 
@@ -438,7 +437,7 @@ def _has_cacheable_body(r: Request, response: Response) -> bool:
     """Return True if the body is bytes or one unmodified file, and a rebuilt body comes from the handler
     alone.
     """
-    parts, old = response.parts, r.proto < (2, 0)
+    parts, old = response.parts, not r.connection.is_http2
     if r.body_factory is not None and (r.output_filters or not old):
         return False
     if all(isinstance(part, bytes) for part in parts):

@@ -36,7 +36,6 @@ from whimbrel.http.syntax.head import is_chunked
 MAX_VALIDATED: Final = 2048  # bounds: response fields that passed validation, and the length of one
 MAX_VALIDATED_VALUE: Final = 256
 HTTP_1_0 = (1, 0)
-HTTP_2: Final = (2, 0)
 # The fields that a response without a body loses; in 2.4 type, codings and languages of r.content_... alone.
 BODY_FIELDS: Final = ("Transfer-Encoding", "Content-Length")
 BODY_FIELDS_22: Final = (*BODY_FIELDS, "Content-Type", "Content-Encoding", "Content-Language")
@@ -109,7 +108,7 @@ def _begun_twice(r: Request) -> bool:
     """
     closes, _ = keep_alive(r, bodiless=False)
     r.err_headers_out, r.keepalive_max = Headers(), 0
-    if not closes and r.proto < HTTP_2:
+    if not closes and not r.connection.is_http2:
         r.connection.served += 1
     r.set_uncacheable()
     return closes
@@ -154,10 +153,10 @@ def is_good(r: Request, pair: Pair) -> bool:
 def _is_bad(r: Request, pair: Pair) -> bool:
     if is_good(r, pair):
         return False
-    if r.proto < HTTP_2 and pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
+    if not r.connection.is_http2 and pair[0].lower() == "transfer-encoding" and _is_miscoded(r, pair[1]):
         return True
-    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http or r.proto >= HTTP_2)
-    if bad is not None and r.proto < HTTP_2:
+    bad = invalid_field((pair,), strict=r.plan.server_core.strict_http or r.connection.is_http2)
+    if bad is not None and not r.connection.is_http2:
         r.log("error", bad[1], code=bad[0], module="http")
     return bad is not None
 
@@ -212,7 +211,7 @@ async def _refused(r: Request) -> Response:
     the same request that are not sent count as the response's in the access log.
     """
     r.set_uncacheable()
-    if r.proto >= HTTP_2:
+    if r.connection.is_http2:
         response = build_response(r)
         response.is_malformed = True
         return response

@@ -18,7 +18,6 @@ from whimbrel.registry.methods import NAMES
 from whimbrel.registry.phases import DONE, OK
 
 MAX_PAGES: Final = 64  # cached error pages that do not depend on the request
-_HTTP_2: Final = (2, 0)
 BUFFER: Final = 8000  # a longer page is sent before its length is known
 
 
@@ -105,7 +104,7 @@ async def body_failure(r: Request, status: int) -> BodyError | None:
     Return the error of a body that cannot be read or is too large; its status replaces *status*.
     """
     body = r.body_in
-    if r.close or status in CLOSING_STATUSES or r.proto >= _HTTP_2:
+    if r.close or status in CLOSING_STATUSES or r.connection.is_http2:
         return None
     body.limit = r.plan.body_limit
     try:

@@ -51,7 +51,7 @@ def redirected(r: Request, target: str) -> Request:
         r.no_local_copy,
     )
     new.err_headers_out, new.vlist_validator = r.err_headers_out, r.vlist_validator
-    new.expecting_100 = r.expecting_100
+    new.close = r.close
     if r.output_filters:
         new.output_filters = protocol_filters(r)
     location = r.headers_out.get("Location")

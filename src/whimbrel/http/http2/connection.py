@@ -81,7 +81,7 @@ class Receiver(Protocol[R]):
         """A violation has ended *stream*, which is closed already."""
 
     def on_window(self) -> None:
-        """A window has grown."""
+        """A window, or the number of promised streams that may respond, has grown."""
 
     def on_goaway(self) -> None:
         """The client will open no more streams."""
@@ -326,6 +326,7 @@ class ServerH2Connection(Generic[S]):
             self.takes_push = bool(value)
         elif name == 3:
             self.max_pushed = value
+            self._receiver.on_window()
         elif name == 4:
             if value > MAX_WINDOW:
                 raise ConnectionFault(_FLOW_CONTROL)
@@ -362,7 +363,7 @@ class ServerH2Connection(Generic[S]):
         self._count_idle()
         if len(payload) < 8:
             raise ConnectionFault(_FRAME_SIZE)
-        if number or payload[3] & 1:  # it names a stream of the server, which opens none
+        if number or payload[3] & 1:  # it names a stream that the server has promised
             raise ConnectionFault(_PROTOCOL)
         self._receiver.on_goaway()
 

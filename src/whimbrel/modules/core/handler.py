@@ -22,6 +22,7 @@ from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.conditional import CONDITIONS, PreconditionResult, meets_conditions
 from whimbrel.http.semantics.dates import format_http
 from whimbrel.http.semantics.headers import Headers
+from whimbrel.http.semantics.status import CLOSING_STATUSES
 from whimbrel.modules.core.content import lacking_handlers
 from whimbrel.modules.core.filters_by_type import TYPES_NOTE
 from whimbrel.modules.http.etag import MICROSECONDS, default_bits, make_etag
@@ -216,6 +217,7 @@ def make_default_handler(scope: Scope) -> CompiledHook:
         if (
             r.main is None
             and not r.close
+            and r.status not in CLOSING_STATUSES
             and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
         ):
             # read to keep the connection usable; a sub-request has no body to read
@@ -322,7 +324,7 @@ def send_file(r: Request) -> HookStatus:
         os.close(handle)
         r.status = status
         return OK
-    if info.st_size > (IN_MEMORY if r.proto < (2, 0) else IN_FRAMES):
+    if info.st_size > (IN_FRAMES if r.connection.is_http2 else IN_MEMORY):
         r.body.append(part)
         return OK
     data = part.read()

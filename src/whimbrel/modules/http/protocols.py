@@ -66,7 +66,7 @@ def make_upgrade(scope: Scope) -> CompiledHook | None:
         return None
 
     def upgrade(r: Request) -> HookStatus:
-        if r.proto >= (2, 0):
+        if r.connection.is_http2:
             return DECLINED
         requested = None if r.headers_in.has_none(_UPGRADE) else r.headers_in.get("Upgrade")
         if requested:

@@ -242,7 +242,10 @@ def make_hints(scope: Scope) -> CompiledHook | None:
     """
     conf = scope.dir_config(Http2DirConfig)
     links = [("Link", value) for value in conf.resources or conf.server_resources]
-    hints = (*links, *(conf.hints or conf.server_hints))
+    joined: dict[str, tuple[str, list[str]]] = {}  # by name in lower case: one merge for each name
+    for name, value in (*links, *(conf.hints or conf.server_hints)):
+        joined.setdefault(name.lower(), (name, []))[1].append(value)
+    hints = [(name, ", ".join(values)) for name, values in joined.values()]
     if not hints:
         return None
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from whimbrel.engine.abandon import abandon, close_sources
 from whimbrel.engine.cache.index import ResponseCache
 from whimbrel.engine.input.body import RequestBody, invalid_length_body
+from whimbrel.engine.output.headers import final_request
 from whimbrel.engine.request import Connection
 from whimbrel.engine.response import Response
 from whimbrel.engine.runtime import ScoreboardRow
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 MAX_AHEAD: Final = 64 * 1024  # bytes that a client may send ahead of the current response
 MAX_BODY_AHEAD: Final = 64 * 1024  # bytes of a body that wait for their reader
+SUCCESS: Final = 2  # first digit of statuses
 MAX_DISCARD: Final = 16 * 1024 * 1024  # bytes of an unread body up to which the connection stays open
 SWITCHING: Final = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
 SWITCHED: Final = "switched-to"  # note that core's protocols.py sets
@@ -378,8 +380,14 @@ class HttpProtocol(FastPath):
         return body
 
     def _wanted(self) -> None:
-        """Note that a handler reads the request body."""
+        """Note that a handler reads the request body; one of an ErrorDocument finds it empty while the client
+        awaits 100 Continue.
+        """
         if self._expects:
+            r = self.connection.request
+            if r is not None and self._body is not None and final_request(r).status // 100 != SUCCESS:
+                self._body.end()
+                return
             self._send_interim(100)
             self._expects = False
             self._feed()

@@ -196,6 +196,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
             return
         if self._has_window:
             self._has_window = False
+            self.pusher.begin()
             for stream in list(self.streams.values()):
                 stream.wake()
         self._read_on(wanted=not more)
@@ -260,7 +261,7 @@ class Http2Connection(asyncio.Protocol, TimedConnection):
         return len(self.streams) > len(self.pusher.waiting)
 
     def on_window(self) -> None:
-        """Note that a window was opened: waiting streams are woken once, at the end of the tick."""
+        """Note that the client takes more: what waits for that is woken once, at the end of the tick."""
         self._has_window = True
 
     def on_goaway(self) -> None:

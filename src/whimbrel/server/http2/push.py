@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from whimbrel.http.http2.connection import ServerH2Connection
@@ -86,13 +87,14 @@ class Pusher:
             return ""
         chosen = policy(_accepted(head))
         scheme, authority = "https" if self.session.tls else "http", head.headers.get("Host") or ""
-        found = list(candidates(values, scheme, authority)) if chosen != NONE else []
-        if not found:
+        found = candidates(values, scheme, authority) if chosen != NONE else iter(())
+        first = next(found, None)
+        if first is None:
             return ""
         if self.diary is None:
             self.diary = PushDiary(self.session.settings.diary_size)
         fields = request_fields(head.headers, authority)
-        for candidate in found:
+        for candidate in chain((first,), found):  # parsed up to what is not promised any more
             if self.diary.is_new(scheme, authority, candidate.path) and not self._promise(
                 stream, "HEAD" if chosen == "head" else "GET", scheme, candidate, fields
             ):

@@ -94,6 +94,12 @@ def test_languages_of_fields_join_those_of_the_file(tmp_path: Path) -> None:
     assert fields(AccessSite(tmp_path, TYPES + conf, modules=MODULES), GET)["content-language"] == "nl,xx"
 
 
+def test_a_client_cannot_claim_another_version_to_get_invalid_fields(tmp_path: Path) -> None:
+    """httpd answers HTTP/2.0 in a request line with HTTP/1.1."""
+    site = AccessSite(tmp_path, TYPES + 'Header set X-B "expr=%{unescape:a%01}"\n', modules=MODULES)
+    assert fields(site, GET.replace("HTTP/1.1", "HTTP/2.0"))[""] == "HTTP/1.1 500 Internal Server Error"
+
+
 @pytest.mark.parametrize(("more", "words"), [("", ""), ("Range: bytes=0-1\r\n", "a 206 Partial Content")])
 def test_the_500_for_an_invalid_field_ends_the_connection(tmp_path: Path, more: str, words: str) -> None:
     conf = 'Header set X-B "expr=%{unescape:a%01}"\n'

@@ -147,6 +147,28 @@ def test_a_bad_body_where_it_matters(
     assert (int(answer.split(" ")[1]), "\r\nContent-Length: " in answer) == (status, measured)
 
 
+def test_an_error_document_of_a_status_that_ends_the_connection_reads_no_body(tmp_path: Path) -> None:
+    conf = "LoadModule alias_module m/mod_alias.so\nRedirect 500 /r\nErrorDocument 500 /f.html\n"
+    answer = sent(AccessSite(tmp_path, conf), f"POST /r HTTP/1.1\r\n{CHUNKED}\r\n-1\r\n")
+    assert answer.startswith("HTTP/1.1 500 ") and answer.endswith("\r\n\r\npage\n")
+
+
+def test_a_body_that_the_error_document_cannot_read(tmp_path: Path) -> None:
+    """On HTTP/2 the body is read for the ErrorDocument only."""
+    conf = "<Location /in>\nRequire all denied\n</Location>\nErrorDocument 403 /f.html\n"
+    engine = AccessSite(tmp_path, conf).engine
+    client = TestClient(engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080, is_http2=True))
+    answer = client.send(f"POST /in/f.html HTTP/1.1\r\n{CHUNKED}\r\n-1\r\n".encode()).decode()
+    assert answer.startswith("HTTP/1.1 403 ") and "a 400 Bad Request\nerror was encountered" in answer
+
+
+def test_an_error_document_for_a_bad_body(tmp_path: Path) -> None:
+    site = AccessSite(tmp_path, "ErrorDocument 400 /f.html\n")
+    answer = sent(site, f"POST /f.html HTTP/1.1\r\n{CHUNKED}\r\n-1\r\n")
+    assert answer.startswith("HTTP/1.1 400 ") and answer.endswith("\r\n\r\npage\n")
+    assert "\r\nConnection: close\r\n" in answer
+
+
 @pytest.mark.parametrize(("said", "status"), [("bytes=100-", 416), ("bytes=0-1", 200)])
 def test_max_ranges_none_still_tells_of_ranges_that_cannot_be_met(
     tmp_path: Path, said: str, status: int

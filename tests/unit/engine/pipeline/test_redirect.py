@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.access_site import AccessSite
 
+from whimbrel.engine.request import Connection
+from whimbrel.testing.client import TestClient
+
 HEADERS = "mpm_event authz_core dir headers rewrite"
 
 
@@ -55,3 +58,20 @@ def test_an_external_error_document_is_a_302(tmp_path: Path) -> None:
     answer = AccessSite(tmp_path, "ErrorDocument 404 http://other.test/gone\n").fetch("/none")
     assert answer.startswith("HTTP/1.1 302 Found\r\n")
     assert "\r\nLocation: http://other.test/gone\r\n" in answer
+
+
+@pytest.mark.parametrize(
+    ("conf", "lines"),
+    [
+        ("ErrorDocument 404 /f.html\n", "Content-Length: 3\r\nTransfer-Encoding: chunked"),
+        ("FallbackResource /f.html\n", "Content-Length: 3\r\nTransfer-Encoding: chunked"),
+        ("ErrorDocument 417 /f.html\n", "Expect: x\r\nContent-Length: 5"),
+    ],
+)
+def test_a_connection_that_ends_does_so_after_a_redirect(tmp_path: Path, conf: str, lines: str) -> None:
+    """The body of such a request is never read as a further request."""
+    site = AccessSite(tmp_path, conf)
+    client = TestClient(site.engine, Connection("127.0.0.1", 5000, "127.0.0.1", 8080))
+    first = f"POST /none HTTP/1.1\r\n{lines}\r\nHost: localhost\r\n\r\n0\r\n\r\n"
+    data = client.send(f"{first}GET /in/f.html HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert (data.count(b"HTTP/1.1 "), data.endswith(b"\r\n\r\npage\n"), client.closed) == (1, True, True)

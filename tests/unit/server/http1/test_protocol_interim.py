@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -97,3 +98,23 @@ def test_a_closed_connection_gets_none(loop: asyncio.AbstractEventLoop) -> None:
     hinting = Hinting(loop, lambda _send, _body: FakeResponse(b""))
     hinting.protocol.connection_lost(None)
     assert hinting.protocol.connection.send_interim is None
+
+
+def test_an_error_document_finds_a_body_empty_for_which_the_client_awaits_100(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    """httpd's HTTP_IN filter sends no 100 Continue after a failure."""
+
+    async def handler(_send_interim: Any, body: RequestBody) -> FakeResponse:
+        first: Any = SimpleNamespace(status=200, is_committed=False)
+        first.next = SimpleNamespace(status=403, next=None, is_committed=False)
+        hinting.protocol.connection.request = first
+        return FakeResponse(b"<" + await body.read_all() + b">")
+
+    hinting = Hinting(loop, handler)
+    hinting.protocol.data_received(
+        b"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab"
+    )
+    for _ in range(5):
+        loop.run_until_complete(asyncio.sleep(0))
+    assert hinting.wire.out == b"[head]<>"

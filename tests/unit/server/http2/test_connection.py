@@ -199,3 +199,11 @@ def test_a_block_that_is_known_answers_from_the_cache_with_its_verdict(client: C
         client.loop.tick()
         kinds = [kind for kind, *_ in read_frames(client.wire.out)]
         assert kinds == ([RST_STREAM] if number % 4 == 1 else kinds) and (number % 4 == 1 or HEADERS in kinds)
+
+
+def test_promised_streams_begin_when_the_client_takes_more(client: Client) -> None:
+    limits: list[int | None] = []
+    client.session.pusher.begin = lambda: limits.append(client.session.wire.max_pushed)
+    client.session.data_received(settings((3, 0)))
+    client.session.data_received(settings((3, 2)))
+    assert limits == [0, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -118,6 +119,21 @@ def test_waiting_promises_are_bounded_in_bytes() -> None:
     assert count == len(session.pusher.waiting) == len(session.wire.streams)
     assert MAX_WAITING - 2 * (STREAM + 600) < session.pusher.size <= MAX_WAITING
     assert 100 < count <= MAX_WAITING // STREAM and not session.begun
+
+
+def test_links_are_read_up_to_the_first_that_is_not_promised() -> None:
+    session, read = Session(diary_size=0), 0
+
+    def values() -> Iterator[str]:
+        nonlocal read
+        for value in links(10_000):
+            read += 1
+            yield value
+
+    session.wire.max_pushed = 0
+    assert session.pusher.push(request(), 200, values()) == "default"
+    assert read == len(session.pusher.waiting) + 1 < 200
+    assert session.pusher.push(request(3), 200, values()) == "default" and read < 200
 
 
 def test_the_client_limits_promised_streams_that_respond() -> None:

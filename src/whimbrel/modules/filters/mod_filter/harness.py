@@ -34,6 +34,7 @@ class Harness(OutputFilter):
 
     Attributes:
         hides_range: the chain removes the Range field of the request.
+        is_computed: every provider is; another one may run sub-requests, which must not wait for its slot.
     """
 
     __slots__ = (
@@ -53,7 +54,7 @@ class Harness(OutputFilter):
             for rule in smart.rules
         ]
         self.hides_range = bool(smart.protocol & (FilterProtocol.NO_BYTERANGE | FilterProtocol.CHANGE_LENGTH))
-        self.is_computed = any(rule.provider.is_computed for rule in smart.rules)
+        self.is_computed = all(rule.provider.is_computed for rule in smart.rules)
         self._prepares = any(type(rule.provider).insert is not OutputFilter.insert for rule in smart.rules)
         self._by_type: dict[str, int] | None = None
         if all(rule.types is not None for rule in smart.rules):

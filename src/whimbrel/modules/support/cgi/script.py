@@ -28,7 +28,6 @@ from whimbrel.modules.support.cgi.script_log import ScriptLog
 from whimbrel.registry.phases import DECLINED, OK, HookStatus
 
 HANDLERS: Final = ("cgi-script", "application/x-httpd-cgi")
-HTTP_2: Final = (2, 0)
 MAX_ARGUMENTS: Final = 4095
 HELD_BACK: Final = (
     1 << 20
@@ -336,7 +335,7 @@ async def _answer(script: Script) -> HookStatus:
     except BodyError as problem:
         return _unreadable(script, problem)
     if (r.filename or "").rpartition("/")[2].startswith("nph-"):
-        if r.proto < HTTP_2:
+        if not r.connection.is_http2:
             r.assbackwards = True
             r.output_filters[:] = [each for each in r.output_filters if each.type >= FilterType.CONNECTION]
             return await _respond(script)

@@ -9,7 +9,10 @@ from tests.support.client import Reply, fetch
 from tests.support.engine import build_engine
 
 from whimbrel.engine.engine import Engine
+from whimbrel.modules.filters.mod_brotli import BrotliCompress
 from whimbrel.modules.filters.mod_filter.harness import Harness, media_type
+from whimbrel.modules.filters.mod_filter.settings import FilterRule, SmartFilter
+from whimbrel.modules.filters.mod_include import Includes
 
 LOAD = "LoadModule filter_module m/mod_filter.so\nLoadModule case_filter_module m/mod_case_filter.so\n"
 FILES = {"htdocs/a.txt": "some words", "htdocs/a.html": "<b>", "htdocs/a.png": "x", "htdocs/err.txt": "oops"}
@@ -132,3 +135,10 @@ def test_trace_logs_the_first_brigade(tmp_path: Path) -> None:
         "6: up: type: FILE, length: 10",
         "6: up: type: EOS, length: 0",
     ]
+
+
+def test_a_provider_that_may_run_subrequests_takes_no_slot() -> None:
+    """A sub-request that waits for a slot would wait for that of its main request."""
+    computed, includes = FilterRule(BrotliCompress()), FilterRule(Includes())
+    assert Harness(SmartFilter("x", rules=(computed, computed)), {}).is_computed
+    assert not Harness(SmartFilter("x", rules=(computed, includes)), {}).is_computed
