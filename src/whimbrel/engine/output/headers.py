@@ -330,6 +330,7 @@ def keep_alive(
         refused
         or (r.expecting_100 and _waits(r))
         or (r.close and _announces_protocols(r))
+        or (r.prev is not None and _is_closing_document(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
@@ -381,6 +382,17 @@ def _announces_protocols(r: Request) -> bool:
         r = r.prev
     error = r.head.error if r.head is not None else None
     return error is None or error.status in CLOSING_STATUSES
+
+
+def _is_closing_document(r: Request) -> bool:
+    """Return True if *r* is the ErrorDocument of a status that ends the connection (ap_die marks the
+    connection before the document is requested, so a document without length is not chunked).
+    """
+    while r.prev is not None:
+        r = r.prev
+        if r.status in CLOSING_STATUSES:
+            return True
+    return False
 
 
 def _waits(r: Request) -> bool:
