@@ -254,7 +254,7 @@ def build_response(
     """Return the response.
 
     *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
-    *bare*: omit the Connection field of an empty response; *refused*: the request's body or the response's
+    *bare*: 2.4 omits the Connection field of an empty response; *refused*: the request's body or the response's
     fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
@@ -281,7 +281,7 @@ def build_response(
         )  # set by a directive: the framing adds it, or ends the connection
         r.headers_out.unset("Content-Length")
     close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
-    if bare:
+    if bare and not r.plan.dialect.wire_22:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
     if bare:

@@ -94,5 +94,5 @@ def _decode(r: Request) -> HookStatus:
         r.log(
             "info", f"found %2f (encoded '/') in URI path ({r.unparsed_uri}), returning 404", code="AH00026"
         )
-    r.uri = path.partition("\0")[0] if old else path  # the C text of 2.2 ends there
+    r.uri = path.partition("\0")[0]  # httpd's C string ends there
     return status
