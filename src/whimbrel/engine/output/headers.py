@@ -254,8 +254,8 @@ def build_response(
     """Return the response.
 
     *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
-    *bare*: 2.4 omits the Connection field of an empty response; *refused*: the request's body or the response's
-    fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
+    *bare*: 2.4 omits the Connection field of an empty response; *refused*: the request's body or the
+    response's fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, close=True, framing=Framing.CLOSE)
