@@ -24,4 +24,4 @@ def test_the_manual_answers_alike() -> None:
         outcomes = list(session.run(Options(limit=PAGES, jobs=2), lambda _done, _total: None))
     assert len(outcomes) > 60 * PAGES
     assert [o for o in outcomes if o.differences and o.excuse is Excuse.NONE] == []
-    assert [o for o in outcomes if {log.part for log in o.logs} - {"access %O"}] == []
+    assert [o for o in outcomes if o.logs] == []

@@ -56,6 +56,10 @@ class Dialect:
     main_file_may_miss: bool = switch(
         "wire", "with -C or -c lines the default configuration file may be missing"
     )
+    hosts_copy_log_level: bool = switch(
+        "unlisted",
+        "a virtual host begins with the main server's LogLevel: messages about its lines are not lost",
+    )
     named_groups: bool = switch("added", "regular expressions know (?<name>...)")
     keywords_24: bool = switch("added", "words, keywords and formats that 2.4 added to known directives")
     expressions: bool = switch("added", "SetHandler, ErrorDocument, Header and CustomLog take expressions")
@@ -158,6 +162,7 @@ V22 = Dialect(
     name="2.2",
     version=(2, 2, 34),
     messages_24=False,
+    hosts_copy_log_level=True,
     lines_22=True,
     contexts_22=True,
     limit_must_matter=False,
@@ -216,6 +221,7 @@ V24 = Dialect(
     name="2.4",
     version=(2, 4, 71),
     messages_24=True,
+    hosts_copy_log_level=False,
     lines_22=False,
     contexts_22=False,
     limit_must_matter=True,

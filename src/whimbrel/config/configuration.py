@@ -26,7 +26,10 @@ from whimbrel.registry.methods import Methods
 from whimbrel.registry.module import Module
 from whimbrel.registry.settings import UNSET
 
-LEVELS = ("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug")
+LEVELS = (
+    *("emerg", "alert", "crit", "error", "warn", "notice", "info", "debug"),
+    *(f"trace{number}" for number in range(1, 9)),
+)
 
 if TYPE_CHECKING:
     from whimbrel.config.vhosts import VirtualHostTable
@@ -142,10 +145,23 @@ class Configuration:
 
     def main_logs(self, level: str) -> bool:
         """Return True if the main server's LogLevel, as set so far, lets messages of *level* through."""
-        record = self.main.records.get(CoreServerConfig)
+        return self.logs(self.main, level)
+
+    def logs(self, server: Server, level: str, module: str = "") -> bool:
+        """Return True if LogLevel of *server*, as set so far, lets messages of *module* at *level* through.
+
+        Notices always pass.  A virtual host of 2.4 has no level before its own LogLevel.
+        """
+        if level == "notice":
+            return True
+        record = server.records.get(CoreServerConfig)
         levels = {} if record is None or record.log_level is UNSET else record.log_level
-        limit: int = levels.get("", LEVELS.index("warn"))
-        return LEVELS.index(level) <= limit
+        limit = levels.get(module, levels.get(""))
+        if limit is None:
+            if server.is_virtual:
+                return self.dialect.hosts_copy_log_level and self.main_logs(level)
+            limit = LEVELS.index("warn")
+        return LEVELS.index(level) <= int(limit)
 
     def prepare_defaults(self, server: Server) -> None:
         """The Options that a server starts with: 2.2 all but MultiViews, 2.4 FollowSymLinks."""

@@ -103,6 +103,9 @@ class CommandContext(Command):
 
     def warn(self, text: str, *, code: str = "", level: str = "warn", cause: str = "") -> None:
         module = self.row.module.name.removesuffix("_module") if self.row else "core"
+        if level != "startup" and not self.in_htaccess:
+            if not self.configuration.logs(self.current_server, level, module):
+                return
         self.configuration.warn(
             text,
             code=code if self.dialect.messages_24 else "",

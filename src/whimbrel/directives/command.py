@@ -78,4 +78,7 @@ class Command(Protocol):
     def warn(self, text: str, *, code: str = "", level: str = "warn") -> None:
         """A start-up message in the error log's format; *code* is the AH number, printed under dialects that
         have them.
+
+        It is dropped unless LogLevel of the server, as set so far, admits *level* for the module; `startup`
+        always passes.
         """

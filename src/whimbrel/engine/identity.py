@@ -38,8 +38,8 @@ def server_tokens(r: Request) -> str:
 def server_name(r: Request) -> str:
     """Return the host name for URLs that point back here (ap_get_server_name)."""
     core = r.dir_config(CoreDirConfig)
-    if core.use_canonical_name == 0 and r.hostname:
-        return r.hostname
+    if core.use_canonical_name == 0 and r.hostname is not None:
+        return r.hostname  # empty for a target such as http:///path
     if core.use_canonical_name == 2:
         return local_name(r.connection.local_ip)
     name: str = r.server.name or r.engine.main.name

@@ -43,7 +43,9 @@ class TestClient:
             if head is None:
                 break
             rest = self.buffer[head.end :]
-            body = invalid_length_body() if head.length_bad else RequestBody(0)
+            body = RequestBody(0)
+            if head.length_bad:
+                head.close, body = True, invalid_length_body()
             if head.error is None and (head.chunked or head.length):
                 taken = self._body(head, rest)
                 if taken is None:

@@ -253,8 +253,8 @@ def build_response(
     """Return the response.
 
     *measured*: add Content-Length to a complete body; httpd does not for a 416, nor after an unreadable body.
-    *bare*: omit the Connection field of an empty response; *refused*: the request's body or the response's
-    fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
+    *bare*: 2.4 omits the Connection field of an empty response; *refused*: the request's body or the
+    response's fields were refused; *plain*: the request has none of `FRAMING_FIELDS`.
     """
     if r.assbackwards:
         return Response(r, b"", b"", r.body, close=True, framing=Framing.CLOSE)
@@ -278,7 +278,7 @@ def build_response(
         )  # set by a directive: the framing adds it, or ends the connection
         r.headers_out.unset("Content-Length")
     close, framing = keep_alive(r, bodiless, refused=refused, plain=plain)
-    if bare:
+    if bare and not r.plan.dialect.wire_22:
         r.headers_out.unset("Connection")
     _entity_fields(r, bodiless)
     if bare:
@@ -327,6 +327,7 @@ def keep_alive(
         refused
         or (r.expecting_100 and _waits(r))
         or (r.close and _announces_protocols(r))
+        or (r.prev is not None and _is_closing_document(r))
         or (r.proto == HTTP_1_0 and "force-response-1.0" in r.env)
     )
     unchunked = close_requested and r.plan.dialect.ranges_joined and not r.chunked and is_complete(r.body)
@@ -378,6 +379,17 @@ def _announces_protocols(r: Request) -> bool:
         r = r.prev
     error = r.head.error if r.head is not None else None
     return error is None or error.status in CLOSING_STATUSES
+
+
+def _is_closing_document(r: Request) -> bool:
+    """Return True if *r* is the ErrorDocument of a status that ends the connection (ap_die marks the
+    connection before the document is requested, so a document without length is not chunked).
+    """
+    while r.prev is not None:
+        r = r.prev
+        if r.status in CLOSING_STATUSES:
+            return True
+    return False
 
 
 def _waits(r: Request) -> bool:

@@ -35,7 +35,7 @@ def read_request(engine: RequestEngine, connection: Connection, head: Head) -> t
     r.time = engine.runtime.now()
     r.head, r.untracked_line = head, head.line
     if head.method != "GET":
-        r.method = head.method or "-"
+        r.method = "-" if head.method is None else head.method
         r.method_number = engine.methods.number(r.method)
         r.header_only = r.method == "HEAD"
     r.protocol, r.proto = head.protocol, head.version

@@ -17,7 +17,6 @@ from whimbrel.config.handlers import note_handler, version_text
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, Context, Directive, Versions
 from whimbrel.engine.expressions import read_string
-from whimbrel.modules.core.log import allows
 from whimbrel.modules.support.setters import Setter, not_in_limit22, own, set_flag
 
 
@@ -49,7 +48,7 @@ def set_default_charset(_cmd: Command, conf: CoreDirConfig, words: list[str]) ->
 def set_default_type(cmd: Command, conf: CoreDirConfig, words: list[str]) -> None:
     """Set DefaultType; 2.4 ignores it and warns of any value but ``none``."""
     conf.default_type = words[0].lower()
-    if not cmd.dialect.default_type and words[0].lower() != "none" and allows(cmd, "warn"):
+    if not cmd.dialect.default_type and words[0].lower() != "none":
         cmd.warn(
             f"Ignoring deprecated use of DefaultType in line {cmd.place.line} of {cmd.place.path}.",
             code="AH00117",

@@ -216,7 +216,7 @@ def make_default_handler(scope: Scope) -> CompiledHook:
     async def after_body(r: Request) -> HookStatus:
         if (
             r.main is None
-            and not r.close
+            and (not r.close or (r.head is not None and r.head.length_bad))
             and r.status not in CLOSING_STATUSES
             and (not r.body_in.ended or r.body_in.buffered or r.body_in.failure is not None)
         ):

@@ -17,13 +17,12 @@ from whimbrel.config.model import LogSink, Server
 from whimbrel.directives.command import Command
 from whimbrel.directives.spec import AnyDirective, Args, ConfigScope, Context, Directive, Versions
 from whimbrel.directives.tokens import getword
-from whimbrel.engine.log.error_log_line import DEFAULT_LEVEL, LEVELS
+from whimbrel.engine.log.error_log_line import LEVELS
 from whimbrel.modules.core.log_format import parse_format
 from whimbrel.modules.support.setters import Forbidden, not_in, not_in_limit22, own
 
 DEFAULT_LOG = "logs/error_log"
 _KEYWORDS = "one of emerg/alert/crit/error/warn/notice/info/debug"
-_TRACE3, _TRACE6 = LEVELS["trace3"], LEVELS["trace6"]
 
 
 def set_error_log(_cmd: Command, conf: CoreServerConfig, words: list[str]) -> None:
@@ -59,7 +58,7 @@ def set_log_level(cmd: Command, _none: None, words: list[str]) -> None:
         levels[row.identifier.removesuffix("_module")] = level
         subject = f"module {row.source}"
     conf.log_level = levels
-    if not cmd.path and _core_level(cmd) >= _TRACE3:
+    if not cmd.path:
         line = 3517 if colon else 3490
         cmd.warn(f"core.c({line}): Setting LogLevel for {subject} to {word.lower()}", level="trace3")
 
@@ -71,22 +70,6 @@ def _level(word: str, prefix: str) -> int:
     return level
 
 
-def allows(cmd: Command, level: str) -> bool:
-    """Return True if a core message of *level* is printed while the configuration is read.
-
-    A virtual host has no level before its own LogLevel.
-    """
-    levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
-    limit: int = levels.get("core", levels.get("", -1 if cmd.in_virtual_host else DEFAULT_LEVEL))
-    return LEVELS[level] <= limit
-
-
-def _core_level(cmd: Command) -> int:
-    levels = own(cmd.server_config(CoreServerConfig), "log_level", dict)
-    level: int = levels.get("core", levels.get("", DEFAULT_LEVEL))
-    return level
-
-
 def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
     """Return the loaded module called ``alias_module``, ``mod_alias.c`` or ``alias``; names are
     case-sensitive.
@@ -95,8 +78,7 @@ def _module(cmd: Command, name: str, levels: dict[str, int]) -> ModuleEntry:
     exact = next((row for row in known if name in (row.identifier, row.source)), None)
     if exact is not None:
         return exact
-    if _core_level(cmd) >= _TRACE6:
-        cmd.warn(f"core.c(3507): Cannot find module '{name}', trying '{name}_module'", level="trace6")
+    cmd.warn(f"core.c(3507): Cannot find module '{name}', trying '{name}_module'", level="trace6")
     by_short = next((row for row in known if row.identifier == f"{name}_module"), None)
     if by_short is None:
         raise ConfigError(f"Cannot find module {name}")

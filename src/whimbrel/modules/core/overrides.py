@@ -203,12 +203,7 @@ def set_allow_override_list(command: Command, conf: CoreDirConfig, words: list[s
 
 
 def _useless(command: Command, text: str, code: str) -> None:
-    """Warn about a context without effect.
-
-    In a virtual host 2.4 logs this to the host's error log, which is not open yet, so the message is lost.
-    """
-    if command.in_virtual_host and command.dialect.messages_24:
-        return
+    """Warn about a context without effect."""
     try:
         check_context(command, Forbidden.LOCATION | Forbidden.FILES)
     except ConfigError:

@@ -74,6 +74,66 @@ def sent(site: AccessSite, data: str) -> str:
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "close", "fields"),
+    [
+        ("/busy", "", ["Connection: close"]),
+        ("/busy", "Connection: close\r\n", ["Connection: close"]),
+        ("/gone", "", ["Transfer-Encoding: chunked"]),
+        ("/gone", "Connection: close\r\n", ["Connection: close", "Transfer-Encoding: chunked"]),
+    ],
+)
+def test_the_framing_of_an_error_document_without_length(
+    tmp_path: Path, path: str, close: str, fields: list[str]
+) -> None:
+    """Asked of apache2: 503 ends the connection before its document is requested, 410 does not."""
+    conf = (
+        "LoadModule alias_module m/mod_alias.so\nLoadModule include_module m/mod_include.so\n"
+        "Redirect 503 /busy\nRedirect 410 /gone\nErrorDocument 503 /l.shtml\nErrorDocument 410 /l.shtml\n"
+        '<Directory "@DOCROOT@">\nOptions +Includes\nSetOutputFilter INCLUDES\n</Directory>\n'
+    )
+    site = AccessSite(tmp_path, conf)
+    (tmp_path / "htdocs/l.shtml").write_text('<!--#echo var="X" -->' + 9000 * "x")
+    head = sent(site, f"GET {path} HTTP/1.1\r\nHost: a\r\n{close}\r\n").partition("\r\n\r\n")[0]
+    names = ("Content-Length", "Transfer-Encoding", "Connection")
+    assert [line for line in head.split("\r\n") if line.startswith(names)] == fields
+
+
+@pytest.mark.parametrize(
+    ("target", "uri"), [("/%00", "/"), ("/f.html%00", "/f.html"), ("/a%00b%41", "/a"), ("/a%2fb%00", "/a/b")]
+)
+def test_a_uri_ends_at_a_nul(tmp_path: Path, target: str, uri: str) -> None:
+    """Asked of apache2."""
+    answer = AccessSite(tmp_path, 'ErrorDocument 404 "[%{REQUEST_URI}]"\n').fetch(target)
+    assert answer.startswith("HTTP/1.1 404 ") and answer.endswith(f"\r\n\r\n[{uri}]")
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("\r\n" * 12 + "GET / HTTP/1.0\r\n\r\n", "|/||400|localhost"),
+        (" / HTTP/1.0\r\n\r\n", "|/||400|localhost"),
+        ("GET http:///f.html HTTP/1.0\r\n\r\n", "GET|/f.html||200|"),
+        ("GET http:///none HTTP/1.1\r\nHost: q\r\n\r\n", "GET|/none||404|"),
+        ("GET /f.html HTTP/1.1\r\nHost:\r\n\r\n", "GET|/f.html||400|localhost"),
+    ],
+)
+def test_empty_methods_and_host_names_are_logged_as_such(tmp_path: Path, data: str, line: str) -> None:
+    """Asked of apache2."""
+    log = 'LoadModule log_config_module m/mod_log_config.so\nCustomLog access "%m|%U|%q|%>s|%V"\n'
+    site = AccessSite(tmp_path, log + "UseCanonicalName Off\n")
+    sent(site, data)
+    lines = site.engine.runtime.logs[str(tmp_path / "access")]  # type: ignore[attr-defined]
+    assert [text.decode() for text in lines] == [line + "\n"]
+
+
+def test_2_2_refuses_a_bad_length_when_the_body_is_read(tmp_path: Path) -> None:
+    """Recorded of 2.2.34: the handler of files discards the body."""
+    site = AccessSite(tmp_path, "", version="2.2")
+    answer = sent(site, f"GET /f.html HTTP/1.1\r\nContent-Length: abc\r\n{HOST}\r\n")
+    assert answer.startswith("HTTP/1.1 400 ") and "\r\nContent-Length:" not in answer
+
+
 @pytest.mark.parametrize("version", ["2.2", "2.4"])
 def test_a_refused_head_ends_the_connection_whatever_the_error_document_says(
     tmp_path: Path, version: str
