@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -302,8 +303,10 @@ def differences(zones: Sequence[Zone], modules: Sequence[str], times: int = 3) -
     of a zone in turns.
     """
     conf = HEAD + "".join(block for zone in zones for block in zone.blocks)
-    with tempfile.TemporaryDirectory(prefix="whimbrel-zones-") as folder, ExitStack() as stack:
-        os.chmod(folder, 0o755)
+    with ExitStack() as stack:
+        folder = f"{tempfile.gettempdir()}/zones-{os.getpid()}"  # conditions match the name: no random letters
+        os.mkdir(folder, 0o755)
+        stack.callback(shutil.rmtree, folder)
         root = Path(folder, "site")
         write_zones(root, zones)
         made = [ZoneServer(program, conf, modules, root) for program in (APACHE, WHIMBREL)]
