@@ -284,9 +284,9 @@ class Engine:
         """See subrequest.lookup_file."""
         return await subrequest.lookup_file(r, path)
 
-    async def lookup_entry(self, r: Request, name: str) -> Request:
-        """See subrequest.lookup_entry."""
-        return await subrequest.lookup_dirent(r, name)
+    async def lookup_entry(self, r: Request, name: str, *, with_query: bool = False) -> Request:
+        """See subrequest.lookup_dirent."""
+        return await subrequest.lookup_dirent(r, name, with_query=with_query)
 
     async def run_sub(self, sub: Request) -> HookStatus:
         """See subrequest.run_sub."""
