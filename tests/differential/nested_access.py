@@ -46,10 +46,35 @@ AddHandler type-map .var
 BASIC: Final = "AuthType Basic\nAuthName zone\nAuthUserFile passwd\nAuthGroupFile groups\n"
 DIGEST: Final = "AuthType Digest\nAuthName realm\nAuthDigestProvider file\nAuthUserFile digests\n"
 PROGRAM: Final = "#!/bin/sh\nprintf 'Location: %s\\n\\n' \"$QUERY_STRING\"\n"
-ACTION: Final = "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\naction %s %s\\n' \"$PATH_INFO\" \"$REMOTE_USER\"\n"
+ACTION: Final = (
+    '#!/bin/sh\nprintf \'Content-Type: text/plain\\n\\naction %s %s\\n\' "$PATH_INFO" "$REMOTE_USER"\n'
+)
 NAMES: Final = (
-    *("x.txt", "x.txt", "y.html", "p.shtml", "q.shtml", "f.html", "f.txt", "sub/x.txt", "sub/x.txt", "sub/p.shtml"),
-    *("index.html", "missing", "sub/", "", "f", "p", "sub/missing", "m.var", "x.txt/more", "odd.act", "ln.txt"),
+    *(
+        "x.txt",
+        "x.txt",
+        "y.html",
+        "p.shtml",
+        "q.shtml",
+        "f.html",
+        "f.txt",
+        "sub/x.txt",
+        "sub/x.txt",
+        "sub/p.shtml",
+    ),
+    *(
+        "index.html",
+        "missing",
+        "sub/",
+        "",
+        "f",
+        "p",
+        "sub/missing",
+        "m.var",
+        "x.txt/more",
+        "odd.act",
+        "ln.txt",
+    ),
     *("xx.txt", "rw", "sub", "none/", "p.shtml/more", "sub/m.var"),
 )
 USERS: Final = ("", "", "", "alice:curlew", "alice:curlew", "bob:dunlin", "alice:wrong")
@@ -115,11 +140,21 @@ class ZoneMaker:
         """The arguments of one Require."""
         if self.chance(0.4):
             return "expr " + self.condition()
-        known = ("all granted", "all denied", "valid-user", "user alice", "user bob", "group wardens", "env good")
+        known = (
+            "all granted",
+            "all denied",
+            "valid-user",
+            "user alice",
+            "user bob",
+            "group wardens",
+            "env good",
+        )
         if self.chance(0.8):
             return self.dice.choice((*known, "method GET", "ip 127.0.0.1", "ip 127.0.0.2"))
         plain = [line.removeprefix("Require ") for line in REQUIRE]
-        return self.dice.choice([line for line in plain if line not in ("near", "chosen", "keepers", "group")])
+        return self.dice.choice(
+            [line for line in plain if line not in ("near", "chosen", "keepers", "group")]
+        )
 
     def rules(self) -> str:
         """Return Require lines or a container."""
@@ -135,27 +170,32 @@ class ZoneMaker:
     def mapping(self) -> str:
         """A directive that leads to another document."""
         dice = self.dice
-        return dice.choice(
-            (
-                f"ErrorDocument {dice.choice((401, 403, 403, 404, 404))} "
-                f"{'text' if self.chance(0.1) else f'/z{self.number}/' + dice.choice(NAMES)}",
-                f"DirectoryIndex {' '.join(n or 'sub/' for n in dice.sample(NAMES, 2))}",
-                f"FallbackResource /z{self.number}/{dice.choice(NAMES[:9])}",
-                "CheckSpelling On",
-                f"AddHandler mine .act\nAction mine /z{self.number}/{dice.choice(('act.cgi', 'x.txt', 'sub/act.cgi'))}",
-                "Options -MultiViews",
-                "Options -FollowSymLinks",
-                "DirectorySlash Off",
-                "AcceptPathInfo On",
-                "RewriteEngine On\nRewriteCond "
-                + f"{dice.choice((self.target(), self.path()))} {dice.choice(('-U', '-F', '!-U', '!-F'))}\n"
-                + f"RewriteRule {dice.choice(('^x', 'html$', '.*', 'missing', 'rw'))} "
-                + dice.choice(("- [F]", "- [E=hit:1]", "sub/x.txt [L]", f"/z{self.number}/sub/x.txt [PT]")),
-                "RewriteEngine On\nRewriteRule ^(rw|missing|f)$ "
-                + dice.choice(("x.txt", "sub/x.txt", "p.shtml", f"/a{self.number}/x.txt", "f")),
-                f"SetEnvIf Request_URI {dice.choice(('x', 'sub', 'html'))} good",
+        return (
+            dice.choice(
+                (
+                    f"ErrorDocument {dice.choice((401, 403, 403, 404, 404))} "
+                    f"{'text' if self.chance(0.1) else f'/z{self.number}/' + dice.choice(NAMES)}",
+                    f"DirectoryIndex {' '.join(n or 'sub/' for n in dice.sample(NAMES, 2))}",
+                    f"FallbackResource /z{self.number}/{dice.choice(NAMES[:9])}",
+                    "CheckSpelling On",
+                    f"AddHandler mine .act\nAction mine /z{self.number}/{dice.choice(('act.cgi', 'x.txt', 'sub/act.cgi'))}",
+                    "Options -MultiViews",
+                    "Options -FollowSymLinks",
+                    "DirectorySlash Off",
+                    "AcceptPathInfo On",
+                    "RewriteEngine On\nRewriteCond "
+                    + f"{dice.choice((self.target(), self.path()))} {dice.choice(('-U', '-F', '!-U', '!-F'))}\n"
+                    + f"RewriteRule {dice.choice(('^x', 'html$', '.*', 'missing', 'rw'))} "
+                    + dice.choice(
+                        ("- [F]", "- [E=hit:1]", "sub/x.txt [L]", f"/z{self.number}/sub/x.txt [PT]")
+                    ),
+                    "RewriteEngine On\nRewriteRule ^(rw|missing|f)$ "
+                    + dice.choice(("x.txt", "sub/x.txt", "p.shtml", f"/a{self.number}/x.txt", "f")),
+                    f"SetEnvIf Request_URI {dice.choice(('x', 'sub', 'html'))} good",
+                )
             )
-        ) + "\n"
+            + "\n"
+        )
 
     def body(self, depth: int = 0) -> str:
         """Return the lines of a section."""
@@ -175,7 +215,15 @@ class ZoneMaker:
     def by_name(self) -> str:
         """A <Files> section."""
         opening = self.dice.choice(
-            ("Files x.txt", "FilesMatch html", "Files missing", "FilesMatch .", "Files *.shtml", "Files ln.txt", "Files f")
+            (
+                "Files x.txt",
+                "FilesMatch html",
+                "Files missing",
+                "FilesMatch .",
+                "Files *.shtml",
+                "Files ln.txt",
+                "Files f",
+            )
         )
         return f"<{opening}>\n{self.body(1)}</{opening.split()[0]}>\n"
 
@@ -183,17 +231,20 @@ class ZoneMaker:
         """A parsed document."""
         text = name + "\n"
         for _ in range(self.dice.randint(1, 3)):
-            text += self.dice.choice(
-                (
-                    f'<!--#include virtual="{self.target()}" -->',
-                    f'<!--#include virtual="{self.target()}" -->',
-                    f'<!--#include file="{self.dice.choice(("x.txt", "y.html", "f", "missing", "sub/x.txt", "ln.txt"))}" -->',
-                    f'<!--#if expr="{self.condition()}" -->yes<!--#else -->no<!--#endif -->',
-                    '<!--#echo var="REMOTE_USER" --><!--#echo var="AUTH_TYPE" -->',
-                    f'<!--#fsize virtual="{self.target()}" -->',
-                    f'<!--#exec cgi="/z{self.number}/act.cgi" -->',
+            text += (
+                self.dice.choice(
+                    (
+                        f'<!--#include virtual="{self.target()}" -->',
+                        f'<!--#include virtual="{self.target()}" -->',
+                        f'<!--#include file="{self.dice.choice(("x.txt", "y.html", "f", "missing", "sub/x.txt", "ln.txt"))}" -->',
+                        f'<!--#if expr="{self.condition()}" -->yes<!--#else -->no<!--#endif -->',
+                        '<!--#echo var="REMOTE_USER" --><!--#echo var="AUTH_TYPE" -->',
+                        f'<!--#fsize virtual="{self.target()}" -->',
+                        f'<!--#exec cgi="/z{self.number}/act.cgi" -->',
+                    )
                 )
-            ) + "\n"
+                + "\n"
+            )
         return text
 
     def request(self) -> Request:
@@ -232,13 +283,16 @@ class ZoneMaker:
         for place in ("", "sub/"):
             if self.chance(0.2):
                 zone.files[f"{place}.htaccess"] = self.body() + (self.by_name() if self.chance(0.2) else "")
-        names = ["x.txt", "y.html", "f.html", "f.txt", "sub/x.txt"] + (["index.html"] if self.chance(0.6) else [])
+        names = ["x.txt", "y.html", "f.html", "f.txt", "sub/x.txt"] + (
+            ["index.html"] if self.chance(0.6) else []
+        )
         zone.files |= {name: f"{n} {name}\n" for name in names}
         zone.files |= {name: self.page(f"{n} {name}") for name in ("p.shtml", "q.shtml", "sub/p.shtml")}
         variants = self.dice.sample(("x.txt", "y.html", "sub/x.txt", "missing", "p.shtml"), 2)
         for place in ("", "sub/"):
             zone.files[place + "m.var"] = "".join(
-                f"URI: {name}\nContent-Type: text/{'html' if 'html' in name else 'plain'}\n\n" for name in variants
+                f"URI: {name}\nContent-Type: text/{'html' if 'html' in name else 'plain'}\n\n"
+                for name in variants
             )
         zone.files |= {"go.cgi": PROGRAM, "act.cgi": ACTION, "sub/act.cgi": ACTION, "odd.act": "act\n"}
         zone.requests = [self.request() for _ in range(24)]
@@ -304,7 +358,9 @@ def differences(zones: Sequence[Zone], modules: Sequence[str], times: int = 3) -
     """
     conf = HEAD + "".join(block for zone in zones for block in zone.blocks)
     with ExitStack() as stack:
-        folder = f"{tempfile.gettempdir()}/zones-{os.getpid()}"  # conditions match the name: no random letters
+        folder = (
+            f"{tempfile.gettempdir()}/zones-{os.getpid()}"  # conditions match the name: no random letters
+        )
         os.mkdir(folder, 0o755)
         stack.callback(shutil.rmtree, folder)
         root = Path(folder, "site")
@@ -335,7 +391,9 @@ def random_zones(seed: int, count: int) -> tuple[list[Zone], list[str]]:
 
 def main() -> int:
     """Run seeds until the time is over; return 1 if a difference was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=600, help="how long (default 600)")
     parser.add_argument("--seed", type=int, default=1, help="the first seed (default 1)")
     parser.add_argument("--zones", type=int, default=25, help="zones of a seed (default 25)")
