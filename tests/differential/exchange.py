@@ -83,7 +83,7 @@ def comparable(name: str, value: str) -> tuple[str, str]:
     Digest left out.
     """
     if name.lower() in DIGEST:
-        value = re.sub(r'\b(nonce|rspauth)="[^"]*"', r'\1=""', value)
+        value = re.sub(r'\b(nonce|nextnonce|rspauth)="[^"]*"', r'\1=""', value)
     return name.lower(), ",".join(
         sorted(value.replace(" ", "").split(","))
     ) if name.lower() == "allow" else value

@@ -26,6 +26,7 @@ from whimbrel.engine.deps.files import FileCache, TickStatCache
 from whimbrel.engine.input.body import RequestBody, level_of
 from whimbrel.engine.log.error_log import ErrorLog
 from whimbrel.engine.log.error_log_line import LogLine, enabled
+from whimbrel.engine.lookahead import TooManyLookups
 from whimbrel.engine.output.head_cache import MAX_TEMPLATES, HeadTemplate
 from whimbrel.engine.output.headers import final_request, finalize
 from whimbrel.engine.pipeline import redirect, subrequest
@@ -114,8 +115,13 @@ class Engine:
                 status = await self._process(r)
             except BodyError as problem:
                 status = self._log_unreadable_body(r, problem)
+            except TooManyLookups as problem:
+                status = problem.status
         if status not in (OK, DONE):
-            await self._refuse(r, status)
+            try:
+                await self._refuse(r, status)
+            except TooManyLookups as problem:
+                send_error(r, problem.status)
         if r.next is not None:
             r = final_request(r)
         return await finalize(r)
@@ -287,9 +293,9 @@ class Engine:
         """See subrequest.lookup_file."""
         return await subrequest.lookup_file(r, path)
 
-    async def lookup_entry(self, r: Request, name: str) -> Request:
-        """See subrequest.lookup_entry."""
-        return await subrequest.lookup_dirent(r, name)
+    async def lookup_entry(self, r: Request, name: str, *, with_query: bool = False) -> Request:
+        """See subrequest.lookup_dirent."""
+        return await subrequest.lookup_dirent(r, name, with_query=with_query)
 
     async def run_sub(self, sub: Request) -> HookStatus:
         """See subrequest.run_sub."""

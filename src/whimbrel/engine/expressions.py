@@ -15,6 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.coroutines import run_until_suspended
+from whimbrel.engine.lookahead import look_ahead, may_look_ahead
 from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
@@ -109,11 +110,10 @@ class RequestView:
 
         A sub-request with the URL of its main request looks up no URL: httpd ends recursions so.
         """
-        r, engine = self.request, self.request.engine
-        if not by_file and r.main is not None and r.main.uri == r.uri:
+        r = self.request
+        if not by_file and not may_look_ahead(r):
             return 500, False
-        lookup = engine.lookup_file if by_file else engine.lookup_uri
-        sub: Request = _run_sync(lambda: lookup(r, target))
+        sub = _run_sync(lambda: look_ahead(r, target, by_file=by_file))
         return sub.status, sub.finfo is not None
 
     def debug(self, text: str, code: str) -> None:
@@ -129,14 +129,11 @@ def _run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         done: T = found
         return done
     import asyncio  # imported late: it costs 40 ms, and -t evaluates nothing
-    import threading
+    from concurrent.futures import ThreadPoolExecutor
 
     found.close()  # type: ignore[union-attr]
-    results: list[T] = []
-    thread = threading.Thread(target=lambda: results.append(asyncio.run(work())))
-    thread.start()
-    thread.join()
-    return results[0]
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 # Reading ------------------------------------------------------------------------------------------

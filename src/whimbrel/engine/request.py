@@ -82,7 +82,7 @@ class RequestEngine(Protocol):
     async def lookup_file(self, r: Request, path: str) -> Request:
         """See pipeline.subrequest.lookup_file."""
 
-    async def lookup_entry(self, r: Request, name: str) -> Request:
+    async def lookup_entry(self, r: Request, name: str, *, with_query: bool = False) -> Request:
         """See pipeline.subrequest.lookup_dirent."""
 
     async def run_sub(self, sub: Request) -> HookStatus:

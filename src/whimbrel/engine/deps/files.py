@@ -191,7 +191,7 @@ class Dependencies:
         is_per_request: it has a value that is unique to the request, so it is not cached.
         is_uncacheable: it depends on something that cannot be recorded, so it is not cached.
         clock_fields: values of response fields that depend on the clock (`output.field_slots.ClockValue`).
-        nested: number of documents included by others.
+        nested: number of documents included by others; `lookups`: of sub-requests within a look-ahead.
     """
 
     __slots__ = (
@@ -201,6 +201,7 @@ class Dependencies:
         "changed",
         "on_client",
         "errno",
+        "lookups",
         "address_lists",
         "clock_fields",
         "nested",
@@ -217,7 +218,7 @@ class Dependencies:
         self.address_lists: tuple[Container[str], ...] = ()
         self.stats: dict[tuple[bytes, bool], StatSignature] = {}
         self.clock_fields: list[str] = []
-        self.newest = self.changed = self.nested = 0
+        self.newest = self.changed = self.nested = self.lookups = 0
         self._begun = _clock(_COARSE)
         self._listings: dict[tuple[bytes, bool], StatSignature] = {}
         self.errno = 0  # why the last question that got None got it

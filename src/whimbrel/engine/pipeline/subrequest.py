@@ -74,11 +74,15 @@ async def lookup_file(r: Request, path: str) -> Request:
     return await _process(new)
 
 
-async def lookup_dirent(r: Request, name: str) -> Request:
+async def lookup_dirent(r: Request, name: str, *, with_query: bool = False) -> Request:
     """Return the sub-request for an entry of the directory that the request's file stands for
     (ap_sub_req_lookup_dirent).
+
+    *with_query*: it has the request's query.
     """
     new = _subrequest(r)
+    if with_query:
+        new.untracked_args = r.untracked_args
     new.merges = Merges(by_file=True)
     directory = r.filename or "/"
     new.filename = (directory if directory.endswith("/") else directory.rpartition("/")[0] + "/") + name

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class WalkResult(NamedTuple):
-    """Result of a directory walk: the directory in which it ended, the plan before and the plan after it."""
+    """Result of a directory walk: the directory in which it ended, the plan before and the plan after it.
+
+    A directory that the request names without a slash stays so: as in httpd, the walk is then no other's.
+    """
 
     directory: str
     before: Plan
@@ -132,7 +135,10 @@ def try_cached_walk(r: Request, path: str) -> bool:
     if good and kind == S_IFREG and walk is not None:
         good = path + "/" not in walk.beside if walk.needs_no_check else walk.admits_file(r, path, certain)
     if good and walk is not None and (walk.is_unconditional or walk.is_valid(r)):
-        return _apply(r, walk, path, info)
+        _apply(r, walk, path, info)
+        if kind == S_IFDIR and path != directory:
+            r.directory_walk = r.directory_walk._replace(directory=path)
+        return True
     if path[-1] != "/" or kind == S_IFDIR:
         r.finfo = info
     return False

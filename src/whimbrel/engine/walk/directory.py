@@ -69,7 +69,7 @@ def _walk(r: Request, path: str) -> HookStatus:
         store(r, walk.state)
     layer = regex_directories(r, walk.found)
     r.plan = before if layer is None else before.with_layer(layer)
-    r.directory_walk = WalkResult(directory, before, r.plan)
+    r.directory_walk = WalkResult(path if is_directory(r.finfo) else directory, before, r.plan)
     return OK
 
 

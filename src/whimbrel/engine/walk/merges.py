@@ -136,7 +136,8 @@ def _walk_file(r: Request, merges: Merges) -> None:
     entry = directory if is_file(r.finfo) else path if path.endswith("/") else path + "/"
     familiar = known.directory is not None and known.directory.key == entry and r.finfo is not None
     first = _merged(r, known.directory, r.server, layers[0], entry if familiar else "")
-    merges.directory = first._replace(key=path if is_directory(r.finfo) else directory)
+    ended = entry if familiar else path if is_directory(r.finfo) else directory
+    merges.directory = first._replace(key=ended)
     merges.files = _merged(r, known.files, first.result, layers[1], path.rpartition("/")[2])
     earlier = known.location if known.by_file is merges.by_file else None
     merges.location = _merged(r, earlier, merges.files.result, layers[2], merge_slashes(r.uri))

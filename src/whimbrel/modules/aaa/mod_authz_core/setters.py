@@ -25,17 +25,6 @@ from whimbrel.modules.support.setters import global_only, set_flag
 from whimbrel.registry.module import CompletedConfig, Scope
 from whimbrel.registry.settings import UNSET, setting
 
-_WALKS: Final = {
-    "<files": 1,
-    "<filesmatch": 1,
-    "<location": 2,
-    "<locationmatch": 2,
-    "<proxy": 2,
-    "<proxymatch": 2,
-    "<if": 3,
-    "<elseif": 3,
-    "<else": 3,
-}
 _LIMITED: Final = ~(
     1 << 63
 )  # inside a container the methods are no longer "all", which the checks of <Limit> test
@@ -69,11 +58,9 @@ _ELSEWHERE: Final = {
 
 
 def _begin(cmd: Command, record: AuthzCoreDirConfig) -> None:
-    """Record where the record's section is, once."""
-    if record.walk is not UNSET:
-        return
-    record.walk = next((_WALKS[n.name.lower()] for n in cmd.node.enclosing() if n.name.lower() in _WALKS), 0)
-    if not cmd.in_htaccess:
+    """List the record for the checks at the end of the configuration, once."""
+    if not cmd.in_htaccess and record.is_listed is UNSET:
+        record.is_listed = True
         server = cmd.main_server(AuthzCoreServerConfig)
         server.records = [record] if server.records is UNSET else [*server.records, record]
 

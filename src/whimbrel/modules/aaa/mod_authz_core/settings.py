@@ -89,51 +89,33 @@ EVERYBODY: Final = Rule(
 class AuthzCoreDirConfig:
     """Per-directory settings.
 
-    httpd merges the sections of one walk with each other first, then over the walks before.
-
     Attributes:
         section: the tree
         op: the argument of AuthMerging ("off", "and", "or")
-        walk: the walk of the section: 0 directories, 1 files, 2 locations, 3 <If>
-        outer: the result of earlier walks
-        inner: the result of this walk so far
+        is_listed: the server's settings list the record
         opened: (guide dialect) the section has its own Order, Allow or Deny
     """
 
     section: Rule | None = setting(None)
     op: str = setting("")
     forbidden: bool = setting(False)
-    walk: int = setting(0)
-    outer: Any = setting(None)
-    inner: Any = setting(None)
+    is_listed: bool = setting(False)
     opened: bool = setting(False)
 
     def merge_onto(self, base: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
-        """Merge this section's record over the merged records before it."""
-        first = base.inner is UNSET
-        inner, outer = (base, None) if first else (base.inner, base.outer)
-        if self.walk == base.walk:
-            inner = combine(inner, self)
-        else:
-            inner, outer = self, base
-        merged = inner if outer is None else combine(outer, inner)
-        return replace(merged, walk=self.walk, outer=outer, inner=inner)
+        """Return httpd's merge of this section's record over the merged records before it."""
+        low, high = _tree(base), _tree(self)
+        op = "" if self.op is UNSET else self.op
+        forbidden = base.forbidden if self.forbidden is UNSET else self.forbidden
+        if not op and high is None and self.opened is True:
+            return AuthzCoreDirConfig(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
+        if not op and high is None and low is not None:
+            return AuthzCoreDirConfig(section=low, op=base.op, forbidden=forbidden)
+        return AuthzCoreDirConfig(section=_merged(low, high, op), op=self.op, forbidden=forbidden)
 
 
 def _tree(record: AuthzCoreDirConfig) -> Rule | None:
     return None if record.section is UNSET else record.section
-
-
-def combine(base: AuthzCoreDirConfig, over: AuthzCoreDirConfig) -> AuthzCoreDirConfig:
-    """Return httpd's merge of two records."""
-    low, high = _tree(base), _tree(over)
-    op = "" if over.op is UNSET else over.op
-    forbidden = base.forbidden if over.forbidden is UNSET else over.forbidden
-    if not op and high is None and over.opened is True:
-        return AuthzCoreDirConfig(section=Rule(methods=-1, children=[EVERYBODY]), forbidden=forbidden)
-    if not op and high is None and low is not None:
-        return AuthzCoreDirConfig(section=low, op=base.op, forbidden=forbidden)
-    return AuthzCoreDirConfig(section=_merged(low, high, op), op=over.op, forbidden=forbidden)
 
 
 def _merged(low: Rule | None, high: Rule | None, op: str) -> Rule | None:

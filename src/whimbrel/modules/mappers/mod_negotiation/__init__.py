@@ -103,7 +103,7 @@ async def _read_directory(r: Any, n: Negotiation) -> HookStatus:
         return 403
     for name in names:
         await slices.pause()
-        sub = await r.engine.lookup_entry(r, name)
+        sub = await r.engine.lookup_entry(r, name, with_query=True)
         if not is_file(sub.finfo):
             continue
         if r.path_info:
@@ -274,7 +274,9 @@ def make_map_handler(scope: Scope) -> CompiledHook:
             return await _send_body(r, best)
         uri = r.uri[: path_info_start(r.uri, r.path_info)] if r.path_info else r.uri
         directory = escape_uri(uri.rpartition("/")[0] + "/")
-        answer: HookStatus = await r.engine.internal_redirect(directory + best.name + (r.path_info or ""), r)
+        query = "" if r.untracked_args is None else f"?{r.untracked_args}"
+        target = directory + best.name + (r.path_info or "") + query
+        answer: HookStatus = await r.engine.internal_redirect(target, r)
         return answer
 
     return CompiledHook(

@@ -64,6 +64,7 @@ class MapReader:
         line = self._skip_line().partition("\0")[0]
         if not strip(line) or lower(line[:5]) == "body:":
             return line
+        pieces = [line]
         while self.at < len(self.data):
             start = self.at
             following = self._skip_line()
@@ -72,8 +73,8 @@ class MapReader:
             if not is_blank(following[:1]) or not strip(following):
                 self.at = start
                 break
-            line += following.lstrip(BLANKS).rstrip("\n") + "\n"
-        return line.partition("\0")[0]
+            pieces.append(following.lstrip(BLANKS).rstrip("\n") + "\n")
+        return "".join(pieces).partition("\0")[0]
 
     def _skip_line(self) -> str:
         """Return the line at the current position, with its end, and go behind it."""

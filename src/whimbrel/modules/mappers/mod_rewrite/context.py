@@ -45,11 +45,3 @@ def group(match: Match | None, number: int) -> str:
     if match is None or (number and number > len(match.groups())):
         return ""
     return match.group(number) or ""
-
-
-def may_lookahead(r: Any) -> bool:
-    """Return True if *r* may make a look-ahead sub-request.
-
-    A sub-request for the same URL may not, since the recursion would never end.
-    """
-    return r.main is None or r.main.uri != r.uri

@@ -10,8 +10,8 @@ from whimbrel.modules.aaa.mod_authz_core.settings import AuthzCoreDirConfig, Rul
 from whimbrel.registry.settings import merge, with_defaults
 
 
-def layer(walk: int, rule: str = "", op: str = "") -> AuthzCoreDirConfig:
-    record = AuthzCoreDirConfig(walk=walk)
+def layer(rule: str = "", op: str = "") -> AuthzCoreDirConfig:
+    record = AuthzCoreDirConfig()
     if rule:
         record.section = Rule(rule, methods=-1)
     if op:
@@ -42,19 +42,23 @@ def shown(rule: Rule | None) -> str:
 def test_sections_of_one_walk_are_merged_first(
     first: tuple[str, str], second: tuple[str, str], tree: str
 ) -> None:
-    merged = layer(0, "D")
-    for rule, op in (first, second):
-        merged = merge(merged, layer(2, rule, op))
+    merged = merge(layer("D"), merge(layer(*first), layer(*second)))
     assert shown(with_defaults(merged).section) == tree
 
 
 def test_directories_are_merged_in_turn() -> None:
-    merged = merge(merge(layer(0, "A"), layer(0, "B", "and")), layer(0, "C", "or"))
+    merged = merge(merge(layer("A"), layer("B", "and")), layer("C", "or"))
     assert shown(with_defaults(merged).section) == "((A and B) or C)"
 
 
+def test_a_nested_section_is_merged_over_the_result_of_its_container() -> None:
+    """<If> in <If>: apache2 refuses what neither A nor B admits, whatever D is."""
+    assert shown(with_defaults(merge(merge(layer("D"), layer("A")), layer("B", "or"))).section) == "(A or B)"
+    assert shown(with_defaults(merge(merge(layer("D"), layer("A")), layer("", "or"))).section) == "A"
+
+
 def test_a_section_that_only_sets_a_flag_keeps_the_tree() -> None:
-    over = layer(1)
+    over = layer()
     over.forbidden = True
-    merged = with_defaults(merge(layer(0, "D"), over))
+    merged = with_defaults(merge(layer("D"), over))
     assert (shown(merged.section), merged.forbidden) == ("D", True)

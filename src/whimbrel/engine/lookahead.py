@@ -1,0 +1,48 @@
+"""Look-ahead sub-requests of conditions (-U, -F, -A, %{LA-U:...}): when they may run, and how many.
+
+LimitInternalRecursion bounds how deep they nest.  Three in each level are thousands in all, which httpd runs.
+Here they would keep the event loop from other clients.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from whimbrel.engine.output.filter import FilterError
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+MAX_LOOKUPS: Final = 256  # sub-requests within one outermost look-ahead: some 40 ms
+
+
+class TooManyLookups(FilterError):
+    """One look-ahead needs more than `MAX_LOOKUPS` sub-requests: the response to the client is a 500.
+
+    Neither result of the condition would be right, so no condition gets one.
+    """
+
+
+def may_look_ahead(r: Request) -> bool:
+    """Return True if *r* may look up a URL: no sub-request with the URL of its main request (httpd ends
+    recursions so).
+    """
+    return r.main is None or r.main.uri != r.uri
+
+
+async def look_ahead(r: Request, target: str, *, by_file: bool) -> Request:
+    """Return the sub-request for a file or URL; raise TooManyLookups, which is logged."""
+    deps, engine = r.deps, r.engine
+    is_outermost = not deps.lookups
+    deps.lookups += 1
+    try:
+        if deps.lookups > MAX_LOOKUPS:
+            from whimbrel.engine.pipeline.redirect import log_subrequest_limit  # which needs the walks
+
+            log_subrequest_limit(r)
+            raise TooManyLookups
+        found: Request = await (engine.lookup_file(r, target) if by_file else engine.lookup_uri(r, target))
+        return found
+    finally:
+        if is_outermost:
+            deps.lookups = 0
