@@ -20,6 +20,7 @@ from whimbrel.engine.input.body import level_of
 from whimbrel.engine.log.error_log_line import LogLine
 from whimbrel.engine.output.filter import FilterType
 from whimbrel.http.http1.chunked import BodyError
+from whimbrel.http.semantics.headers import Headers
 from whimbrel.http.syntax.url import unescape_loose
 from whimbrel.modules.support.cgi.environment import add_cgi_vars, add_common_vars, environment
 from whimbrel.modules.support.cgi.program import Program, ProgramTimeout
@@ -360,6 +361,8 @@ def _unreadable(script: Script, problem: BodyError) -> HookStatus:
     r = script.r
     reason = problem.reason
     old = r.plan.dialect.wire_22
+    if not old:
+        r.err_headers_out = Headers()  # httpd begins the error response twice
     level = level_of(reason, version22=old)
     if level:
         r.log(level, reason.text, code=reason.code, module=reason.module, cause=reason.cause)
