@@ -2,9 +2,9 @@
 
     python -m tests.differential.nested_access --seconds 600
 
-A zone is a directory with its own sections: sub-requests of conditions, pages and indexes, internal redirects of
-error documents, rewriting, actions and programs. Each difference is printed with the text of its zone; a response
-that only Whimbrel grants is marked OPENED.
+A zone is a directory with its own sections: sub-requests of conditions, pages and indexes, internal redirects
+of error documents, rewriting, actions and programs. Each difference is printed; a response that only Whimbrel
+grants is marked OPENED. `--zone` prints the text of a zone.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ NAMES: Final = (
     ),
     *("xx.txt", "rw", "sub", "none/", "p.shtml/more", "sub/m.var"),
 )
+INCLUDED: Final = ("x.txt", "y.html", "f", "missing", "sub/x.txt", "ln.txt")
 USERS: Final = ("", "", "", "alice:curlew", "alice:curlew", "bob:dunlin", "alice:wrong")
 ACCESS: Final = (
     *("Satisfy Any", "Satisfy All", "Order Deny,Allow\nDeny from all", "Order Allow,Deny\nAllow from all"),
@@ -178,13 +179,15 @@ class ZoneMaker:
                     f"DirectoryIndex {' '.join(n or 'sub/' for n in dice.sample(NAMES, 2))}",
                     f"FallbackResource /z{self.number}/{dice.choice(NAMES[:9])}",
                     "CheckSpelling On",
-                    f"AddHandler mine .act\nAction mine /z{self.number}/{dice.choice(('act.cgi', 'x.txt', 'sub/act.cgi'))}",
+                    "AddHandler mine .act\nAction mine "
+                    + f"/z{self.number}/{dice.choice(('act.cgi', 'x.txt', 'sub/act.cgi'))}",
                     "Options -MultiViews",
                     "Options -FollowSymLinks",
                     "DirectorySlash Off",
                     "AcceptPathInfo On",
                     "RewriteEngine On\nRewriteCond "
-                    + f"{dice.choice((self.target(), self.path()))} {dice.choice(('-U', '-F', '!-U', '!-F'))}\n"
+                    + f"{dice.choice((self.target(), self.path()))} "
+                    + f"{dice.choice(('-U', '-F', '!-U', '!-F'))}\n"
                     + f"RewriteRule {dice.choice(('^x', 'html$', '.*', 'missing', 'rw'))} "
                     + dice.choice(
                         ("- [F]", "- [E=hit:1]", "sub/x.txt [L]", f"/z{self.number}/sub/x.txt [PT]")
@@ -236,7 +239,7 @@ class ZoneMaker:
                     (
                         f'<!--#include virtual="{self.target()}" -->',
                         f'<!--#include virtual="{self.target()}" -->',
-                        f'<!--#include file="{self.dice.choice(("x.txt", "y.html", "f", "missing", "sub/x.txt", "ln.txt"))}" -->',
+                        f'<!--#include file="{self.dice.choice(INCLUDED)}" -->',
                         f'<!--#if expr="{self.condition()}" -->yes<!--#else -->no<!--#endif -->',
                         '<!--#echo var="REMOTE_USER" --><!--#echo var="AUTH_TYPE" -->',
                         f'<!--#fsize virtual="{self.target()}" -->',
@@ -353,8 +356,9 @@ def ask(port: int, request: Request) -> Answer | str:
 
 
 def differences(zones: Sequence[Zone], modules: Sequence[str], times: int = 3) -> Iterator[ZoneDifference]:
-    """Serve *zones* with both programs; yield the differences.  Whimbrel answers each request *times* times, those
-    of a zone in turns.
+    """Serve *zones* with both programs; yield the differences.
+
+    Whimbrel answers the requests of a zone in turns, *times* times.
     """
     conf = HEAD + "".join(block for zone in zones for block in zone.blocks)
     with ExitStack() as stack:
