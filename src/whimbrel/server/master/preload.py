@@ -48,6 +48,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "modules.filters.mod_proxy_html": ".modules.filters.mod_proxy_html.elements "
     ".modules.filters.mod_proxy_html.html_filter .modules.filters.mod_proxy_html.meta",
     "modules.http.mod_mime": ".modules.core.filters",
+    "modules.loggers.mod_logio": ".modules.loggers.first_byte",
     "modules.mappers.mod_rewrite.maps": ".modules.database.dbd_drivers",
     "modules.session.mod_session_crypto": ".modules.session.session_cipher",
     "modules.generators.mod_info": ".modules.generators.mod_info.page",
