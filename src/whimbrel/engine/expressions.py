@@ -15,7 +15,7 @@ from whimbrel.directives.command import Command
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.coroutines import run_until_suspended
-from whimbrel.engine.lookahead import lookahead, may_lookahead
+from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
@@ -111,9 +111,9 @@ class RequestView:
         A sub-request with the URL of its main request looks up no URL: httpd ends recursions so.
         """
         r = self.request
-        if not by_file and not may_lookahead(r):
+        if not by_file and not may_probe(r):
             return 500, False
-        sub = _run_sync(lambda: lookahead(r, target, by_file=by_file))
+        sub = _run_sync(lambda: probe_target(r, target, by_file=by_file))
         return sub.status, sub.finfo is not None
 
     def debug(self, text: str, code: str) -> None:

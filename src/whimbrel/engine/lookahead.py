@@ -23,14 +23,14 @@ class TooManyLookups(FilterError):
     """
 
 
-def may_lookahead(r: Request) -> bool:
+def may_probe(r: Request) -> bool:
     """Return True if *r* may look up a URL: no sub-request with the URL of its main request (httpd ends
     recursions so).
     """
     return r.main is None or r.main.uri != r.uri
 
 
-async def lookahead(r: Request, target: str, *, by_file: bool) -> Request:
+async def probe_target(r: Request, target: str, *, by_file: bool) -> Request:
     """Return the sub-request for a file or URL; raise TooManyLookups, which is logged."""
     deps, engine = r.deps, r.engine
     is_outermost = not deps.lookups

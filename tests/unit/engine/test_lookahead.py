@@ -31,7 +31,7 @@ def test_conditions_that_httpd_evaluates_in_no_time_are_evaluated(tmp_path: Path
     ],
 )
 def test_a_client_gets_an_error_where_lookups_multiply(tmp_path: Path, form: str) -> None:
-    """apache2 needs minutes for five of them in each level; every condition would be undecided here."""
+    """The sub-requests of one look-ahead are bounded; a condition that stays undecided gives 500."""
     begun = time.monotonic()
     assert AccessSite(tmp_path, _conditions(form, 5)).status() == 500
     assert time.monotonic() - begun < 5

@@ -13,7 +13,7 @@ from typing import Any, Final
 from whimbrel.base.lazy_re import compile
 from whimbrel.base.numbers import atoi, lower
 from whimbrel.base.regex import Match
-from whimbrel.engine.lookahead import lookahead, may_lookahead
+from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.modules.mappers.mod_rewrite.context import Context
 from whimbrel.modules.mappers.mod_rewrite.expressions import holds, reads
 from whimbrel.modules.mappers.mod_rewrite.settings import Cond, Test
@@ -246,17 +246,17 @@ def by_length(one: str, other: str) -> int:
 
 
 async def _by_url(c: Context, path: str) -> bool:
-    if not path or not may_lookahead(c.r):
+    if not path or not may_probe(c.r):
         return False
-    sub = await lookahead(c.r, path, by_file=False)
+    sub = await probe_target(c.r, path, by_file=False)
     c.log_step(5, f"RewriteCond URI (-U check: path={path} -> status={sub.status}", in_directory=False)
     return bool(sub.status < 400)
 
 
 async def _by_file(c: Context, path: str) -> bool:
-    if not path or not may_lookahead(c.r):
+    if not path or not may_probe(c.r):
         return False
-    sub = await lookahead(c.r, path, by_file=True)
+    sub = await probe_target(c.r, path, by_file=True)
     c.log_step(
         5,
         f"RewriteCond file (-F check: path={path} -> file={sub.filename} status={sub.status}",

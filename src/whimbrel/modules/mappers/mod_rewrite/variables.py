@@ -19,7 +19,7 @@ from whimbrel.base.numbers import upper
 from whimbrel.config.core_config import CoreServerConfig
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
-from whimbrel.engine.lookahead import lookahead, may_lookahead
+from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.modules.mappers.mod_rewrite.context import Context
 from whimbrel.modules.mappers.mod_rewrite.settings import RewriteDirConfig
 from whimbrel.registry.module import Reads
@@ -111,10 +111,10 @@ def _ahead(by_file: bool) -> Callable[[str, bool], Variable]:
 
         async def value(c: Context) -> str:
             r = c.r
-            if not may_lookahead(r):
+            if not may_probe(r):
                 return ""
             path, as_file = _ahead_path(c, by_file)
-            sub = await lookahead(r, path, by_file=as_file)
+            sub = await probe_target(r, path, by_file=as_file)
             there = Context(sub, c.directory, c.log)
             there.subject = c.subject
             text = inner.value(there)
