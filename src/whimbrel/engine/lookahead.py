@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whimbrel.engine.output.filter import FilterError
-
 if TYPE_CHECKING:
     from whimbrel.engine.request import Request
 
 MAX_LOOKUPS: Final = 256  # sub-requests within one outermost look-ahead: some 40 ms
-
-
-class TooManyLookups(FilterError):
-    """One look-ahead needs more than `MAX_LOOKUPS` sub-requests: the response to the client is a 500.
-
-    Neither result of the condition would be right, so no condition gets one.
-    """
 
 
 def may_probe(r: Request) -> bool:
@@ -37,7 +28,7 @@ async def probe_target(r: Request, target: str, *, by_file: bool) -> Request:
     deps.lookups += 1
     try:
         if deps.lookups > MAX_LOOKUPS:
-            from whimbrel.engine.pipeline.redirect import log_subrequest_limit  # which needs the walks
+            from whimbrel.engine.pipeline.redirect import TooManyLookups, log_subrequest_limit
 
             log_subrequest_limit(r)
             raise TooManyLookups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.config.core_config import CoreServerConfig
-from whimbrel.engine.output.filter import protocol_filters
+from whimbrel.engine.output.filter import FilterError, protocol_filters
 from whimbrel.engine.pipeline.error import died
 from whimbrel.engine.pipeline.handler import invoke_handler
 from whimbrel.engine.pipeline.hooks import run_phase
@@ -11,6 +11,13 @@ from whimbrel.engine.pipeline.process import process
 from whimbrel.engine.request import Request
 from whimbrel.http.syntax.target import split_url
 from whimbrel.registry.phases import DECLINED, DONE, OK, POST_READ_REQUEST, HookStatus
+
+
+class TooManyLookups(FilterError):
+    """One look-ahead needs more sub-requests than `MAX_LOOKUPS`: the response to the client is a 500.
+
+    Neither result of the condition would be right, so no condition gets one.
+    """
 
 
 def set_target(r: Request, target: str) -> None:

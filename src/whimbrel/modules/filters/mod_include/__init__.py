@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from whimbrel.config.core_config import OPT_INCLUDES, CoreDirConfig
 from whimbrel.engine.deps.files import is_file
 from whimbrel.engine.output.filter import OutputFilter, add_output_filter
-from whimbrel.engine.output.headers import forgo_vary
 from whimbrel.modules.filters.mod_include.settings import (
     DIRECTIVES,
     FULL,
@@ -56,6 +55,7 @@ class Includes(OutputFilter):
             r.log("warn", text, code="AH01374", module="include")
             return
         from whimbrel.engine.body import JoinedSource
+        from whimbrel.engine.output.headers import forgo_vary
         from whimbrel.modules.filters.mod_include.page import Page  # slow imports that -t must not pay
         from whimbrel.modules.filters.mod_include.reading import Document, PageSource
         from whimbrel.modules.filters.mod_include.renderer import render
