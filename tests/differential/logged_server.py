@@ -35,7 +35,7 @@ class LoggedServer(ServerProcess):
         super().__enter__()
         return self
 
-    def run(self, talks: Mapping[str, Talk]) -> dict[str, tuple[int, bytes]]:
+    def hold(self, talks: Mapping[str, Talk]) -> dict[str, tuple[int, bytes]]:
         """Hold every connection in turn; return the client's ports, and what it received."""
         return {name: run_talk(self.port, talk) for name, talk in talks.items()}
 

@@ -42,6 +42,7 @@ ACCESS_LOG: Final = (
 CODE: Final = re.compile(r"\b(?!AH02651)(AH\d{5})\b")  # AH02651: a document that cannot be run
 RANDOM_VALUES: Final = (
     (re.compile(r"(UNIQUE_ID|REMOTE_PORT|SERVER_SOFTWARE|DATE_LOCAL|DATE_GMT)=.*"), r"\1=@"),
+    (re.compile(r"expiry=\d{10,}"), "expiry=@"),
     (re.compile(r"Apache=[\d.a-f]+|tracked=[\d.a-f]+"), "@COOKIE@"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "@UUID@"),
 )
@@ -49,6 +50,7 @@ FRAMING: Final = frozenset(("content-length", "transfer-encoding", "connection",
 UNSTABLE: Final = re.compile(
     r"Server (Status|Information)|Apache Status|ServerUptime|Scoreboard|\A\.+\Z"
 )  # pages about the process itself; other tests compare them
+PROGRAM_PAGES: Final = re.compile(r"ErrorDocument \d+ \S*\.cgi")
 PROCESS_PAGES: Final = re.compile(r"(?m)^(\w+ [^ ]*(?:inner\.shtml|status)[^|]*\|\d+\|\d+)\|\d+")
 RANGES: Final = re.compile(
     r"(?m)^(.*\|206\|206\|)\d+(\|.*multipart/byteranges)"
@@ -120,8 +122,9 @@ def first_difference(seed: int, site: GeneratedSite, requests: list[Request]) ->
             one, other = pool.map(stack.enter_context, servers)
         if one.started != other.started or (not one.started and one.output != other.output):
             return difference("start", one.output, other.output, [])
+        has_pages = PROGRAM_PAGES.search(site.conf + "".join(site.htaccess.values())) is not None
         for at, request in enumerate(requests if one.started else ()):
-            want, got = (_answer(server.port, request) for server in (one, other))
+            want, got = (_answer(server.port, request, has_pages) for server in (one, other))
             if want != got:
                 return difference("response", want, got, requests[: at + 1])
         time.sleep(0.1)
@@ -144,20 +147,22 @@ def first_difference(seed: int, site: GeneratedSite, requests: list[Request]) ->
     return None
 
 
-def _answer(port: int, request: Request) -> Any:
+def _answer(port: int, request: Request, has_pages: bool) -> Any:
+    """Return what is compared of the responses; *has_pages*: a program writes error pages."""
     try:
         answers = exchange_all(port, request)
     except Exception as failure:  # a response that http.client cannot read is compared by its error
         return repr(failure)
     asked = (request, *request.then)
-    parts = [_comparable(one, answer) for one, answer in zip(asked, answers, strict=False)]
+    parts = [_comparable(one, answer, has_pages) for one, answer in zip(asked, answers, strict=False)]
     return parts if request.then else parts[0]
 
 
-def _comparable(request: Request, answer: Answer) -> dict[str, Any]:
+def _comparable(request: Request, answer: Answer, has_pages: bool) -> dict[str, Any]:
     headers = {name: _masked(value) for name, value in answer.headers}
     body = _masked(answer.body)
-    if ".cgi" in request.path or request.path.startswith("/status"):
+    is_page = has_pages and answer.status >= 400
+    if ".cgi" in request.path or request.path.startswith("/status") or is_page:
         # whether a program ends before its output is read is a matter of time
         headers = {name: value for name, value in headers.items() if name not in FRAMING}
     if UNSTABLE.search(body):

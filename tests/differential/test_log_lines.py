@@ -37,7 +37,7 @@ class Life(NamedTuple):
 def _life(program: Program, base: Path) -> Life:
     with LoggedServer(program, base, LEVEL) as server:
         assert server.started, server.output
-        held = server.run(talks())
+        held = server.hold(talks())
         server.restart()
         run_talk(server.port, get("/a.txt"))
         server.stop()

@@ -71,7 +71,7 @@ def test_a_broken_configuration_stops_no_server(tmp_path: Path, action: str) -> 
 
 
 def test_stop_without_a_server_is_0(tmp_path: Path) -> None:
-    written(tmp_path, "")
+    written(tmp_path, f"PidFile {tmp_path}/pid\n")
     done = ctl("--dialect", "2.4", "-d", str(tmp_path), "stop")
     assert (done.returncode, done.stdout) == (0, "httpd (no pid file) not running\n")
     assert ctl("-d", str(tmp_path), "-k", "stop").stdout == done.stdout
