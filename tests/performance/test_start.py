@@ -55,6 +55,7 @@ MODULES = (
     "mpm_event authn_core authn_file authz_core authz_user auth_basic mime dir autoindex include status"
 ).split()
 PLAIN = """ServerName localhost
+PidFile pid
 Listen 127.0.0.1:8080
 LogFormat "%h %l %u %t \\"%r\\" %>s %b" common
 CustomLog access_log common
