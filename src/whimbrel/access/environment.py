@@ -14,7 +14,7 @@ from whimbrel.config import model
 from whimbrel.config.configuration import Configuration
 from whimbrel.config.execute import IN_MAIN_FILE, IN_SECTION, CommandContext
 from whimbrel.config.load import add_module, catalogue_of, new_configuration
-from whimbrel.config.model import SectionKind, Server
+from whimbrel.config.model import WALKS, SectionKind, Server
 from whimbrel.config.options import LoadOptions
 from whimbrel.directives.node import Node
 from whimbrel.directives.spec import Context
@@ -29,16 +29,7 @@ from whimbrel.registry.module import Module, Provider
 from whimbrel.registry.settings import UNSET, with_defaults
 
 _NOWHERE: Final = SourceLocation("", 0)
-_WALKS: Final = {
-    SectionKind.SERVER: -1,
-    SectionKind.FILES: 1,
-    SectionKind.FILES_MATCH: 1,
-    SectionKind.LOCATION: 2,
-    SectionKind.LOCATION_MATCH: 2,
-    SectionKind.IF: 3,
-    SectionKind.ELSE_IF: 3,
-    SectionKind.ELSE: 3,
-}
+_WALKS: Final = {SectionKind.SERVER: -1, **WALKS}
 
 
 @dataclass(frozen=True, eq=False)

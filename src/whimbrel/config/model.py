@@ -39,6 +39,18 @@ class SectionKind(Enum):
     SERVER = "server"
 
 
+# Number of the walk that merges the sections of a kind; directories, which are not listed, are walk 0.
+WALKS: Final = {
+    SectionKind.FILES: 1,
+    SectionKind.FILES_MATCH: 1,
+    SectionKind.LOCATION: 2,
+    SectionKind.LOCATION_MATCH: 2,
+    SectionKind.IF: 3,
+    SectionKind.ELSE_IF: 3,
+    SectionKind.ELSE: 3,
+}
+
+
 @dataclass(slots=True, eq=False)
 class Layer:
     """The settings of one section, one .htaccess file or one server: records by type.  Compared by identity:

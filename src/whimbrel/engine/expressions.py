@@ -15,7 +15,6 @@ from whimbrel.directives.command import Command
 from whimbrel.engine import identity
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.coroutines import run_until_suspended
-from whimbrel.engine.lookahead import may_probe, probe_target
 from whimbrel.expr.api import CompiledCondition, StringExpr, compile_condition, compile_string
 from whimbrel.expr.errors import EvalError, ExprError
 from whimbrel.expr.evaluation import EMPTY_MATCH, Evaluation
@@ -110,6 +109,8 @@ class RequestView:
 
         A sub-request with the URL of its main request looks up no URL: httpd ends recursions so.
         """
+        from whimbrel.engine.lookahead import may_probe, probe_target  # -t evaluates no condition
+
         r = self.request
         if not by_file and not may_probe(r):
             return 500, False

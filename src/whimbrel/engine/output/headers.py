@@ -25,6 +25,7 @@ from whimbrel.engine.output.head_cache import (
 )
 from whimbrel.engine.output.media_type import content_type
 from whimbrel.engine.pipeline.error import died
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.engine.request import Request
 from whimbrel.engine.response import Framing, Response
 from whimbrel.http.http1.response import invalid_field
@@ -181,9 +182,7 @@ async def _failed(r: Request, problem: Aborted) -> Response:
 
     The page has no body if its own filters fail too.
     """
-    first = r
-    while first.prev is not None:
-        first = first.prev
+    first = first_request(r)
     while True:
         failure = problem if isinstance(problem, FilterError) else FilterError()
         r.drop_body()
@@ -375,9 +374,8 @@ def _announces_protocols(r: Request) -> bool:
     """Return True if the response announces the end of the connection: not for a head refused with a status
     after which httpd would go on.
     """
-    while r.prev is not None:
-        r = r.prev
-    error = r.head.error if r.head is not None else None
+    head = first_request(r).head
+    error = head.error if head is not None else None
     return error is None or error.status in CLOSING_STATUSES
 
 
@@ -425,7 +423,7 @@ def _entity_fields(r: Request, bodiless: bool) -> None:
         r.set_uncacheable()
     if bodiless:
         for name in BODY_FIELDS_22 if r.plan.dialect.wire_22 else BODY_FIELDS:
-            if name != "Content-Type" or (r.content_type is not None):
+            if name != "Content-Type" or r.content_type is not None:
                 out.unset(name)
         if r.status == 204 and r.plan.dialect.wire_22 and (kind := content_type(r)):
             out.set("Content-Type", kind)

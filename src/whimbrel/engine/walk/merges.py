@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from whimbrel.config.model import Layer, SectionKind
+from whimbrel.config.model import WALKS, Layer
 from whimbrel.engine.deps.files import is_directory, is_file
 from whimbrel.engine.plan.plan import Plan
 from whimbrel.engine.request import Request
@@ -21,15 +21,6 @@ PER_REQUEST_MODULES: Final = ("mod_allowmethods.c", "mod_log_debug.c", "mod_lua.
 """Modules whose access hooks are not declared to depend on the settings alone (AP_AUTH_INTERNAL_PER_CONF).
 With one of these loaded, a walk is reused for the same path only.
 """
-_WALKS: Final = {
-    SectionKind.FILES: 1,
-    SectionKind.FILES_MATCH: 1,
-    SectionKind.LOCATION: 2,
-    SectionKind.LOCATION_MATCH: 2,
-    SectionKind.IF: 3,
-    SectionKind.ELSE_IF: 3,
-    SectionKind.ELSE: 3,
-}
 
 
 class Merge(NamedTuple):
@@ -157,7 +148,7 @@ def _split(plan: Plan) -> tuple[Layers, Layers, Layers]:
     """Return the layers of a plan by the walk that found them: directory, files, location."""
     found: list[list[Layer]] = [[], [], [], []]
     for layer in plan.layers:
-        found[_WALKS.get(layer.kind, 0)].append(layer)
+        found[WALKS.get(layer.kind, 0)].append(layer)
     return tuple(found[0]), tuple(found[1]), tuple(found[2])
 
 

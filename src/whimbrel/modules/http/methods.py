@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from whimbrel.base.latin1 import to_bytes
 from whimbrel.base.numbers import lower
 from whimbrel.config.core_config import CoreServerConfig
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.http.http1.chunked import BodyError
 from whimbrel.registry.methods import NAMES
 from whimbrel.registry.module import CompiledHook, Reads, Scope
@@ -58,9 +59,7 @@ def make_trace(scope: Scope) -> CompiledHook:
     async def trace(r: Request) -> HookStatus:
         if r.method_number != _TRACE:
             return DECLINED
-        first = r
-        while first.prev is not None:
-            first = first.prev
+        first = first_request(r)
         if mode == 0:
             first.notes["error-notes"] = "TRACE denied by server configuration"
             return 405

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from whimbrel.engine.output.filter import OutputFilter
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.engine.request import Request
-from whimbrel.modules.loggers.mod_log_config.writer import first_request
 
 FIRST_BYTE_NOTE: Final = "logio-ttfb"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from whimbrel.base.lazy_dataclasses import dataclass
 from whimbrel.directives.spec import Args, Context, Directive, Versions
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.modules.loggers.mod_log_config.items import ItemKind
-from whimbrel.modules.loggers.mod_log_config.writer import first_request
 from whimbrel.modules.support.setters import set_flag
 from whimbrel.registry.module import CompiledHook, Hook, Module, Order, Provider, Reads, Scope
 from whimbrel.registry.phases import INSERT_FILTER, OK, HookStatus

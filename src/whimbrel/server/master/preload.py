@@ -25,6 +25,7 @@ LAZY_IMPORTS: Final[dict[str, str]] = {
     "config.addresses": "ipaddress",
     "config.execute": ".config.unimplemented_lines",
     "config.unimplemented": ".expr.parser",
+    "engine.expressions": ".engine.lookahead",
     "expr.api": ".expr.compiler .expr.parser",
     "http.semantics.dates": "calendar",
     "modules.support.auth.auth_files": "hashlib .modules.support.auth.passwords",

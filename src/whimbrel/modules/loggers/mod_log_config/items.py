@@ -16,6 +16,7 @@ from whimbrel.base.numbers import BLANKS
 from whimbrel.directives.spec import Versions
 from whimbrel.engine.connection import REMOTE_IDENT_NOTE
 from whimbrel.engine.identity import server_name
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.http.semantics.dates import log_time
 from whimbrel.http.syntax.target import unsplit
 from whimbrel.http.syntax.url import escape_logitem
@@ -146,9 +147,7 @@ def request_line(r: Any, _argument: str) -> str | None:
     """
     line = r.the_request
     if line is not None and "@" in line:
-        while r.prev is not None:
-            r = r.prev
-        head = r.head
+        head = first_request(r).head
         url = None if head is None else head.url
         if url is not None and url.password is not None:
             line = f"{head.method} {unsplit(url)}" + ("" if head.version == (0, 9) else f" {head.protocol}")

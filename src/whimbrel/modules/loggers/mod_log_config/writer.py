@@ -16,6 +16,7 @@ from whimbrel.base.numbers import upper
 from whimbrel.config.model import LogSink
 from whimbrel.engine.expressions import evaluate
 from whimbrel.engine.log.error_log_line import REQUEST_LINE
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.expr.errors import EvalError
 from whimbrel.http.semantics.dates import log_time
 from whimbrel.http.syntax.url import LOG_CHARS, escape_logitem
@@ -173,13 +174,6 @@ class ExprCondition:
             )
             original.outside()
             return False
-
-
-def first_request(r: Any) -> Any:
-    """Return the original request of a chain of internal redirects."""
-    while r.prev is not None:
-        r = r.prev
-    return r
 
 
 def last_request(r: Any) -> Any:

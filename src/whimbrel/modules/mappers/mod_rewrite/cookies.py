@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from whimbrel.base.numbers import atoi
+from whimbrel.engine.redirect_chain import first_request
 from whimbrel.http.semantics.dates import MONTHS
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -59,9 +60,8 @@ def send(r: Any, name: str, value: str) -> bool:
 
     Each name is sent once for all redirects of a request.
     """
-    first = r = main_request(r)
-    while first.prev is not None:
-        first = first.prev
+    r = main_request(r)
+    first = first_request(r)
     note = f"{name}_rewrite"
     if note in first.notes:
         return False

@@ -1,0 +1,15 @@
+"""The chain of requests that internal redirects make, by `Request.prev` and `Request.next`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whimbrel.engine.request import Request
+
+
+def first_request(r: Request) -> Request:
+    """Return the request that *r* comes from by internal redirects; *r* itself without one."""
+    while r.prev is not None:
+        r = r.prev
+    return r
